@@ -1,0 +1,8 @@
+"""headwater: keeps Apache Hudi tables equal to what lies in a bucket.
+
+The public Python API is what `__all__` names; everything else is internal.
+"""
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__"]

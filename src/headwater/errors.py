@@ -1,0 +1,131 @@
+"""The error tree. Every error says what, where, what is allowed and what to do next.
+
+HeadwaterError                exit code 1
+├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
+├── UsageError                2  a command was asked for something that does not exist
+├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
+├── LakeError                 1  a Hudi table or the place where it lies
+│   ├── LakeNotWritableError  1
+│   └── TableNotFoundError    2
+├── SourceError               1  the bucket, folder or queue
+│   ├── QueueNotFoundError    1
+│   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
+│   └── SourceUnavailableError 1 (retryable) network, throttling, 5xx
+├── ObjectError               one object; never ends a batch
+│   ├── ObjectMissingError        404
+│   ├── ObjectForbiddenError      403
+│   ├── ObjectSupersededError     the named version is not what lies there now
+│   ├── ObjectUnreadableError     bytes that are not what the format says
+│   └── ObjectUnavailableError    (retryable) 5xx, time-out
+└── IngestError               1  a data table's batch failed
+"""
+
+from typing import ClassVar
+
+
+class HeadwaterError(Exception):
+    """Root of all errors a user can meet.
+
+    `hint` is the sentence that tells what to do next; `retryable` tells a loop whether the same
+    call may succeed later without anyone changing anything.
+    """
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  -> {self.hint}" if self.hint else self.message
+
+
+class ConfigError(HeadwaterError):
+    """One or more problems in the configuration; `message` holds all of them, one a line."""
+
+    exit_code = 2
+
+
+class UsageError(HeadwaterError):
+    """A command names a table, an id or a file that does not exist."""
+
+    exit_code = 2
+
+
+class PlatformError(HeadwaterError):
+    """Java, Spark, the jars or an optional dependency are missing or unusable."""
+
+
+class LakeError(HeadwaterError):
+    """A Hudi table could not be read or written."""
+
+
+class LakeNotWritableError(LakeError):
+    """The lake's location refuses writes."""
+
+
+class TableNotFoundError(LakeError):
+    """No Hudi table at that path."""
+
+    exit_code = 2
+
+
+class SourceError(HeadwaterError):
+    """The bucket, the folder or the queue cannot be used."""
+
+
+class QueueNotFoundError(SourceError):
+    """The queue does not exist or is in another region or account."""
+
+
+class CredentialsError(SourceError):
+    """Credentials are missing, wrong or expired, or the clock is too far off to sign with."""
+
+
+class SourceUnavailableError(SourceError):
+    """The source does not answer now: network, throttling, 5xx."""
+
+    retryable = True
+
+
+class ObjectError(HeadwaterError):
+    """One object could not be used; `reason` is the word stored in quarantine and ledger."""
+
+    reason: ClassVar[str] = "error"
+
+
+class ObjectMissingError(ObjectError):
+    """No such key or version."""
+
+    reason = "missing"
+
+
+class ObjectForbiddenError(ObjectError):
+    """Access to the object is denied."""
+
+    reason = "forbidden"
+
+
+class ObjectSupersededError(ObjectError):
+    """What lies under the key is no longer the state that the event named."""
+
+    reason = "superseded"
+
+
+class ObjectUnreadableError(ObjectError):
+    """The bytes are not what the format or the compression says they are."""
+
+    reason = "unparsable"
+
+
+class ObjectUnavailableError(ObjectError):
+    """The store did not answer after all retries."""
+
+    reason = "unavailable"
+    retryable = True
+
+
+class IngestError(HeadwaterError):
+    """A batch of one data table failed; its checkpoint has not moved."""
