@@ -1,0 +1,72 @@
+"""`source:` where objects land, and how headwater hears of them."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from headwater.config.section import Section
+
+
+class QueueConfig(Section):
+    """The queue that receives the bucket's notifications."""
+
+    url: str = Field(pattern=r"^https?://\S+$", description="Queue URL.")
+    region: str | None = Field(None, description="Region; default: the source's.")
+    endpoint: str | None = Field(None, description="Endpoint of an SQS-compatible service.")
+    long_poll_wait: int = Field(20, ge=0, le=20, description="Seconds one receive call waits.")
+    visibility_timeout: int = Field(
+        30, ge=0, le=43200, description="Seconds a received message stays hidden; a heartbeat extends it."
+    )
+    max_messages_per_batch: int = Field(
+        10_000, ge=1, le=100_000, description="Messages that close a batch."
+    )
+    max_messages_per_request: int = Field(10, ge=1, le=10, description="Messages per receive call.")
+    receivers: int = Field(8, ge=1, le=64, description="Most receive calls at the same time.")
+    max_in_flight: int = Field(
+        60_000,
+        ge=10,
+        le=119_000,
+        description="Stop receiving at this many undeleted messages (SQS stops at about 120,000).",
+    )
+
+
+class S3SourceConfig(Section):
+    """Objects in S3 or an S3-compatible store, heard of through a queue."""
+
+    type: Literal["s3"]
+    bucket: str = Field(min_length=1, description="Bucket name.")
+    prefix: str = Field("", description="Only keys that start with this.")
+    region: str | None = Field(None, description="Region of the bucket; default: AWS's own chain.")
+    endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
+    file_system_scheme: Literal["s3", "s3a"] = Field(
+        "s3a", description="Scheme under which Spark reads large objects."
+    )
+    queue: QueueConfig
+
+
+class LocalSourceConfig(Section):
+    """Files in a folder, existing and changing."""
+
+    type: Literal["local"]
+    path: Path = Field(description="The folder to watch.")
+    settle_seconds: float = Field(
+        1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."
+    )
+
+
+SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator="type")]
+
+
+class CaptureConfig(Section):
+    """When a batch of notifications becomes one commit of the events table."""
+
+    batch_seconds: float = Field(
+        0.5, ge=0, le=900, description="Age of the oldest message that closes a batch."
+    )
+    batch_bytes: int = Field(
+        64 * 1024 * 1024, ge=1024, description="Bytes of message bodies that close a batch."
+    )
+    min_sync_interval: float = Field(
+        0, ge=0, le=86_400, description="Seconds between the starts of two commits, at least."
+    )
