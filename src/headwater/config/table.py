@@ -3,6 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
+import bracex
 from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
 from headwater.config.section import Section
@@ -41,7 +42,12 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_path_tuple)]
 
 
 def infer_format(path: str) -> FileFormat | None:
-    """The format that a path glob's ending names, compression endings aside."""
+    """The format that a path glob's ending names, compression endings aside; None when it names several."""
+    formats = {_infer_one_format(expanded) for expanded in bracex.iexpand(path)}
+    return formats.pop() if len(formats) == 1 else None
+
+
+def _infer_one_format(path: str) -> FileFormat | None:
     parts = path.lower().rsplit("/", 1)[-1].split(".")
     while parts and parts[-1] in COMPRESSION_SUFFIXES:
         parts.pop()

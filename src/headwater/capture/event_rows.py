@@ -1,0 +1,123 @@
+"""The row of the events table: its Spark schema, and `CapturedEvent` <-> row."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.position import Position
+from headwater.capture.stored_event import StoredEvent
+
+EVENTS_SCHEMA = StructType(
+    [
+        StructField("event_id", StringType(), nullable=False),
+        StructField("object_id", StringType(), nullable=False),
+        StructField("provider", StringType()),
+        StructField("bucket", StringType()),
+        StructField("key", StringType()),
+        StructField("version_id", StringType()),
+        StructField("sequencer", StringType()),
+        StructField("order_key", StringType()),
+        StructField("kind", StringType()),
+        StructField("event_name", StringType()),
+        StructField("event_time", TimestampType()),
+        StructField("size", LongType()),
+        StructField("etag", StringType()),
+        StructField("raw", StringType()),
+        StructField("received_at", TimestampType()),
+        StructField("message_id", StringType()),
+        StructField("source", StringType()),
+        StructField("batch_index", IntegerType()),
+        StructField("event_day", StringType()),
+    ]
+)
+"""Partitioned by `event_day`; `batch_index` orders the rows of one commit."""
+
+READ_COLUMNS = tuple(
+    name
+    for name in EVENTS_SCHEMA.fieldNames()
+    if name not in {"raw", "message_id", "event_day", "object_id"}
+)
+"""What a consumer needs; the raw JSON stays on disk."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def event_day(captured: CapturedEvent) -> str:
+    """The partition: the same for every delivery of one event, so a duplicate is looked for in one place.
+
+    A listing is spread over years of object times; its events go to the day they were listed.
+    """
+    when = captured.received_at if captured.source == "listing" else captured.event.event_time
+    return when.astimezone(timezone.utc).strftime("%Y-%m-%d")
+
+
+def to_pandas(batch: Sequence[CapturedEvent]) -> pd.DataFrame:
+    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
+    events = [captured.event for captured in batch]
+    columns: dict[str, Any] = {
+        "event_id": [event.event_id for event in events],
+        "object_id": [event.object_id for event in events],
+        "provider": [event.provider for event in events],
+        "bucket": [event.bucket for event in events],
+        "key": [event.key for event in events],
+        "version_id": [event.version_id for event in events],
+        "sequencer": [event.sequencer for event in events],
+        "order_key": [event.order_key for event in events],
+        "kind": [event.kind for event in events],
+        "event_name": [event.event_name for event in events],
+        "event_time": _timestamps([event.event_time for event in events]),
+        "size": pd.array([event.size for event in events], dtype="Int64"),
+        "etag": [event.etag for event in events],
+        "raw": [event.raw for event in events],
+        "received_at": _timestamps([captured.received_at for captured in batch]),
+        "message_id": [captured.message_id for captured in batch],
+        "source": [captured.source for captured in batch],
+        "batch_index": pd.array(range(len(batch)), dtype="Int32"),
+        "event_day": [event_day(captured) for captured in batch],
+    }
+    return pd.DataFrame(columns)
+
+
+def _timestamps(values: list[datetime]) -> "pd.Series[Any]":
+    return pd.Series(values, dtype="datetime64[us, UTC]")
+
+
+def select_read_columns() -> list[Column]:
+    """`READ_COLUMNS`, with times as microseconds: PySpark would hand out the driver's local time."""
+    times = {"event_time", "received_at"}
+    return [F.unix_micros(name).alias(name) if name in times else F.col(name) for name in READ_COLUMNS]
+
+
+def to_stored_event(row: Any, completed: str) -> StoredEvent:
+    """A row of `select_read_columns`."""
+    event = ObjectEvent(
+        provider=row["provider"],
+        bucket=row["bucket"],
+        key=row["key"],
+        version_id=row["version_id"],
+        sequencer=row["sequencer"],
+        order_key=row["order_key"],
+        kind=row["kind"],
+        event_name=row["event_name"],
+        event_time=_aware(row["event_time"]),
+        size=row["size"],
+        etag=row["etag"],
+    )
+    return StoredEvent(
+        event_id=row["event_id"],
+        event=event,
+        received_at=_aware(row["received_at"]),
+        source=row["source"],
+        position=Position(completed, row["batch_index"]),
+    )
+
+
+def _aware(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)

@@ -1,0 +1,275 @@
+"""The events table: every event ever committed, appended by capture and read by any number of tables."""
+
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.event_rows import (
+    EVENTS_SCHEMA,
+    event_day,
+    select_read_columns,
+    to_pandas,
+    to_stored_event,
+)
+from headwater.capture.position import BEGINNING, Position
+from headwater.capture.seen_events import SeenEvents
+from headwater.capture.stored_event import StoredEvent
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+from headwater.lake.timeline import Commit, Timeline
+
+_CACHED_EVENTS = 50_000
+_ARCHIVED_COMMITS_A_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """What became of a batch: `events` rows in the table, `duplicates` that were there already."""
+
+    events: int
+    duplicates: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events in order of position; `end` is where the next page starts; `more` says that there is one."""
+
+    events: tuple[StoredEvent, ...]
+    end: Position
+    more: bool
+
+
+class EventsTable:
+    """Append-only changelog of the bucket. One writer at a time; readers from any thread or process."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._table = Table(spark, path)
+        self._seen = SeenEvents(self._load_ids)
+        self._write_lock = threading.Lock()
+        self._tail = _Tail()
+        self._changed = threading.Condition()
+        self._exists = self._table.load_timeline().exists()
+        if self._exists:
+            self._tail.restart(self._newest_commit())
+
+    def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
+        """Commit the events that are not in the table yet. Raises `LakeError`; then none of them is.
+
+        An empty or wholly known batch makes no commit.
+        """
+        started = time.monotonic()
+        with self._write_lock:
+            ids = [(event_day(captured), captured.event.event_id) for captured in batch]
+            kept = [c for c, is_new in zip(batch, self._seen.keep_new(ids), strict=True) if is_new]
+            if kept:
+                self._commit(kept)
+                self._seen.add((event_day(captured), captured.event.event_id) for captured in kept)
+        if kept:
+            self._announce()
+        return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)
+
+    def _commit(self, batch: Sequence[CapturedEvent]) -> None:
+        batch_id = uuid.uuid4().hex
+        rows = to_pandas(batch)
+        frame = self._spark.createDataFrame(rows, schema=EVENTS_SCHEMA).coalesce(1)
+        options = WriteOptions(
+            table_name="events",
+            operation="bulk_insert",
+            record_key=("event_id",),
+            partition=("event_day",),
+            changelog=True,
+            commit_metadata={"batch_id": batch_id, "events": str(len(batch))},
+        )
+        self._table.write(frame, options)
+        self._exists = True
+        commit = self._find_batch(batch_id)
+        self._tail.add(
+            commit,
+            [
+                StoredEvent(c.event.event_id, c.event, c.received_at, c.source, Position(commit.completed, at))
+                for at, c in enumerate(batch)
+            ],
+        )
+
+    def _find_batch(self, batch_id: str) -> Commit:
+        timeline = self._table.load_timeline()
+        for commit in reversed(timeline.commits):
+            if timeline.read_metadata(commit).get("batch_id") == batch_id:
+                return commit
+        raise AssertionError(f"the commit of batch {batch_id} is not on the timeline")
+
+    def read_after(self, position: Position, max_events: int) -> EventPage:
+        """The events behind `position`: whole commits, about `max_events` rows, at least one commit.
+
+        Ends at the newest completed commit, so nothing waits for a further one. A position older
+        than the active timeline reads the table in full and keeps what completed later.
+        """
+        cached = self._tail.read_after(position, max_events)
+        if cached is not None:
+            return cached
+        if not self._exists and not self._table.load_timeline().exists():
+            return EventPage((), position, more=False)
+        self._exists = True
+        timeline = self._table.load_timeline()
+        pending = [commit for commit in timeline.commits if _is_behind(commit, position)]
+        first_active = timeline.commits[0] if timeline.commits else None
+        if first_active is None or position.completed < first_active.completed:
+            archived = [commit for commit in timeline.list_archived() if _is_behind(commit, position)]
+            if archived:
+                chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
+                more = len(archived) + len(pending) > len(chosen)
+                return self._read_page(chosen, position, more, self._read_archived(chosen))
+        if not pending:
+            return EventPage((), position, more=False)
+        chosen = _choose_commits(timeline, pending, max_events)
+        frame = self._table.read_commits(_just_before(chosen[0].completed), chosen[-1].completed)
+        return self._read_page(chosen, position, len(pending) > len(chosen), frame)
+
+    def _read_archived(self, commits: Sequence[Commit]) -> DataFrame:
+        wanted = [commit.requested for commit in commits]
+        return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
+
+    def _read_page(
+        self, commits: Sequence[Commit], position: Position, more: bool, frame: DataFrame
+    ) -> EventPage:
+        completed = {commit.requested: commit.completed for commit in commits}
+        rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
+        events = sorted(
+            (to_stored_event(row, completed[row[0]]) for row in rows if row[0] in completed),
+            key=lambda stored: stored.position,
+        )
+        behind = tuple(stored for stored in events if stored.position > position)
+        return EventPage(behind, Position(commits[-1].completed), more)
+
+    def find_newest(self) -> Position:
+        """The position behind every event that is committed now."""
+        if not self._exists and not self._table.load_timeline().exists():
+            return BEGINNING
+        newest = self._newest_commit()
+        return Position(newest.completed) if newest else BEGINNING
+
+    def read_known_objects(self, bucket: str) -> dict[str, str]:
+        """Key -> etag of the objects of one bucket that exist as far as the events tell."""
+        if not self._exists:
+            return {}
+        newest = F.max_by(F.struct("kind", "etag"), F.struct("order_key", "event_time")).alias("newest")
+        rows = (
+            self._table.read()
+            .where((F.col("bucket") == bucket) & F.col("kind").isin("created", "removed"))
+            .groupBy("key")
+            .agg(newest)
+            .where(F.col("newest.kind") == "created")
+            .select("key", "newest.etag")
+            .collect()
+        )
+        return {row["key"]: row["etag"] or "" for row in rows}
+
+    def wait(self, timeout: float) -> None:
+        """Block until this process appended something, at most `timeout` seconds."""
+        with self._changed:
+            self._changed.wait(timeout)
+
+    def refresh(self) -> None:
+        """Notice commits of other processes."""
+        if not self._exists:
+            self._exists = self._table.load_timeline().exists()
+        newest = self._newest_commit() if self._exists else None
+        with self._write_lock:
+            if newest and self._tail.is_behind(newest):
+                self._seen.forget()
+                self._tail.restart(newest)
+
+    def _newest_commit(self) -> Commit | None:
+        commits = self._table.load_timeline().commits
+        return commits[-1] if commits else None
+
+    def _announce(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _load_ids(self, day: str) -> list[str]:
+        if not self._exists:
+            return []
+        rows = self._table.read().where(F.col("event_day") == day).select("event_id").toPandas()
+        return list(rows["event_id"])
+
+
+class _Tail:
+    """The newest commits of this process, kept so that fresh events are not read back from disk.
+
+    Holds every commit completed after `_since`; a position before that is answered with None.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since = ""
+        self._newest = ""
+        self._commits: deque[tuple[Commit, list[StoredEvent]]] = deque()
+        self._size = 0
+
+    def restart(self, newest: Commit | None) -> None:
+        with self._lock:
+            self._commits.clear()
+            self._size = 0
+            self._since = self._newest = newest.completed if newest else ""
+
+    def add(self, commit: Commit, events: list[StoredEvent]) -> None:
+        with self._lock:
+            self._commits.append((commit, events))
+            self._newest = commit.completed
+            self._size += len(events)
+            while self._size > _CACHED_EVENTS and len(self._commits) > 1:
+                oldest, dropped = self._commits.popleft()
+                self._size -= len(dropped)
+                self._since = oldest.completed
+
+    def is_behind(self, newest: Commit) -> bool:
+        with self._lock:
+            return newest.completed > self._newest
+
+    def read_after(self, position: Position, max_events: int) -> EventPage | None:
+        with self._lock:
+            whole = Position(self._since) if self._since else BEGINNING
+            if position < whole or (not self._since and not self._commits):
+                return None
+            found: list[StoredEvent] = []
+            end = position
+            for commit, events in self._commits:
+                if not _is_behind(commit, position):
+                    continue
+                if found and len(found) + len(events) > max_events:
+                    return EventPage(tuple(found), end, more=True)
+                found += [stored for stored in events if stored.position > position]
+                end = Position(commit.completed)
+            return EventPage(tuple(found), end, more=False)
+
+
+def _is_behind(commit: Commit, position: Position) -> bool:
+    """Whether the commit may hold events that the position has not passed."""
+    return Position(commit.completed) > position
+
+
+def _choose_commits(timeline: Timeline, pending: Sequence[Commit], max_events: int) -> list[Commit]:
+    chosen: list[Commit] = []
+    total = 0
+    for commit in pending:
+        total += int(timeline.read_metadata(commit).get("events", "0"))
+        if chosen and total > max_events:
+            break
+        chosen.append(commit)
+    return chosen
+
+
+def _just_before(instant: str) -> str:
+    # Hudi's begin is exclusive; instants are fixed-width digits compared as text, so the number
+    # below sorts just before even where it is no valid time.
+    return str(int(instant) - 1).zfill(len(instant))

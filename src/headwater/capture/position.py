@@ -1,0 +1,35 @@
+"""`Position`: how far a consumer has read the events table. Pure."""
+
+import re
+from dataclasses import dataclass
+
+WHOLE_COMMIT = 2**31 - 1
+_TEXT = re.compile(r"^(\d{17}):(\d+)$")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """All events up to `batch_index` of the commit completed at `completed` are behind it.
+
+    `completed` is a completion time of the events table (Hudi's `yyyyMMddHHmmssSSS`), so a commit
+    that was requested early and completed late is never passed over.
+    """
+
+    completed: str
+    batch_index: int = WHOLE_COMMIT
+
+    def to_text(self) -> str:
+        """The form kept in commit metadata."""
+        return f"{self.completed}:{self.batch_index}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        """Inverse of `to_text`. Raises `ValueError`."""
+        match = _TEXT.match(text)
+        if match is None:
+            raise ValueError(f"not a position of the events table: {text!r}")
+        return cls(match[1], int(match[2]))
+
+
+BEGINNING = Position("0" * 17, WHOLE_COMMIT)
+"""Before the first event."""

@@ -1,0 +1,96 @@
+"""Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+COMMIT_METADATA_PREFIX = "headwater."
+
+TableType = Literal["copy_on_write", "merge_on_read"]
+Operation = Literal["upsert", "insert", "bulk_insert"]
+
+_FAST_COMMITS = {
+    # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.
+    "hoodie.metadata.enable": "false",
+    "hoodie.embed.timeline.server": "false",
+    "hoodie.write.markers.type": "DIRECT",
+    "hoodie.parquet.compression.codec": "zstd",
+    "hoodie.table.timeline.timezone": "UTC",
+    "hoodie.datasource.write.commitmeta.key.prefix": COMMIT_METADATA_PREFIX,
+    "hoodie.datasource.write.hive_style_partitioning": "true",
+    "hoodie.datasource.meta.sync.enable": "false",
+}
+
+_CHANGELOG = {
+    # One file a commit, in the order given; nothing is ever superseded, so there is nothing to clean.
+    "hoodie.bulkinsert.sort.mode": "NONE",
+    "hoodie.bulkinsert.shuffle.parallelism": "1",
+    "hoodie.combine.before.insert": "false",
+    "hoodie.clean.automatic": "false",
+    # A consumer may stop for this many commits and still read incrementally.
+    "hoodie.keep.min.commits": "1000",
+    "hoodie.keep.max.commits": "1200",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How one write lands in a table. `extra` (the user's `hoodie.*`) wins over all of it."""
+
+    table_name: str
+    operation: Operation
+    record_key: tuple[str, ...]
+    partition: tuple[str, ...] = ()
+    ordering: tuple[str, ...] = ()
+    table_type: TableType = "copy_on_write"
+    index: Literal["simple", "bucket"] | None = None
+    buckets: int = 1
+    changelog: bool = False
+    commit_metadata: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def to_hoodie(self) -> dict[str, str]:
+        """All options of the write, as Hudi wants them."""
+        built = self.typed_options()
+        built |= {f"{COMMIT_METADATA_PREFIX}{name}": value for name, value in self.commit_metadata.items()}
+        return built | dict(self.extra)
+
+    def typed_options(self) -> dict[str, str]:
+        """What headwater sets itself, without the user's `extra`."""
+        built = dict(_FAST_COMMITS)
+        built["hoodie.table.name"] = self.table_name
+        built["hoodie.datasource.write.operation"] = self.operation
+        built["hoodie.datasource.write.table.type"] = self.table_type.upper()
+        built["hoodie.datasource.write.recordkey.field"] = ",".join(self.record_key)
+        built["hoodie.datasource.write.partitionpath.field"] = ",".join(self.partition)
+        if self.ordering:
+            built["hoodie.table.ordering.fields"] = ",".join(self.ordering)
+        if self.index:
+            built["hoodie.index.type"] = self.index.upper()
+        if self.index == "bucket":
+            built["hoodie.bucket.index.num.buckets"] = str(self.buckets)
+        if self.changelog:
+            built |= _CHANGELOG
+        return built
+
+
+def list_overridden(typed: Mapping[str, str], extra: Mapping[str, str]) -> list[str]:
+    """Keys of `extra` that change what headwater would set, for a warning."""
+    return sorted(key for key, value in extra.items() if key in typed and typed[key] != value)
+
+
+def incremental_read(after: str, upto: str) -> dict[str, str]:
+    """Commits completed in (after, upto]; both completion times."""
+    return {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.read.begin.instanttime": after,
+        "hoodie.datasource.read.end.instanttime": upto,
+        # Completeness is decided by us (see EventsTable), never by a silent fallback.
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "false",
+        "hoodie.metadata.enable": "false",
+    }
+
+
+def snapshot_read() -> dict[str, str]:
+    """The newest state."""
+    return {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}

@@ -1,0 +1,176 @@
+"""The only place that builds a SparkSession, and the one that maps a PySpark version to its jars."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyspark import SparkConf
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headwater.config.settings import Settings
+from headwater.errors import PlatformError
+
+HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
+"""Matches the pinned `pyspark==3.5.x`; moves together with it and with `hudi` in pyproject.toml."""
+
+S3A_PACKAGES = (
+    "org.apache.hadoop:hadoop-aws:3.3.4",
+    "com.amazonaws:aws-java-sdk-s3:1.12.262",
+    "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",
+    "com.amazonaws:aws-java-sdk-sts:1.12.262",
+)
+"""5.5 MB instead of the 280 MB bundle. hadoop-aws must equal PySpark's own Hadoop; `dynamodb` is
+linked by S3A 3.3.4 although no call is made; `sts` serves assumed roles and web identities."""
+
+S3A_EXCLUDES = (
+    "com.amazonaws:aws-java-sdk-bundle",
+    "org.wildfly.openssl:wildfly-openssl",
+    "com.amazonaws:aws-java-sdk-kms",
+    "com.fasterxml.jackson.core:jackson-databind",
+    "com.fasterxml.jackson.core:jackson-core",
+    "com.fasterxml.jackson.core:jackson-annotations",
+    "com.fasterxml.jackson.dataformat:jackson-dataformat-cbor",
+    "joda-time:joda-time",
+    "commons-logging:commons-logging",
+    "commons-codec:commons-codec",
+    "org.apache.httpcomponents:httpclient",
+    "software.amazon.ion:ion-java",
+    "com.amazon.ion:ion-java",
+)
+"""What PySpark brings itself, newer; a second copy on the class path breaks at run time."""
+
+_SPARK_SETTINGS = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.scheduler.mode": "FAIR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    # Batches are small and many: a heap that is not cleaned leaves shuffle files behind.
+    "spark.cleaner.periodicGC.interval": "10min",
+}
+
+_S3A_SETTINGS = {
+    "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    # The same order as boto3: environment, profile, container, instance.
+    "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.DefaultAWSCredentialsProviderChain",
+}
+
+
+def list_packages(needs_s3a: bool) -> tuple[str, ...]:
+    """Maven coordinates that a session needs."""
+    return (HUDI_BUNDLE, *S3A_PACKAGES) if needs_s3a else (HUDI_BUNDLE,)
+
+
+def uses_s3a(settings: Settings) -> bool:
+    """Whether Spark itself touches S3: an S3 lake, or a source whose large objects it splits."""
+    return settings.source.type == "s3" or settings.lake.startswith(("s3a://", "s3://"))
+
+
+def build_spark_settings(settings: Settings) -> dict[str, str]:
+    """All `spark.*` settings of a run; the user's own win."""
+    needs_s3a = uses_s3a(settings)
+    built = dict(_SPARK_SETTINGS)
+    built["spark.master"] = settings.spark.master
+    built["spark.app.name"] = "headwater"
+    built["spark.driver.memory"] = settings.spark.driver_memory
+    built["spark.jars.packages"] = ",".join((*list_packages(needs_s3a), *settings.spark.packages))
+    if settings.spark.master.startswith("local"):
+        built["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+        built["spark.driver.host"] = "127.0.0.1"
+        built["spark.driver.bindAddress"] = "127.0.0.1"
+    if needs_s3a:
+        built["spark.jars.excludes"] = ",".join(S3A_EXCLUDES)
+        built |= _S3A_SETTINGS
+        built |= dict(_iter_s3a_buckets(settings))
+    return built | settings.spark.config
+
+
+def _iter_s3a_buckets(settings: Settings) -> Iterator[tuple[str, str]]:
+    if settings.lake.startswith(("s3a://", "s3://")):
+        store = settings.lake_storage
+        path_style = bool(store.endpoint) if store.path_style is None else store.path_style
+        yield from _iter_s3a_bucket(urlsplit(settings.lake).netloc, store.endpoint, store.region, path_style)
+    source = settings.source
+    if source.type == "s3":
+        yield from _iter_s3a_bucket(source.bucket, source.endpoint, source.region, bool(source.endpoint))
+
+
+def _iter_s3a_bucket(
+    bucket: str, endpoint: str | None, region: str | None, path_style: bool
+) -> Iterator[tuple[str, str]]:
+    prefix = f"spark.hadoop.fs.s3a.bucket.{bucket}"
+    if endpoint:
+        yield f"{prefix}.endpoint", endpoint
+        yield f"{prefix}.connection.ssl.enabled", str(endpoint.startswith("https")).lower()
+    if endpoint or region:
+        yield f"{prefix}.endpoint.region", region or "us-east-1"
+    if path_style:
+        yield f"{prefix}.path.style.access", "true"
+
+
+def build_session(settings: Settings, *, java_home: str, log_file: Path) -> SparkSession:
+    """Build the one SparkSession. The JVM's own output goes to `log_file`, not to the terminal.
+
+    Raises `PlatformError` when the jars cannot be fetched or the JVM does not start.
+    """
+    conf = SparkConf()
+    for name, value in build_spark_settings(settings).items():
+        conf.set(name, value)
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with _jvm_environment({"JAVA_HOME": java_home}), _stderr_to(log_file):
+        try:
+            spark = SparkSession.builder.config(conf=conf).getOrCreate()
+        except (PySparkException, OSError, RuntimeError) as error:
+            raise _explain_start_failure(log_file) from error
+    spark.sparkContext.setLogLevel("WARN")
+    return spark
+
+
+def _explain_start_failure(log_file: Path) -> PlatformError:
+    log = log_file.read_text("utf-8", errors="replace")[-50_000:]
+    if "UNRESOLVED DEPENDENCIES" in log or "unresolved dependency" in log or "download failed" in log:
+        return PlatformError(
+            "the Hudi jars could not be downloaded from Maven Central",
+            hint="check the network or proxy, or name a mirror with spark.config: "
+            f"{{spark.jars.ivySettings: FILE}}; what Ivy said is in {log_file}",
+        )
+    if "UnsupportedClassVersionError" in log:
+        return PlatformError("this Java is too old for Spark and Hudi", hint="use Java 11 or 17")
+    return PlatformError(
+        "Spark did not start", hint=f"the JVM's own output is in {log_file}; `headwater doctor` checks Java"
+    )
+
+
+@contextmanager
+def _jvm_environment(values: Mapping[str, str]) -> Iterator[None]:
+    # PySpark starts the JVM from the process environment and offers no other way to name a Java.
+    from headwater.config.environment import temporary_environment
+
+    with temporary_environment({**values, "PYSPARK_PYTHON": sys.executable}):
+        yield
+
+
+@contextmanager
+def _stderr_to(log_file: Path) -> Iterator[None]:
+    """Let a child process started meanwhile inherit the file as its standard error."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    try:
+        with log_file.open("ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)

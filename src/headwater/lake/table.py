@@ -1,0 +1,44 @@
+"""Write a DataFrame to a Hudi table, and say what happened."""
+
+import logging
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
+from headwater.lake.timeline import Timeline, explain_lake_failure
+
+_log = logging.getLogger(__name__)
+
+
+class Table:
+    """One Hudi table at one path. Not safe for two writers in two threads."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self.spark = spark
+        self.path = path
+        self._warned = False
+
+    def load_timeline(self) -> Timeline:
+        """The timeline as it is now."""
+        return Timeline(self.spark, self.path)
+
+    def write(self, frame: DataFrame, options: WriteOptions) -> None:
+        """One commit. Raises `LakeError`; then nothing of `frame` is visible."""
+        if not self._warned:
+            self._warned = True
+            for key in list_overridden(options.typed_options(), options.extra):
+                _log.warning("table %s: %s=%s overrides headwater's own setting", options.table_name, key, options.extra[key])
+        try:
+            frame.write.format("hudi").options(**options.to_hoodie()).mode("append").save(self.path)
+        except (Py4JError, PySparkException) as error:
+            raise explain_lake_failure(self.path, error) from error
+
+    def read(self) -> DataFrame:
+        """The newest snapshot, Hudi's own columns included."""
+        return self.spark.read.format("hudi").options(**snapshot_read()).load(self.path)
+
+    def read_commits(self, after: str, upto: str) -> DataFrame:
+        """Rows of the commits completed in (after, upto]."""
+        return self.spark.read.format("hudi").options(**incremental_read(after, upto)).load(self.path)

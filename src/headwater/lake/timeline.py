@@ -1,0 +1,106 @@
+"""A table's timeline: which commits completed when, and what they carry. The only user of the JVM gateway."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from headwater.errors import LakeError
+from headwater.lake.options import COMMIT_METADATA_PREFIX
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Commit:
+    """A completed write. Both instants are Hudi's `yyyyMMddHHmmssSSS` text; ordered by completion."""
+
+    completed: str
+    requested: str
+    action: str
+
+
+class Timeline:
+    """One look at a table's timeline: it does not change after it was loaded."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._jvm: Any = spark.sparkContext._jvm
+        self._hadoop_conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        self._path = path
+
+    def exists(self) -> bool:
+        """Whether a Hudi table lies at the path."""
+        path = self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/.hoodie/hoodie.properties")
+        try:
+            return bool(path.getFileSystem(self._hadoop_conf).exists(path))
+        except Py4JJavaError as error:
+            raise explain_lake_failure(self._path, error) from error
+
+    @cached_property
+    def _meta_client(self) -> Any:
+        storage = self._jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop_conf)
+        builder = self._jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        try:
+            return builder.setConf(storage).setBasePath(self._path).build()
+        except Py4JJavaError as error:
+            raise explain_lake_failure(self._path, error) from error
+
+    @cached_property
+    def _active(self) -> Any:
+        return self._meta_client.getActiveTimeline().getWriteTimeline().filterCompletedInstants()
+
+    @cached_property
+    def commits(self) -> tuple[Commit, ...]:
+        """Completed writes of the active timeline, in order of completion."""
+        return tuple(sorted(_to_commit(instant) for instant in self._active.getInstants()))
+
+    def list_archived(self) -> tuple[Commit, ...]:
+        """Completed writes that have left the active timeline. Reads the whole archive."""
+        archived = self._meta_client.getArchivedTimeline().getWriteTimeline().filterCompletedInstants()
+        return tuple(sorted(_to_commit(instant) for instant in archived.getInstants()))
+
+    def read_metadata(self, commit: Commit) -> Mapping[str, str]:
+        """Our own keys of one commit's metadata, without the prefix. Only for active commits."""
+        for instant in self._active.getInstants():
+            if instant.requestedTime() == commit.requested:
+                extra = self._active.readCommitMetadata(instant).getExtraMetadata()
+                return {
+                    key.removeprefix(COMMIT_METADATA_PREFIX): extra[key]
+                    for key in extra
+                    if key.startswith(COMMIT_METADATA_PREFIX)
+                }
+        raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
+
+    def find_metadata(self, key: str) -> Mapping[str, str] | None:
+        """Our keys of the newest active commit that carries `key`: other writers' commits do not hide it."""
+        for commit in reversed(self.commits):
+            metadata = self.read_metadata(commit)
+            if key in metadata:
+                return metadata
+        return None
+
+
+def _to_commit(instant: Any) -> Commit:
+    return Commit(
+        completed=instant.getCompletionTime(), requested=instant.requestedTime(), action=instant.getAction()
+    )
+
+
+def explain_lake_failure(path: str, error: Exception) -> LakeError:
+    """Turn what Hudi or Hadoop threw into one sentence with a fix."""
+    from headwater.errors import LakeNotWritableError
+
+    text = str(error)
+    if any(sign in text for sign in ("Permission denied", "AccessDenied", "Read-only file system", "Mkdirs failed")):
+        return LakeNotWritableError(
+            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
+        )
+    if "No space left on device" in text:
+        return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
+    if "No FileSystem for scheme" in text or "ClassNotFoundException" in text and "fs." in text:
+        return LakeError(
+            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    first_line = next((line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300])
+    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
