@@ -1,9 +1,74 @@
 """The base of every section: frozen, nothing unknown, descriptions become the reference page."""
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, WithJsonSchema, model_validator
 
 
 class Section(BaseModel):
     """A part of the configuration. Unknown keys are errors; defaults are validated too."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_empty_as_absent(cls, given: object) -> object:
+        # `spark:` with all of its keys commented out is null in YAML; it means "the defaults".
+        if given is None:
+            return {}
+        if not isinstance(given, dict):
+            return given
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        return {key: value for key, value in given.items() if value is not None or key not in known}
+
+
+class SectionError(ValueError):
+    """Problems that only show when several keys are seen together.
+
+    Each is a key below the section (as a path) and a sentence, and each becomes a line of its own.
+    """
+
+    def __init__(self, problems: Sequence[tuple[tuple[str, ...], str]]) -> None:
+        super().__init__("; ".join(text for _, text in problems))
+        self.problems = tuple(problems)
+
+
+def _split_at_commas(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _wrap_in_tuple(value: object) -> object:
+    # Not split at commas: a comma is a legal character of a key and of a brace pattern.
+    return (value,) if isinstance(value, str) else value
+
+
+def _write_scalars_as_text(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _write_scalar_as_text(item) for key, item in value.items()}
+
+
+def _write_scalar_as_text(item: object) -> object:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return str(item) if isinstance(item, (int, float)) else item
+
+
+OneOrMany = str | list[str]
+TextMapInput = dict[str, str | int | float | bool]
+
+FieldNames = Annotated[tuple[str, ...], BeforeValidator(_split_at_commas, json_schema_input_type=OneOrMany)]
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_wrap_in_tuple, json_schema_input_type=OneOrMany)]
+TextMap = Annotated[
+    dict[str, str], BeforeValidator(_write_scalars_as_text, json_schema_input_type=TextMapInput)
+]
+ByteCount = Annotated[
+    ByteSize,
+    Field(ge=1),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}], "examples": ["64MiB", 67108864]}
+    ),
+]

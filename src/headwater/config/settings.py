@@ -1,11 +1,12 @@
 """The whole configuration: one YAML file plus the environment."""
 
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from headwater.config.section import Section
-from headwater.config.source import CaptureConfig, SourceConfig
+from headwater.config.section import Section, SectionError, TextMap
+from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 
 RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger"})
@@ -17,18 +18,30 @@ def _check_table_name(name: str) -> str:
     return name
 
 
-TableName = Annotated[
-    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), AfterValidator(_check_table_name)
-]
+def _resolve_lake(lake: str, info: ValidationInfo) -> str:
+    return lake if "://" in lake else str(resolve_path(Path(lake), info))
+
+
+TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), AfterValidator(_check_table_name)]
 
 
 class SparkConfig(Section):
     """How the Spark session is built."""
 
     master: str = Field("local[*]", description="Spark master URL.")
-    driver_memory: str = Field("2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap of the driver.")
+    driver_memory: str = Field(
+        "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap of the driver.", examples=["4g"]
+    )
     packages: tuple[str, ...] = Field((), description="Further Maven coordinates.")
-    config: dict[str, str] = Field({}, description="Any `spark.*` setting; wins over ours.")
+    config: TextMap = Field({}, description="Any `spark.*` setting; wins over ours.")
+
+    @model_validator(mode="after")
+    def _check_names(self) -> "SparkConfig":
+        foreign = [key for key in self.config if not key.startswith("spark.")]
+        if foreign:
+            text = "unknown key {!r}: Spark's settings start with `spark.`"
+            raise SectionError([(("config", key), text.format(key)) for key in foreign])
+        return self
 
 
 class LakeStorageConfig(Section):
@@ -42,22 +55,26 @@ class LakeStorageConfig(Section):
 class Settings(Section):
     """headwater.yaml."""
 
-    source: SourceConfig
-    lake: str = Field(min_length=1, description="Where the tables lie: a path, `s3a://` or any Hadoop path.")
-    lake_storage: LakeStorageConfig = LakeStorageConfig()
-    capture: CaptureConfig = CaptureConfig()
+    source: SourceConfig = Field(description="Where objects land.")
+    lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
+        min_length=1,
+        description="Where the tables lie: a folder (relative to this file), `s3a://` or any Hadoop path.",
+    )
+    lake_storage: LakeStorageConfig = Field(
+        LakeStorageConfig(), description="The store under an `s3a://` lake."
+    )
+    capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
     tables: dict[TableName, TableConfig] = Field(min_length=1, description="Data tables by name.")
-    spark: SparkConfig = SparkConfig()
+    spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
     @model_validator(mode="after")
     def _check_local_lake(self) -> "Settings":
         if self.source.type == "local" and "://" not in self.lake:
-            from pathlib import Path
-
             source, lake = self.source.path.resolve(), Path(self.lake).resolve()
             if lake.is_relative_to(source):
-                raise ValueError(
-                    f"the lake {str(lake)!r} lies inside the source folder {str(source)!r}: "
+                text = (
+                    f"{str(lake)!r} lies inside the source folder {str(source)!r}: "
                     "headwater would ingest its own tables; put it elsewhere"
                 )
+                raise SectionError([(("lake",), text)])
         return self

@@ -3,24 +3,33 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, ByteSize, Field, ValidationInfo
 
-from headwater.config.section import Section
+from headwater.config.section import ByteCount, Section
+
+
+def resolve_path(path: Path, info: ValidationInfo) -> Path:
+    """Expand `~`; resolve a relative path against the folder of the file it was read from."""
+    folder = info.context.get("folder") if isinstance(info.context, dict) else None
+    path = path.expanduser()
+    return Path(folder, path).absolute() if isinstance(folder, Path) else path
 
 
 class QueueConfig(Section):
     """The queue that receives the bucket's notifications."""
 
-    url: str = Field(pattern=r"^https?://\S+$", description="Queue URL.")
+    url: str = Field(
+        pattern=r"^https?://\S+$",
+        description="Queue URL.",
+        examples=["https://sqs.eu-central-1.amazonaws.com/123456789012/landing"],
+    )
     region: str | None = Field(None, description="Region; default: the source's.")
     endpoint: str | None = Field(None, description="Endpoint of an SQS-compatible service.")
     long_poll_wait: int = Field(20, ge=0, le=20, description="Seconds one receive call waits.")
     visibility_timeout: int = Field(
         30, ge=0, le=43200, description="Seconds a received message stays hidden; a heartbeat extends it."
     )
-    max_messages_per_batch: int = Field(
-        10_000, ge=1, le=100_000, description="Messages that close a batch."
-    )
+    max_messages_per_batch: int = Field(10_000, ge=1, le=100_000, description="Messages that close a batch.")
     max_messages_per_request: int = Field(10, ge=1, le=10, description="Messages per receive call.")
     receivers: int = Field(8, ge=1, le=64, description="Most receive calls at the same time.")
     max_in_flight: int = Field(
@@ -49,7 +58,9 @@ class LocalSourceConfig(Section):
     """Files in a folder, existing and changing."""
 
     type: Literal["local"]
-    path: Path = Field(description="The folder to watch.")
+    path: Annotated[Path, AfterValidator(resolve_path)] = Field(
+        description="The folder to watch; relative to the configuration file."
+    )
     settle_seconds: float = Field(
         1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."
     )
@@ -64,8 +75,8 @@ class CaptureConfig(Section):
     batch_seconds: float = Field(
         0.5, ge=0, le=900, description="Age of the oldest message that closes a batch."
     )
-    batch_bytes: int = Field(
-        64 * 1024 * 1024, ge=1024, description="Bytes of message bodies that close a batch."
+    batch_bytes: ByteCount = Field(
+        ByteSize(64 * 1024 * 1024), description="Bytes of message bodies that close a batch."
     )
     min_sync_interval: float = Field(
         0, ge=0, le=86_400, description="Seconds between the starts of two commits, at least."

@@ -1,12 +1,13 @@
 """`tables:` what each data table is built from and how."""
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Literal, get_args
 
 import bracex
-from pydantic import BeforeValidator, ByteSize, Field, model_validator
+from pydantic import ByteSize, Field, model_validator
 
-from headwater.config.section import Section
+from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 FileFormat = Literal["json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml"]
 
@@ -23,22 +24,8 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "log": "text",
     "xml": "xml",
 }
+KeyProblem = tuple[tuple[str, ...], str]
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
-
-
-def _as_tuple(value: Any) -> Any:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _as_path_tuple(value: Any) -> Any:
-    # Not split at commas: a comma is a legal character of a key and of a brace pattern.
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
-
-
-FieldNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_path_tuple)]
 
 
 def infer_format(path: str) -> FileFormat | None:
@@ -74,10 +61,10 @@ class TableConfig(Section):
         (), description="The row with the higher value wins (merge); default: the newer event."
     )
     partition: FieldNames = Field((), description="Fields the table is partitioned by.")
-    partition_columns: FieldNames = Field(
-        (), description="Columns taken from `name=value` parts of the key."
+    partition_columns: FieldNames = Field((), description="Columns taken from `name=value` parts of the key.")
+    table_type: Literal["copy_on_write", "merge_on_read"] = Field(
+        "copy_on_write", description="Hudi table type."
     )
-    table_type: Literal["copy_on_write", "merge_on_read"] = Field("copy_on_write", description="Hudi table type.")
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
         None, description="Default: upsert for merge, insert for append."
     )
@@ -85,14 +72,14 @@ class TableConfig(Section):
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred once."
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
-    options: dict[str, str] = Field({}, description="Options of Spark's reader for this format.")
-    hoodie: dict[str, str] = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
+    options: TextMap = Field({}, description="Options of Spark's reader for this format.")
+    hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
     max_files_per_trigger: int = Field(10_000, ge=1, le=100_000, description="Objects in one batch, at most.")
-    max_bytes_per_trigger: ByteSize = Field(
-        ByteSize(10 * 1024**3), ge=1, description="Bytes of objects in one batch, about."
+    max_bytes_per_trigger: ByteCount = Field(
+        ByteSize(10 * 1024**3), description="Bytes of objects in one batch, about."
     )
-    large_file_bytes: ByteSize = Field(
-        ByteSize(32 * 1024**2), ge=1, description="Objects from this size on are read by Spark in splits."
+    large_file_bytes: ByteCount = Field(
+        ByteSize(32 * 1024**2), description="Objects from this size on are read by Spark in splits."
     )
 
     @property
@@ -114,29 +101,49 @@ class TableConfig(Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
-        problems = list(self._problems())
+        problems = [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
         if problems:
-            raise ValueError("; ".join(problems))
+            raise SectionError(problems)
         return self
 
-    def _problems(self) -> "list[str]":
-        found = []
+    def _format_problems(self) -> Iterator[KeyProblem]:
+        if not self.path:
+            yield ("path",), "the list is empty; leave `path` out to take every object"
+        elif self.format is None:
+            found = {infer_format(path) for path in self.path}
+            if None in found:
+                unclear = next(path for path in self.path if infer_format(path) is None)
+                allowed = ", ".join(get_args(FileFormat))
+                yield ("format",), f"missing, and path {unclear!r} does not tell it. Allowed: {allowed}"
+            elif len(found) > 1:
+                names = ", ".join(sorted(str(name) for name in found))
+                yield ("path",), f"the paths name several formats ({names}); a table has one: set `format`"
+
+    def _mode_problems(self) -> Iterator[KeyProblem]:
         mode = self.effective_mode
-        if self.format is None and infer_format(self.path[0]) is None:
-            found.append(f"`format` is missing and cannot be told from path {self.path[0]!r}")
         if mode == "mirror":
-            found.append("`mode: mirror` is not available in this version; use merge or append")
+            yield ("mode",), "'mirror' is not available in this version. Allowed: merge, append"
         if mode == "merge" and not self.record_key:
-            found.append("`mode: merge` needs a `record_key`")
+            yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
         if mode == "append" and self.ordering:
-            found.append("`ordering` has no meaning with `mode: append`; use `mode: merge`")
+            yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
         if mode == "append" and self.operation == "upsert":
-            found.append("`operation: upsert` needs `mode: merge`")
+            yield (
+                ("operation",),
+                "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+            )
         if mode == "merge" and self.operation in ("insert", "bulk_insert"):
-            found.append(f"`operation: {self.operation}` would keep duplicates; `mode: merge` writes with upsert")
+            yield (
+                ("operation",),
+                f"{self.operation!r} would keep duplicates with `mode: merge`. Allowed: upsert",
+            )
+
+    def _text_problems(self) -> Iterator[KeyProblem]:
         if self.regex is not None:
             try:
                 re.compile(self.regex)
             except re.error as error:
-                found.append(f"`regex` is not a regular expression: {error}")
-        return found
+                yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
+        for key in self.hoodie:
+            if not key.startswith("hoodie."):
+                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `hoodie.`"

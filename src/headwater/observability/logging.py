@@ -1,0 +1,67 @@
+"""One log for our code and the libraries' (stdlib logging): stderr, UTC, no secrets."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+from headwater.observability.redaction import redact
+
+# Their INFO tells every request; their WARNING is worth reading.
+NOISY_LIBRARIES = ("boto3", "botocore", "py4j", "s3transfer", "urllib3", "watchfiles")
+
+
+def configure_logging(verbose: bool, json: bool) -> None:
+    """Send log lines to stderr: JSON when asked or when stderr is not a terminal, else text.
+
+    `verbose` adds debug lines. May be called again; the last call counts.
+    """
+    level = logging.DEBUG if verbose else logging.INFO
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_rendering(json or not sys.stderr.isatty()),
+            ],
+        )
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in NOISY_LIBRARIES:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _rendering(as_json: bool) -> list[Processor]:
+    if as_json:
+        return [
+            structlog.processors.format_exc_info,
+            _redact_event,
+            structlog.processors.JSONRenderer(default=str),
+        ]
+    # The plain formatter: rich's shows local variables, and those can hold secrets.
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    return [_redact_event, console]
+
+
+def _redact_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name, value in event.items():
+        event[name] = value if name == "exc_info" else redact(value, name)
+    return event

@@ -1,0 +1,110 @@
+"""Every metric there is, as closed types: a name that is not here does not type-check.
+
+Names follow OpenSearch Data Prepper's S3 source where it has one (in brackets). On the wire each is
+prefixed with `headwater_`, and counters end with `_total`, as Prometheus wants.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+CounterName = Literal[
+    # messages that receive calls returned, redeliveries included (sqsMessagesReceived)
+    "messages_received",
+    # messages deleted after the commit that holds their events (sqsMessagesDeleted)
+    "messages_deleted",
+    # messages that could still not be deleted after all retries (sqsMessagesDeleteFailed)
+    "messages_delete_failed",
+    # messages, whole or in part, that went to quarantine (sqsMessagesFailed)
+    "messages_failed",
+    # times a message's visibility was extended (sqsVisibilityTimeoutChangedCount)
+    "visibility_timeout_changed",
+    # times that extension failed (sqsVisibilityTimeoutChangeFailedCount)
+    "visibility_timeout_change_failed",
+    # events in commits of the events table
+    "events_committed",
+    # events not committed because they already were
+    "events_duplicate",
+    # objects whose rows are in a commit (s3ObjectsSucceeded)
+    "objects_succeeded",
+    # objects of no bytes (s3ObjectsEmpty)
+    "objects_empty",
+    # objects that were no longer there (s3ObjectsNotFound)
+    "objects_not_found",
+    # objects that we may not read (s3ObjectsAccessDenied)
+    "objects_access_denied",
+    # objects that went to quarantine for any reason (s3ObjectsFailed)
+    "objects_failed",
+    # bytes of objects read, as stored (s3ObjectSizeBytes)
+    "object_bytes_read",
+    # rows in commits of data tables
+    "rows_written",
+    # records that went to quarantine while the rest of their object landed
+    "records_failed",
+    # batches of a data table that failed and will be tried again
+    "batches_failed",
+]
+
+GaugeName = Literal[
+    # messages that wait in the queue, about
+    "queue_depth",
+    # messages received and not yet deleted, as a share of the cap at which receiving stops (0 to 1)
+    "in_flight_ratio",
+    # events of the events table that a data table has not consumed
+    "lag_events",
+    # age of the oldest event that a data table has not consumed; 0 when it has all
+    "lag_seconds",
+]
+
+HistogramName = Literal[
+    # from the sender's event time to receiving the message (sqsMessageDelay)
+    "message_delay_seconds",
+    # wall time of one commit
+    "commit_seconds",
+    # from the event time of an object to the end of the commit with its rows
+    "freshness_seconds",
+]
+
+MetricName = CounterName | GaugeName | HistogramName
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDefinition:
+    """The help text a scraper sees, and the labels every sample must carry."""
+
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
+    "messages_received": MetricDefinition("Messages received, redeliveries included."),
+    "messages_deleted": MetricDefinition("Messages deleted after their commit."),
+    "messages_delete_failed": MetricDefinition("Messages that could not be deleted."),
+    "messages_failed": MetricDefinition("Messages quarantined, whole or in part."),
+    "visibility_timeout_changed": MetricDefinition("Visibility extensions that worked."),
+    "visibility_timeout_change_failed": MetricDefinition("Visibility extensions that failed."),
+    "events_committed": MetricDefinition("Events in commits of the events table."),
+    "events_duplicate": MetricDefinition("Events that were committed before."),
+    "objects_succeeded": MetricDefinition("Objects whose rows are in a commit.", ("table",)),
+    "objects_empty": MetricDefinition("Objects of no bytes.", ("table",)),
+    "objects_not_found": MetricDefinition("Objects that were no longer there.", ("table",)),
+    "objects_access_denied": MetricDefinition("Objects that we may not read.", ("table",)),
+    "objects_failed": MetricDefinition("Objects quarantined.", ("table",)),
+    "object_bytes_read": MetricDefinition("Bytes of objects read, as stored.", ("table",)),
+    "rows_written": MetricDefinition("Rows in commits of data tables.", ("table",)),
+    "records_failed": MetricDefinition("Records quarantined.", ("table",)),
+    "batches_failed": MetricDefinition("Batches that failed and are tried again.", ("table",)),
+}
+
+GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
+    "queue_depth": MetricDefinition("Messages waiting in the queue, about."),
+    "in_flight_ratio": MetricDefinition("Undeleted messages as a share of the cap, 0 to 1."),
+    "lag_events": MetricDefinition("Events not consumed yet.", ("table",)),
+    "lag_seconds": MetricDefinition("Age of the oldest event not consumed yet.", ("table",)),
+}
+
+HISTOGRAMS: Final[Mapping[HistogramName, MetricDefinition]] = {
+    "message_delay_seconds": MetricDefinition("From event time to receiving the message."),
+    "commit_seconds": MetricDefinition("Wall time of one commit.", ("table",)),
+    "freshness_seconds": MetricDefinition("From event time to the end of the commit.", ("table",)),
+}

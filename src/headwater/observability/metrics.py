@@ -1,0 +1,55 @@
+"""A thin layer on prometheus_client: metrics by our closed names, in a registry that is passed in."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from headwater.observability.metric_names import (
+    COUNTERS,
+    GAUGES,
+    HISTOGRAMS,
+    CounterName,
+    GaugeName,
+    HistogramName,
+)
+
+NAMESPACE = "headwater"
+# A commit takes about half a second; freshness after an outage is counted in hours.
+SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400)
+
+
+class Metrics:
+    """All metrics of one process. Thread-safe. Labels must be exactly those of the definition.
+
+    Raises `ValueError` for missing or further labels, and for a second set in one registry.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._counters = {
+            name: Counter(name, what.help, what.labels, namespace=NAMESPACE, registry=registry)
+            for name, what in COUNTERS.items()
+        }
+        self._gauges = {
+            name: Gauge(name, what.help, what.labels, namespace=NAMESPACE, registry=registry)
+            for name, what in GAUGES.items()
+        }
+        self._histograms = {
+            name: Histogram(
+                name, what.help, what.labels, namespace=NAMESPACE, registry=registry, buckets=SECONDS_BUCKETS
+            )
+            for name, what in HISTOGRAMS.items()
+        }
+
+    def count(self, name: CounterName, amount: float = 1, **labels: str) -> None:
+        """Add to a counter; `amount` is never negative."""
+        counter = self._counters[name]
+        (counter.labels(**labels) if labels else counter).inc(amount)
+
+    def set(self, name: GaugeName, value: float, **labels: str) -> None:
+        """Set a gauge."""
+        gauge = self._gauges[name]
+        (gauge.labels(**labels) if labels else gauge).set(value)
+
+    def observe(self, name: HistogramName, seconds: float, **labels: str) -> None:
+        """Add one observation, in seconds."""
+        histogram = self._histograms[name]
+        (histogram.labels(**labels) if labels else histogram).observe(seconds)
