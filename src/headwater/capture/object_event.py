@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Literal
 
 EventKind = Literal["created", "removed", "restored", "tagged", "other"]
@@ -44,11 +44,16 @@ class ObjectEvent:
     def event_id(self) -> str:
         """Identity of the event: redelivery has the same id.
 
-        Senders without a sequencer (moto, some S3-compatible stores) are told apart by event time
-        and etag instead, so that two writes of one key stay two events.
+        Events without a sequencer (tags, ACLs; all of moto's) are told apart by event time, name and
+        etag instead, so that two writes of one key, or tags set and taken away, stay two events.
         """
-        when = self.order_key or f"{self.event_time.isoformat()}|{self.etag or ''}"
-        parts = (self.provider, self.bucket, self.key, self.version_id or "", when, self.kind)
+        if self.order_key:
+            moment = (self.order_key, "", "", "")
+        else:
+            # In UTC: a time read back from a table may be in the session's zone.
+            time = self.event_time.astimezone(timezone.utc).isoformat()
+            moment = ("", time, self.event_name, self.etag or "")
+        parts = (self.provider, self.bucket, self.key, self.version_id or "", *moment, self.kind)
         # Length prefixes: no choice of key can collide with another field's text.
         text = "".join(f"{len(part)}:{part}" for part in parts)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
