@@ -1,0 +1,84 @@
+# `make` alone prints what there is. Needs make, git and Python 3.10-3.12 (or uv); the rest is installed into this clone.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv/bin
+PYTEST := $(VENV)/python -m pytest
+# The rungs from the quickest up; each is also a folder under tests/ and a marker.
+QUICK_RUNGS := tests/unit tests/contracts tests/properties
+ALL_RUNGS := $(QUICK_RUNGS) tests/spark tests/integration
+
+.PHONY: help
+help: ## Print this
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+
+##@ Start here
+.PHONY: setup
+setup: ## Install all that is needed into .venv and .cache (again at any time: does only what changed)
+	@scripts/bootstrap
+
+.PHONY: demo
+demo: setup ## Watch files become tables: the whole pipeline on this machine, no cloud, no Docker
+	@$(VENV)/headwater demo $(ARGS)
+
+##@ Test
+.PHONY: test
+test: setup-s3a ## All rungs with the coverage floor: unit, contracts, properties, spark, integration
+	$(PYTEST) $(ALL_RUNGS) --cov --cov-report=term:skip-covered $(ARGS)
+
+.PHONY: test-unit
+test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network
+	$(PYTEST) $(QUICK_RUNGS) $(ARGS)
+
+.PHONY: test-spark
+test-spark: setup ## A local JVM and real Hudi
+	$(PYTEST) tests/spark $(ARGS)
+
+.PHONY: test-integration
+test-integration: setup-s3a ## The emulator and real processes
+	$(PYTEST) tests/integration $(ARGS)
+
+.PHONY: test-long
+test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples
+	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)
+
+.PHONY: bench
+bench: setup-s3a ## All benchmarks, one JSON line each; one of them: make bench B=name
+	$(VENV)/python -m benchmarks.run $(B)
+
+##@ Check
+.PHONY: check
+check: setup ## Format, lint, types, import contracts, structure, locks: what CI checks before it tests
+	$(VENV)/ruff format --check .
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+	$(VENV)/lint-imports --no-logo
+	$(VENV)/python scripts/check_structure.py
+	$(VENV)/python scripts/lock_dependencies.py --check
+
+.PHONY: format
+format: setup ## Format the code and mend what ruff can mend
+	$(VENV)/ruff format .
+	$(VENV)/ruff check --fix .
+
+##@ Keep up
+.PHONY: lock
+lock: setup ## Pin again what pyproject.toml asks for; UPGRADE=1 moves all pins to the newest
+	$(VENV)/python scripts/lock_dependencies.py $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean: ## Remove caches and what tests left; keeps .venv and .cache
+	rm -rf build dist .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf spark-warehouse metastore_db derby.log
+
+.PHONY: clean-all
+clean-all: clean ## Also remove .venv and .cache: the next make sets up from nothing
+	rm -rf .venv .cache
+
+.PHONY: setup-s3a
+setup-s3a:
+	@scripts/bootstrap --s3a

@@ -1,0 +1,93 @@
+"""Writes requirements/*.txt: every dependency pinned and hashed, for Python 3.10 to 3.12 on any platform.
+
+`make lock` runs it; `make check` runs it with --check, which needs no network: each file carries the
+fingerprint of what pyproject.toml asks for. With --upgrade, pins move to the newest allowed versions.
+"""
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+FINGERPRINT = "# pyproject: "
+
+# File -> what `uv pip compile` is given. Later files take the versions of earlier ones.
+SOURCES = {
+    "runtime": ["pyproject.toml"],
+    "java": ["--constraints", "requirements/runtime.txt", "-"],
+    "dev": ["--constraints", "requirements/runtime.txt", "--group", "dev", "pyproject.toml"],
+    "emulator": ["-"],
+}
+
+
+def read_wanted(root):
+    """What pyproject.toml asks for, by the name of the file that locks it."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    runtime = [project["project"]["requires-python"], *project["project"]["dependencies"]]
+    groups = project["dependency-groups"]
+    return {
+        "runtime": runtime,
+        "java": project["project"]["optional-dependencies"]["java"],
+        "dev": runtime + groups["dev"],
+        "emulator": groups["emulator"],
+    }
+
+
+def fingerprint(wanted):
+    return hashlib.sha256(json.dumps(sorted(wanted)).encode()).hexdigest()[:32]
+
+
+def list_stale(root):
+    """Names of the files that do not lock what pyproject.toml asks for now."""
+    stale = []
+    for name, wanted in read_wanted(root).items():
+        path = root / "requirements" / f"{name}.txt"
+        if not path.exists() or f"{FINGERPRINT}{fingerprint(wanted)}" not in path.read_text("utf-8"):
+            stale.append(name)
+    return stale
+
+
+def write_lock(name, wanted, upgrade):
+    path = ROOT / "requirements" / f"{name}.txt"
+    command = [
+        str(Path(sys.executable).parent / "uv"),
+        *["pip", "compile", "--universal", "--python-version", "3.10", "--generate-hashes"],
+        *["--no-header", "--no-annotate", "--quiet", "--output-file", str(path)],
+        *(["--upgrade"] if upgrade else []),
+        *SOURCES[name],
+    ]
+    subprocess.run(
+        command, cwd=ROOT, input="\n".join(wanted), text=True, check=True, stdout=subprocess.DEVNULL
+    )
+    header = f"# Written by `make lock`; do not edit.\n{FINGERPRINT}{fingerprint(wanted)}\n"
+    body = "".join(f"{line}\n" for line in path.read_text("utf-8").splitlines() if not line.startswith("#"))
+    path.write_text(header + body, "utf-8")
+    print(f"requirements/{name}.txt: {body.count('==')} packages")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the files are up to date")
+    parser.add_argument("--upgrade", action="store_true", help="move pins to the newest allowed versions")
+    arguments = parser.parse_args()
+    if arguments.check:
+        stale = list_stale(ROOT)
+        for name in stale:
+            print(f"requirements/{name}.txt does not match pyproject.toml; run: make lock", file=sys.stderr)
+        return 1 if stale else 0
+    (ROOT / "requirements").mkdir(exist_ok=True)
+    for name, wanted in read_wanted(ROOT).items():
+        write_lock(name, wanted, arguments.upgrade)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

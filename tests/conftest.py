@@ -1,0 +1,26 @@
+"""Rungs by folder: tests/<rung>/... gets the marker <rung>. Fixtures live in tests/fixtures and below."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).parent
+RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
+
+# Deadlines measure the machine, not the code.
+settings.register_profile("headwater", deadline=None)
+settings.register_profile("long", deadline=None, max_examples=5_000)
+settings.load_profile("headwater")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not item.path.is_relative_to(TESTS):
+            continue
+        rung = item.path.relative_to(TESTS).parts[0]
+        if rung not in RUNGS:
+            raise pytest.UsageError(
+                f"{item.path} is on no rung; move it to one of {', '.join(sorted(RUNGS))}"
+            )
+        item.add_marker(rung)

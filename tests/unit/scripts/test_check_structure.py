@@ -1,0 +1,89 @@
+"""The structure check finds what it says it finds, and lets the rest be."""
+
+from pathlib import Path
+
+import pytest
+
+import check_structure
+
+
+def messages(root: Path, files: dict[str, str]) -> list[str]:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return [finding.message for finding in check_structure.check(root)]
+
+
+def function_of(lines: int, docstring: bool = False) -> str:
+    head = '    """One\n\n    two.\n    """\n' if docstring else ""
+    return "def f():\n" + head + "    x = 1\n" * lines
+
+
+def test_finds_nothing_in_a_clean_tree(tmp_path: Path) -> None:
+    assert (
+        messages(tmp_path, {"src/headwater/a.py": function_of(40), "tests/unit/test_a.py": "x = 1\n"}) == []
+    )
+
+
+def test_finds_a_long_function_without_counting_its_docstring(tmp_path: Path) -> None:
+    assert messages(tmp_path, {"src/headwater/a.py": function_of(40, docstring=True)}) == []
+    assert messages(tmp_path, {"src/headwater/a.py": function_of(41)}) == ["f has 41 lines; at most 40"]
+
+
+@pytest.mark.parametrize(("name", "limit"), [("src/headwater/a.py", 400), ("tests/conftest.py", 150)])
+def test_finds_a_long_module(tmp_path: Path, name: str, limit: int) -> None:
+    assert messages(tmp_path, {name: "x = 1\n" * limit}) == []
+    (found,) = messages(tmp_path, {name: "x = 1\n" * (limit + 1)})
+    assert found.startswith(f"{limit + 1} lines; at most {limit}")
+
+
+def test_finds_a_crowded_folder(tmp_path: Path) -> None:
+    files = {f"src/headwater/lake/m{number}.py": "" for number in range(12)}
+    assert messages(tmp_path, {**files, "src/headwater/lake/__init__.py": ""}) == []
+    (found,) = messages(tmp_path, {"src/headwater/lake/m12.py": ""})
+    assert found.startswith("13 modules; at most 12")
+
+
+@pytest.mark.parametrize("name", ["utils.py", "lake/spark_helpers.py", "common/words.py", "queue_manager.py"])
+def test_finds_names_that_say_nothing(tmp_path: Path, name: str) -> None:
+    assert len(messages(tmp_path, {f"src/headwater/{name}": ""})) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "home"),
+    [
+        ('KEY = "hoodie.table.name"\n', "lake/options.py"),
+        ('def f(x):\n    return f"hoodie.{x}"\n', "lake/options.py"),
+        ("def f(spark):\n    return spark._jvm.java\n", "lake/timeline.py"),
+        ("def f(sc):\n    return sc._jsc\n", "lake/timeline.py"),
+        ('import os\nHOME = os.environ["HOME"]\n', "config/environment.py"),
+        ('import os\nHOME = os.getenv("HOME")\n', "config/environment.py"),
+        ("from os import environ\n", "config/environment.py"),
+        ("spark = SparkSession.builder.getOrCreate()\n", "lake/session.py"),
+    ],
+)
+def test_finds_what_is_touched_outside_its_place(tmp_path: Path, code: str, home: str) -> None:
+    assert messages(tmp_path, {f"src/headwater/{home}": code}) == []
+    assert len(messages(tmp_path, {"src/headwater/ingest/pipeline.py": code})) == 1
+
+
+def test_lets_prose_and_tests_name_anything(tmp_path: Path) -> None:
+    prose = '"""Sets hoodie.table.name."""\n\n# os.environ is not read here\nx = "os.environ"\n'
+    test = 'import os\nx = os.environ["HOME"], "hoodie.table.name"\n'
+    assert messages(tmp_path, {"src/headwater/ingest/a.py": prose, "tests/unit/test_a.py": test}) == []
+
+
+def test_counts_suppressions_against_a_ceiling(tmp_path: Path) -> None:
+    few = "x = 1  # noqa: E501\ny = 2  # type: ignore[misc]\n" * 2 + "z = 1  # pragma: no cover\n"
+    assert messages(tmp_path, {"src/headwater/a.py": few, "src/headwater/b.py": 's = "# noqa"\n'}) == []
+    found = messages(tmp_path, {"src/headwater/b.py": "x = 1  # noqa: E501\n"})
+    assert found[-1] == "6 suppressions in 6 lines; at most 5: mend the code"
+
+
+def test_exits_by_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "src").mkdir()
+    assert check_structure.main([str(tmp_path)]) == 0
+    (tmp_path / "src" / "utils.py").touch()
+    assert check_structure.main([str(tmp_path)]) == 1
+    assert "utils.py:1:" in capsys.readouterr().out
