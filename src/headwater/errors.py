@@ -16,6 +16,8 @@ HeadwaterError                exit code 1
 │   ├── ObjectForbiddenError      403
 │   ├── ObjectSupersededError     the named version is not what lies there now
 │   ├── ObjectUnreadableError     bytes that are not what the format says
+│   ├── ObjectSchemaError         columns whose types the table cannot take
+│   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, time-out
 └── IngestError               1  a data table's batch failed
 """
@@ -118,6 +120,18 @@ class ObjectUnreadableError(ObjectError):
     """The bytes are not what the format or the compression says they are."""
 
     reason = "unparsable"
+
+
+class ObjectSchemaError(ObjectError):
+    """The object's columns have types that the table's columns cannot take."""
+
+    reason = "schema"
+
+
+class ObjectTooLargeError(ObjectError):
+    """The object, as it lies there or decompressed, exceeds the limit for one object."""
+
+    reason = "oversize"
 
 
 class ObjectUnavailableError(ObjectError):

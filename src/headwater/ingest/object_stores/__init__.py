@@ -1,0 +1,56 @@
+"""Object stores by provider. `StoreConfig` travels to executors; `build_object_store` opens it there."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, cast
+
+from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState, ObjectStore
+
+__all__ = [
+    "ObjectContent",
+    "ObjectRef",
+    "ObjectState",
+    "ObjectStore",
+    "StoreConfig",
+    "StoreKind",
+    "build_object_store",
+]
+
+StoreKind = Literal["s3", "local", "memory"]
+
+# Imported when chosen: a folder as source needs no AWS SDK.
+_BUILDERS: dict[StoreKind, tuple[str, str]] = {
+    "s3": ("headwater.ingest.object_stores.s3", "build_s3_store"),
+    "local": ("headwater.ingest.object_stores.local", "build_local_store"),
+    "memory": ("headwater.ingest.object_stores.memory", "build_memory_store"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """How to reach objects; holds no secrets. Times are in seconds.
+
+    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` tells
+    memory stores apart.
+    """
+
+    kind: StoreKind
+    region: str | None = None
+    endpoint: str | None = None
+    path_style: bool | None = None
+    scheme: str = "s3a"
+    name: str = "default"
+    max_connections: int = 16
+    max_attempts: int = 5
+    connect_timeout: float = 5.0
+    read_timeout: float = 60.0
+
+
+@lru_cache(maxsize=32)
+def build_object_store(config: StoreConfig) -> ObjectStore:
+    """The store of `config`; one per process, so that connections are shared and kept."""
+    module_name, function_name = _BUILDERS[config.kind]
+    build = getattr(importlib.import_module(module_name), function_name)
+    return cast(Callable[[StoreConfig], ObjectStore], build)(config)

@@ -1,0 +1,157 @@
+"""Files of a folder as objects: the bucket is the folder's path, the key is relative to it.
+
+A file has no versions; its etag is made of modification time (ns) and size, and a read that saw
+the file change under it counts as superseded.
+"""
+
+import errno
+import os
+import stat
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater.errors import (
+    HeadwaterError,
+    ObjectForbiddenError,
+    ObjectMissingError,
+    ObjectSupersededError,
+    ObjectTooLargeError,
+    ObjectUnavailableError,
+    SourceUnavailableError,
+)
+from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState
+
+if TYPE_CHECKING:
+    from headwater.ingest.object_stores import StoreConfig
+
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO})
+_DENIED = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP})
+_TRIES_WHILE_CHANGING = 3
+
+
+def build_file_etag(status: os.stat_result) -> str:
+    """The etag of a file: it changes whenever the modification time or the size does."""
+    return f"{status.st_mtime_ns:x}-{status.st_size:x}"
+
+
+def resolve_key(ref: ObjectRef) -> Path:
+    """The path of `ref`, symbolic links followed, proven to lie inside the bucket's folder.
+
+    Raises ObjectForbiddenError when it does not, and ObjectMissingError for keys that no file of a
+    listing can have (empty, or with `.` or empty parts, which would name another key's file).
+    """
+    parts = ref.key.split("/")
+    if ".." in parts or ref.key.startswith("/") or "\0" in ref.key:
+        raise _escapes(ref)
+    if not all(parts) or "." in parts:
+        raise ObjectMissingError(f"{ref.key!r} in {ref.bucket} does not exist: it is no file's key")
+    root = Path(ref.bucket)
+    try:
+        folder, path = root.resolve(), root.joinpath(*parts).resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
+        raise ObjectForbiddenError(f"{ref.key!r} in {ref.bucket} cannot be resolved: {error}") from error
+    if not path.is_relative_to(folder):
+        raise _escapes(ref)
+    return path
+
+
+def _escapes(ref: ObjectRef) -> ObjectForbiddenError:
+    return ObjectForbiddenError(
+        f"key {ref.key!r} leads out of the folder {ref.bucket}",
+        hint="only files inside the source folder are read; put the file itself there, not a link",
+    )
+
+
+class LocalObjectStore:
+    """Reads files. Never opens anything but regular files, and nothing outside the folder."""
+
+    def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
+        """See `ObjectStore.read`; `version_id` is ignored, since files have no versions."""
+        path = resolve_key(ref)
+        for _ in range(_TRIES_WHILE_CHANGING):
+            content = _read_once(path, ref, max_bytes)
+            if content is not None:
+                return content
+            if ref.etag is not None:
+                raise ObjectSupersededError(f"{path} changed while it was read")
+        raise ObjectUnavailableError(
+            f"{path} keeps changing while it is read", hint="it is read again when it rests"
+        )
+
+    def state(self, ref: ObjectRef) -> ObjectState | None:
+        """See `ObjectStore.state`."""
+        try:
+            path = resolve_key(ref)
+            status = path.stat()
+        except ObjectMissingError:
+            return None
+        except OSError as error:
+            translated = _translate(error, ref)
+            if isinstance(translated, ObjectMissingError):
+                return None
+            raise translated from error
+        return _to_state(status) if stat.S_ISREG(status.st_mode) else None
+
+    def uri(self, ref: ObjectRef) -> str:
+        """`file:/folder/key`, as Hadoop writes it."""
+        return f"file:{Path(ref.bucket).absolute().joinpath(ref.key.lstrip('/'))}"
+
+
+def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectContent | None:
+    """The file's content, or None when it changed during the read."""
+    try:
+        # O_NONBLOCK: opening a pipe must not wait for its writer. O_NOFOLLOW: the path is resolved,
+        # so a link that stands there now was put there meanwhile.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            before = os.fstat(descriptor)
+            _check(path, before, ref, max_bytes)
+            data = file.read(before.st_size + 1)
+            after = os.fstat(descriptor)
+    except OSError as error:
+        raise _translate(error, ref) from error
+    if build_file_etag(before) != build_file_etag(after) or len(data) != after.st_size:
+        return None
+    return ObjectContent(data, _to_state(after))
+
+
+def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | None) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ObjectMissingError(f"{path} is not a regular file")
+    if ref.etag is not None and ref.etag != build_file_etag(status):
+        raise ObjectSupersededError(f"{path} has changed since it was announced")
+    if max_bytes is not None and status.st_size > max_bytes:
+        raise ObjectTooLargeError(
+            f"{path} has {status.st_size} bytes; the limit for one object is {max_bytes}"
+        )
+
+
+def _to_state(status: os.stat_result) -> ObjectState:
+    changed_at = datetime.fromtimestamp(status.st_mtime, timezone.utc)
+    return ObjectState(build_file_etag(status), None, status.st_size, changed_at)
+
+
+def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:
+    where = f"{ref.key!r} in {ref.bucket}"
+    if error.errno in _ABSENT:
+        _ensure_folder(ref)
+        return ObjectMissingError(f"{where} does not exist")
+    if error.errno in _DENIED:
+        return ObjectForbiddenError(
+            f"{where} may not be read: {error.strerror}", hint="give the user that runs headwater read access"
+        )
+    return ObjectUnavailableError(f"{where} cannot be read now: {error}", hint="it is tried again")
+
+
+def _ensure_folder(ref: ObjectRef) -> None:
+    # Without this, an unmounted source folder would look like the removal of every object.
+    if not Path(ref.bucket).is_dir():
+        raise SourceUnavailableError(
+            f"the source folder {ref.bucket} is not there", hint="mount or create it; nothing was lost"
+        )
+
+
+def build_local_store(_config: "StoreConfig") -> LocalObjectStore:
+    """A store for any folder; the configuration has nothing to say about files."""
+    return LocalObjectStore()

@@ -1,0 +1,211 @@
+"""What every object store does, run on every one of them."""
+
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import (
+    ObjectForbiddenError,
+    ObjectMissingError,
+    ObjectSupersededError,
+    ObjectTooLargeError,
+)
+from headwater.ingest.object_stores import (
+    ObjectRef,
+    ObjectState,
+    ObjectStore,
+    StoreConfig,
+    build_object_store,
+)
+from headwater.ingest.object_stores.local import build_file_etag
+from headwater.ingest.object_stores.memory import load_memory_store
+
+ODD_KEYS = [
+    "plain.json",
+    "a b+c.json",
+    "100%.json",
+    "a%41b.json",
+    "a%2Fb.json",
+    "what?.json",
+    "#hash&x=1.json",
+    "quote\"'.json",
+    "back\\slash.json",
+    "brace{a,b}[c]*.json",
+    "day=2024-01-01/übergröße-日本-😀.json",
+    ".hidden/...json",
+    "tab\tnew\nline.json",
+    "~tilde$;:@!().json",
+]
+
+
+@dataclass
+class Harness:
+    """A store, and how to change what lies in its bucket."""
+
+    store: ObjectStore
+    bucket: str
+    put: Callable[[str, bytes], ObjectState]
+    remove: Callable[[str], None]
+    versioned: bool
+
+    def ref(self, key: str, state: ObjectState | None = None) -> ObjectRef:
+        if state is None:
+            return ObjectRef("any", self.bucket, key)
+        return ObjectRef("any", self.bucket, key, state.version_id, state.etag, state.size)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Harness:
+    folder = tmp_path / "bucket"
+    folder.mkdir()
+
+    def put(key: str, data: bytes) -> ObjectState:
+        path = folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.stat().st_mtime_ns if path.exists() else 0
+        path.write_bytes(data)
+        status = path.stat()
+        if status.st_mtime_ns == before:  # the clock of the file system is coarse
+            os.utime(path, ns=(before + 1, before + 1))
+        store = build_object_store(StoreConfig("local"))
+        state = store.state(ObjectRef("local", str(folder), key))
+        assert state is not None
+        assert state.etag == build_file_etag(path.stat())
+        return state
+
+    return Harness(
+        build_object_store(StoreConfig("local")),
+        str(folder),
+        put,
+        lambda key: (folder / key).unlink(),
+        versioned=False,
+    )
+
+
+@pytest.fixture
+def memory() -> Harness:
+    name = uuid.uuid4().hex
+    objects = load_memory_store(name)
+    return Harness(
+        build_object_store(StoreConfig("memory", name=name)),
+        "bucket",
+        lambda key, data: objects.put("bucket", key, data),
+        lambda key: objects.remove("bucket", key),
+        versioned=True,
+    )
+
+
+@pytest.fixture(params=["memory", "local"])
+def harness(request: pytest.FixtureRequest) -> Harness:
+    found: Harness = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.parametrize("key", ODD_KEYS)
+def test_any_key_is_read_exactly(harness: Harness, key: str) -> None:
+    harness.put("a", b"other")
+    state = harness.put(key, key.encode())
+
+    content = harness.store.read(harness.ref(key, state))
+
+    assert content.data == key.encode()
+    assert content.state.etag == state.etag
+    assert content.state.size == len(key.encode())
+
+
+def test_without_version_and_etag_reads_what_lies_there(harness: Harness) -> None:
+    harness.put("k", b"one")
+    newest = harness.put("k", b"three")
+
+    assert harness.store.read(harness.ref("k")).data == b"three"
+    assert harness.store.read(harness.ref("k")).state.etag == newest.etag
+
+
+def test_state_is_what_lies_there_now_whatever_the_ref_names(harness: Harness) -> None:
+    old = harness.put("k", b"one")
+    new = harness.put("k", b"three")
+
+    found = harness.store.state(harness.ref("k", old))
+
+    assert found == new
+    assert found is not None
+    assert found.size == 5
+    assert found.last_modified.utcoffset() is not None
+
+
+def test_a_named_version_is_read_after_an_overwrite_and_a_removal(harness: Harness) -> None:
+    if not harness.versioned:
+        pytest.skip("has no versions")
+    old = harness.put("k", b"one")
+    harness.put("k", b"two")
+    harness.remove("k")
+
+    assert harness.store.read(harness.ref("k", old)).data == b"one"
+
+
+def test_another_content_than_the_etag_names_is_superseded(harness: Harness) -> None:
+    old = harness.put("k", b"one")
+    harness.put("k", b"two")
+
+    with pytest.raises(ObjectSupersededError):
+        harness.store.read(ObjectRef("any", harness.bucket, "k", None, old.etag))
+
+
+def test_a_removed_object_is_missing(harness: Harness) -> None:
+    state = harness.put("k", b"one")
+    harness.remove("k")
+
+    with pytest.raises(ObjectMissingError):
+        harness.store.read(ObjectRef("any", harness.bucket, "k", None, state.etag))
+    with pytest.raises(ObjectMissingError):
+        harness.store.read(harness.ref("k"))
+    assert harness.store.state(harness.ref("k")) is None
+
+
+def test_an_unknown_version_is_missing(harness: Harness) -> None:
+    if not harness.versioned:
+        pytest.skip("has no versions")
+    harness.put("k", b"one")
+
+    with pytest.raises(ObjectMissingError):
+        harness.store.read(ObjectRef("any", harness.bucket, "k", "3sL4kqtJlcpXroDTDmJrmSpXd3dIbrHY"))
+
+
+@pytest.mark.parametrize("key", ["never", "never/there/at.all", "k/below", "x" * 2000])
+def test_a_key_that_was_never_there_is_missing(harness: Harness, key: str) -> None:
+    harness.put("k", b"one")
+
+    with pytest.raises(ObjectMissingError):
+        harness.store.read(harness.ref(key))
+    assert harness.store.state(harness.ref(key)) is None
+
+
+@pytest.mark.parametrize("key", ["k/", "/k", "./k", "a/../k", "a//b", "a/./b"])
+def test_a_key_never_reads_the_object_of_another_key(harness: Harness, key: str) -> None:
+    harness.put("k", b"one")
+    harness.put("a/b", b"two")
+
+    with pytest.raises((ObjectMissingError, ObjectForbiddenError)):
+        harness.store.read(harness.ref(key))
+
+
+def test_an_empty_object_is_read(harness: Harness) -> None:
+    state = harness.put("empty", b"")
+
+    assert harness.store.read(harness.ref("empty", state)).data == b""
+
+
+def test_more_bytes_than_allowed_are_refused(harness: Harness) -> None:
+    state = harness.put("k", b"x" * 100)
+
+    assert len(harness.store.read(harness.ref("k", state), max_bytes=100).data) == 100
+    with pytest.raises(ObjectTooLargeError, match="100 bytes"):
+        harness.store.read(harness.ref("k", state), max_bytes=99)
+
+
+def test_the_store_is_built_once_per_configuration() -> None:
+    assert build_object_store(StoreConfig("local")) is build_object_store(StoreConfig("local"))
