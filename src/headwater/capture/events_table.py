@@ -57,6 +57,7 @@ class EventsTable:
         self._write_lock = threading.Lock()
         self._tail = _Tail()
         self._changed = threading.Condition()
+        self._appends = 0
         self._exists = self._table.load_timeline().exists()
         if self._exists:
             self._tail.restart(self._newest_commit())
@@ -74,7 +75,7 @@ class EventsTable:
                 self._commit(kept)
                 self._seen.add((event_day(captured), captured.event.event_id) for captured in kept)
         if kept:
-            self._announce()
+            self.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)
 
     def _commit(self, batch: Sequence[CapturedEvent]) -> None:
@@ -173,10 +174,21 @@ class EventsTable:
         )
         return {row["key"]: row["etag"] or "" for row in rows}
 
-    def wait(self, timeout: float) -> None:
-        """Block until this process appended something, at most `timeout` seconds."""
+    @property
+    def appends(self) -> int:
+        """How many commits this process has made; to be given to `wait`."""
+        return self._appends
+
+    def wait(self, seen: int, timeout: float) -> None:
+        """Block until `appends` is more than `seen`, or somebody calls `wake`, or `timeout` seconds passed."""
         with self._changed:
-            self._changed.wait(timeout)
+            self._changed.wait_for(lambda: self._appends > seen, timeout)
+
+    def wake(self) -> None:
+        """Let everyone who waits look again, as at the end of a run."""
+        with self._changed:
+            self._appends += 1
+            self._changed.notify_all()
 
     def refresh(self) -> None:
         """Notice commits of other processes."""
@@ -191,10 +203,6 @@ class EventsTable:
     def _newest_commit(self) -> Commit | None:
         commits = self._table.load_timeline().commits
         return commits[-1] if commits else None
-
-    def _announce(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
 
     def _load_ids(self, day: str) -> list[str]:
         if not self._exists:

@@ -35,7 +35,8 @@ _CHANGELOG = {
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How one write lands in a table. `extra` (the user's `hoodie.*`) wins over all of it."""
+    """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
+    inline; 0 leaves compaction to others. `extra` (the user's `hoodie.*`) wins over all of it."""
 
     table_name: str
     operation: Operation
@@ -46,6 +47,7 @@ class WriteOptions:
     index: Literal["simple", "bucket"] | None = None
     buckets: int = 1
     changelog: bool = False
+    compact_after: int = 0
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,6 +71,9 @@ class WriteOptions:
             built["hoodie.index.type"] = self.index.upper()
         if self.index == "bucket":
             built["hoodie.bucket.index.num.buckets"] = str(self.buckets)
+        if self.compact_after:
+            built["hoodie.compact.inline"] = "true"
+            built["hoodie.compact.inline.max.delta.commits"] = str(self.compact_after)
         if self.changelog:
             built |= _CHANGELOG
         return built

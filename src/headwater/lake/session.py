@@ -11,6 +11,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headwater.config.environment import temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 
@@ -128,7 +129,7 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     for name, value in build_spark_settings(settings).items():
         conf.set(name, value)
     log_file.parent.mkdir(parents=True, exist_ok=True)
-    with _jvm_environment({"JAVA_HOME": java_home}), _stderr_to(log_file):
+    with _jvm_environment({"JAVA_HOME": java_home}), _output_to(log_file):
         try:
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
         except (PySparkException, OSError, RuntimeError) as error:
@@ -155,22 +156,24 @@ def _explain_start_failure(log_file: Path) -> PlatformError:
 @contextmanager
 def _jvm_environment(values: Mapping[str, str]) -> Iterator[None]:
     # PySpark starts the JVM from the process environment and offers no other way to name a Java.
-    from headwater.config.environment import temporary_environment
-
     with temporary_environment({**values, "PYSPARK_PYTHON": sys.executable}):
         yield
 
 
 @contextmanager
-def _stderr_to(log_file: Path) -> Iterator[None]:
-    """Let a child process started meanwhile inherit the file as its standard error."""
+def _output_to(log_file: Path) -> Iterator[None]:
+    """Let a child process started meanwhile inherit the file as its output: our own stdout may be JSON."""
+    sys.stdout.flush()
     sys.stderr.flush()
-    saved = os.dup(2)
+    saved = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
     try:
         with log_file.open("ab") as log:
-            os.dup2(log.fileno(), 2)
+            for descriptor in saved:
+                os.dup2(log.fileno(), descriptor)
         yield
     finally:
+        sys.stdout.flush()
         sys.stderr.flush()
-        os.dup2(saved, 2)
-        os.close(saved)
+        for descriptor, copy in saved.items():
+            os.dup2(copy, descriptor)
+            os.close(copy)

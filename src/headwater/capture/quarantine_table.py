@@ -1,0 +1,73 @@
+"""The quarantine table: messages, objects and records that could not be used, one row each."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+
+QUARANTINE_SCHEMA = StructType(
+    [
+        StructField("quarantine_id", StringType(), nullable=False),
+        StructField("level", StringType()),
+        StructField("stage", StringType()),
+        StructField("reason", StringType()),
+        StructField("detail", StringType()),
+        StructField("quarantined_at", TimestampType()),
+        StructField("table", StringType()),
+        StructField("bucket", StringType()),
+        StructField("key", StringType()),
+        StructField("version", StringType()),
+        StructField("event_id", StringType()),
+        StructField("message_id", StringType()),
+        StructField("record_index", IntegerType()),
+        StructField("line", LongType()),
+        StructField("payload", StringType()),
+    ]
+)
+
+
+class QuarantineTable:
+    """Written in or before the commit of the batch concerned; the same thing twice is one row."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._table = Table(spark, path)
+        self._lock = threading.Lock()
+
+    def append(self, items: Sequence[QuarantineItem]) -> None:
+        """One commit for the items; none for no items. Raises `LakeError`."""
+        if items:
+            rows = [_to_row(item) for item in items]
+            self.append_frame(self._spark.createDataFrame(rows, schema=QUARANTINE_SCHEMA).coalesce(1))
+
+    def append_frame(self, frame: DataFrame) -> None:
+        """One commit for rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
+        options = WriteOptions(
+            table_name="quarantine",
+            operation="upsert",
+            record_key=("quarantine_id",),
+            table_type="merge_on_read",
+            index="bucket",
+            buckets=4,
+            compact_after=20,
+        )
+        with self._lock:
+            self._table.write(frame, options)
+
+
+def _to_row(item: QuarantineItem) -> dict[str, object]:
+    row = asdict(item) | {"quarantine_id": item.quarantine_id}
+    # Text that is not valid Unicode can be quarantined too, but Parquet holds only UTF-8.
+    return {name: _storable(value) for name, value in row.items()}
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, str):
+        return value[:MAX_PAYLOAD_CHARS].encode("utf-8", "backslashreplace").decode("utf-8")
+    return value

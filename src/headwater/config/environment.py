@@ -1,0 +1,129 @@
+"""Values from outside the file: environment variables and `--set`. Nothing else reads os.environ."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.config.json_schema import (
+    Schema,
+    is_text_map,
+    list_keys,
+    schema_at,
+    takes_container,
+    takes_only_text,
+)
+from headwater.config.problem import Data, KeyPath, value_at
+from headwater.config.yaml_document import parse_scalar
+from headwater.errors import ConfigError
+
+CONFIG_VARIABLE = "HEADWATER_CONFIG"
+PREFIX = "HEADWATER__"
+DEFAULT_CONFIG_NAME = "headwater.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A value for one key; `parts` as written; `origin` is how an error names where it came from."""
+
+    parts: tuple[str, ...]
+    text: str
+    origin: str
+
+
+def read_environment() -> Mapping[str, str]:
+    """The process's environment."""
+    return os.environ
+
+
+def find_config_path(given: Path | None, environ: Mapping[str, str] | None = None) -> Path:
+    """The configuration file: as given, else HEADWATER_CONFIG, else headwater.yaml here."""
+    environ = read_environment() if environ is None else environ
+    return given or Path(environ.get(CONFIG_VARIABLE) or DEFAULT_CONFIG_NAME).expanduser()
+
+
+def parse_environment(environ: Mapping[str, str]) -> list[Override]:
+    """`HEADWATER__SOURCE__QUEUE__URL=...` as overrides, in the order of their names."""
+    return [
+        Override(tuple(name[len(PREFIX) :].split("__")), text, f"environment variable {name}")
+        for name, text in sorted(environ.items())
+        if name.upper().startswith(PREFIX) and len(name) > len(PREFIX)
+    ]
+
+
+def parse_assignments(assignments: Mapping[str, str]) -> list[Override]:
+    """`a.b=c` pairs, as `--set` takes them, as overrides."""
+    return [Override(tuple(key.split(".")), text, f"--set {key}") for key, text in assignments.items()]
+
+
+def split_assignments(pairs: Iterable[str]) -> dict[str, str]:
+    """`["a.b=c"]` as `{"a.b": "c"}`; the last of equal keys wins.
+
+    Raises `ConfigError` for a text without a key or without `=`.
+    """
+    found = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not all(part.strip() for part in key.split(".")):
+            raise ConfigError(f"--set {pair}: not KEY=VALUE", hint="write it as --set lake=/data/lake")
+        found[key.strip()] = text
+    return found
+
+
+def apply_overrides(data: Data, overrides: Iterable[Override]) -> tuple[Data, dict[KeyPath, str]]:
+    """`data` with the overrides in it (later ones win), and where each overridden path came from."""
+    origins = {}
+    for override in overrides:
+        path = _resolve_path(override.parts, data)
+        data = _with_value(data, path, _parse_value(override.text, schema_at(path, data)))
+        origins[path] = override.origin
+    return data, origins
+
+
+def _resolve_path(parts: tuple[str, ...], data: Data) -> KeyPath:
+    path: tuple[str, ...] = ()
+    for index, part in enumerate(parts):
+        node = schema_at(path, data)
+        here = value_at(data, path)
+        known = [*list_keys(node), *(here if isinstance(here, dict) else ())]
+        if is_text_map(node):
+            # Keys such as `spark.sql.shuffle.partitions` hold the separator themselves.
+            return (*path, _match_key(".".join(parts[index:]), known))
+        path = (*path, _match_key(part, known))
+    return path
+
+
+def _match_key(part: str, known: list[str]) -> str:
+    if part in known:
+        return part
+    same = [key for key in known if key.lower() == part.lower()]
+    # Shells and Kubernetes like upper case; no key of ours is written so.
+    return same[0] if same else part.lower() if part.isupper() else part
+
+
+def _parse_value(text: str, node: Schema) -> object:
+    if takes_container(node):
+        container = _parse_json_container(text)
+        if container is not None:
+            return container
+    return text if text and takes_only_text(node) else parse_scalar(text)
+
+
+def _parse_json_container(text: str) -> object | None:
+    if not text.lstrip().startswith(("[", "{")):
+        return None
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        # A glob such as `[ab]*.json` or `{a,b}.csv`: plain text.
+        return None
+    return value
+
+
+def _with_value(data: Data, path: KeyPath, value: object) -> Data:
+    key, rest = str(path[0]), path[1:]
+    if not rest:
+        return {**data, key: value}
+    below = data.get(key)
+    return {**data, key: _with_value(below if isinstance(below, dict) else {}, rest, value)}

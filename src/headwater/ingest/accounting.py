@@ -1,0 +1,120 @@
+"""From what the executors saw to outcomes, quarantine and ledger rows: every object has one answer."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
+from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
+from headwater.ingest.fold import Decision
+from headwater.ingest.object_reader import Request
+from headwater.ingest.outcome import ObjectOutcome
+
+QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
+
+
+def to_outcome(request: Request, seen: Row) -> ObjectOutcome:
+    """One object's outcome from its row of `collect_outcomes`."""
+    found = seen["outcome"]
+    good, bad = seen["good"], seen["bad"]
+    version = found["version_id"] or found["etag"] or ""
+    status, reason, detail = found["status"], found["reason"] or "", found["detail"] or ""
+    if status == "missing":
+        reason = "missing"
+    elif status == "unavailable":
+        reason = reason or "unavailable"
+    elif status == "superseded":
+        reason = reason or "superseded"
+    elif status == "read" and good == 0 and bad > 0:
+        status, reason = "quarantined", "unparsable"
+        detail = f"none of its {bad} records fits the table's columns"
+        bad = 0
+    elif status == "read" and good == 0:
+        status, reason = "skipped", "no_records"
+    elif status == "read":
+        status = "ingested"
+    return ObjectOutcome(
+        stored=request.stored,
+        status=status,
+        reason=reason,
+        detail=detail,
+        bytes=found["bytes"] or 0,
+        rows=good,
+        bad_rows=bad,
+        version=version,
+    )
+
+
+def to_skip(decision: Decision) -> ObjectOutcome:
+    """An object that was decided without looking at it."""
+    reason = decision.reason or ""
+    status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
+    return ObjectOutcome(stored=decision.stored, status=status, reason=reason)
+
+
+def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:
+    """One item for each object that could not be used at all."""
+    return [
+        QuarantineItem(
+            level="object",
+            stage="ingest",
+            reason=outcome.reason,
+            detail=outcome.detail or outcome.reason,
+            quarantined_at=now,
+            table=table,
+            bucket=outcome.stored.event.bucket,
+            key=outcome.stored.event.key,
+            version=outcome.stored.event.version_id or outcome.stored.event.etag,
+            event_id=outcome.stored.event_id,
+        )
+        for outcome in outcomes
+        if outcome.status in QUARANTINED
+    ]
+
+
+def quarantine_frame(
+    records: DataFrame, table: str, outcomes: Sequence[tuple[int, ObjectOutcome]], now: datetime
+) -> DataFrame | None:
+    """Rows for the bad records of objects that also have good ones; None when there are none.
+
+    `records` has `object_index`, `row_number` and `corrupt`.
+    """
+    affected = [(at, outcome) for at, outcome in outcomes if outcome.status == "ingested" and outcome.bad_rows]
+    if not affected:
+        return None
+    objects = records.sparkSession.createDataFrame(
+        [
+            (at, o.stored.event.bucket, o.stored.event.key, o.version, o.stored.event_id)
+            for at, o in affected
+        ],
+        "object_index int, bucket string, key string, version string, event_id string",
+    )
+    bad = records.where(F.col("corrupt").isNotNull()).join(F.broadcast(objects), on="object_index", how="inner")
+    line = F.col("row_number").cast("string")
+    filled = {
+        "quarantine_id": _quarantine_id("record", "ingest", table, F.col("event_id"), line),
+        "level": F.lit("record"),
+        "stage": F.lit("ingest"),
+        "reason": F.lit("unparsable"),
+        "detail": F.concat(F.lit("line "), line, F.lit(" does not fit the table's columns")),
+        "quarantined_at": F.lit(now).cast("timestamp"),
+        "table": F.lit(table),
+        "line": F.col("row_number"),
+        "payload": F.substring("corrupt", 1, MAX_PAYLOAD_CHARS),
+    }
+    kept = {"bucket", "key", "version", "event_id"}
+    return bad.select(
+        *(
+            filled.get(f.name, F.col(f.name) if f.name in kept else F.lit(None)).cast(f.dataType).alias(f.name)
+            for f in QUARANTINE_SCHEMA
+        )
+    )
+
+
+def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:
+    """The same text as `QuarantineItem.quarantine_id` builds."""
+    parts = [F.lit(level), F.lit(stage), F.lit(table), event_id, F.lit("None"), line]
+    pieces = [F.concat(F.length(part).cast("string"), F.lit(":"), part) for part in parts]
+    return F.substring(F.sha2(F.concat(*pieces), 256), 1, 20)

@@ -1,0 +1,77 @@
+"""The ledger: one row per event that did not become rows of its table, with status and reason.
+
+Objects that were ingested are told by the lineage columns of the data table itself.
+"""
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from headwater.ingest.outcome import ObjectOutcome
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+
+LEDGER_SCHEMA = StructType(
+    [
+        StructField("table", StringType(), nullable=False),
+        StructField("event_id", StringType(), nullable=False),
+        StructField("object_id", StringType()),
+        StructField("bucket", StringType()),
+        StructField("key", StringType()),
+        StructField("version", StringType()),
+        StructField("order_key", StringType()),
+        StructField("status", StringType()),
+        StructField("reason", StringType()),
+        StructField("detail", StringType()),
+        StructField("bytes", LongType()),
+        StructField("decided_at", TimestampType()),
+    ]
+)
+
+
+class Ledger:
+    """One table for all data tables; a batch done again writes the same rows again."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._table = Table(spark, path)
+        self._lock = threading.Lock()
+
+    def write(self, table: str, outcomes: Sequence[ObjectOutcome], decided_at: datetime) -> None:
+        """One commit for the outcomes; none for no outcomes. Raises `LakeError`."""
+        if not outcomes:
+            return
+        rows = [_to_row(table, outcome, decided_at) for outcome in outcomes]
+        frame = self._spark.createDataFrame(rows, schema=LEDGER_SCHEMA).coalesce(1)
+        options = WriteOptions(
+            table_name="ledger",
+            operation="upsert",
+            record_key=("table", "event_id"),
+            table_type="merge_on_read",
+            index="bucket",
+            buckets=4,
+            compact_after=20,
+        )
+        with self._lock:
+            self._table.write(frame, options)
+
+
+def _to_row(table: str, outcome: ObjectOutcome, decided_at: datetime) -> dict[str, object]:
+    event = outcome.stored.event
+    return {
+        "table": table,
+        "event_id": outcome.stored.event_id,
+        "object_id": event.object_id,
+        "bucket": event.bucket,
+        "key": event.key,
+        "version": event.version_id or event.etag,
+        "order_key": event.order_key,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "bytes": outcome.bytes,
+        "decided_at": decided_at,
+    }

@@ -1,0 +1,65 @@
+"""Any permutation of the same events, any of them repeated, means the same."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from headwater.capture.position import Position
+from headwater.config.table import TableConfig
+from headwater.ingest.fold import fold
+from headwater.ingest.plan import Limits, Scope, plan_batch
+from headwater.ingest.selection import build_selector
+
+from tests.fixtures.events import build_event, build_stored
+
+events = st.builds(
+    build_event,
+    key=st.sampled_from(["a/1.json", "a/2.json", "a/3.json", "a/"]),
+    sequence=st.integers(0, 20),
+    kind=st.sampled_from(["created", "removed", "restored", "tagged", "other"]),
+    version_id=st.sampled_from([None, "v1", "v2"]),
+    size=st.sampled_from([None, 0, 5]),
+)
+
+
+def decide(batch):
+    return [(d.stored.event_id, d.action, d.reason) for d in fold(batch)]
+
+
+@given(st.data(), st.lists(events, max_size=12))
+def test_permutation_with_duplicates_gives_the_same_decisions(data, batch):
+    stored = [build_stored(event, at) for at, event in enumerate(batch)]
+    repeated = stored + data.draw(st.lists(st.sampled_from(stored), max_size=5)) if stored else []
+    assert decide(data.draw(st.permutations(repeated))) == decide(stored)
+
+
+@given(st.lists(events, max_size=12))
+def test_every_event_has_exactly_one_decision_with_a_reason_unless_read(batch):
+    decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
+    assert sorted(d.stored.event_id for d in decisions) == sorted({event.event_id for event in batch})
+    assert all((d.action == "read") == (d.reason is None) for d in decisions)
+
+
+@given(st.lists(events, max_size=12))
+def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
+    decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
+    read = {d.stored.event_id for d in decisions if d.action == "read"}
+    for object_id in {event.object_id for event in batch}:
+        changes = [e for e in batch if e.object_id == object_id and e.kind in ("created", "removed", "restored")]
+        if changes:
+            last = max(changes, key=lambda e: (e.order_key, e.event_time.isoformat(), e.event_id))
+            is_marker = last.key == "a/" and not last.size
+            assert (last.event_id in read) == (last.kind != "removed" and last.size != 0 and not is_marker)
+
+
+@given(st.lists(events, max_size=15), st.integers(1, 5), st.integers(1, 40))
+def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_files, max_bytes):
+    completed = "20260501000000000"
+    pending = [build_stored(event, at, completed) for at, event in enumerate(batch)]
+    scope = Scope("landing", "", build_selector(TableConfig(path="**", format="json")))
+    seen, more = [], True
+    while more:
+        plan = plan_batch(pending, Position(completed), scope, Limits(max_files, max_bytes))
+        seen += [d.stored.event_id for d in plan.decisions]
+        pending = [event for event in pending if event.position > plan.end]
+        more = plan.more
+    assert pending == []
+    assert set(seen) == {event.event_id for event in batch}
