@@ -19,26 +19,29 @@ events = st.builds(
     size=st.sampled_from([None, 0, 5]),
 )
 
+# A redelivered event is the same event in every field, so no two of a batch share an id.
+batches = st.lists(events, max_size=12, unique_by=lambda event: event.event_id)
+
 
 def decide(batch):
     return [(d.stored.event_id, d.action, d.reason) for d in fold(batch)]
 
 
-@given(st.data(), st.lists(events, max_size=12))
+@given(st.data(), batches)
 def test_permutation_with_duplicates_gives_the_same_decisions(data, batch):
     stored = [build_stored(event, at) for at, event in enumerate(batch)]
     repeated = stored + data.draw(st.lists(st.sampled_from(stored), max_size=5)) if stored else []
     assert decide(data.draw(st.permutations(repeated))) == decide(stored)
 
 
-@given(st.lists(events, max_size=12))
+@given(batches)
 def test_every_event_has_exactly_one_decision_with_a_reason_unless_read(batch):
     decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
     assert sorted(d.stored.event_id for d in decisions) == sorted({event.event_id for event in batch})
     assert all((d.action == "read") == (d.reason is None) for d in decisions)
 
 
-@given(st.lists(events, max_size=12))
+@given(batches)
 def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
     decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
     read = {d.stored.event_id for d in decisions if d.action == "read"}
@@ -50,7 +53,7 @@ def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
             assert (last.event_id in read) == (last.kind != "removed" and last.size != 0 and not is_marker)
 
 
-@given(st.lists(events, max_size=15), st.integers(1, 5), st.integers(1, 40))
+@given(batches, st.integers(1, 5), st.integers(1, 40))
 def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_files, max_bytes):
     completed = "20260501000000000"
     pending = [build_stored(event, at, completed) for at, event in enumerate(batch)]
