@@ -51,13 +51,23 @@ bench: setup-s3a ## All benchmarks, one JSON line each; one of them: make bench 
 	$(VENV)/python -m benchmarks.run $(B)
 
 ##@ Check
-.PHONY: check
-check: setup ## Format, lint, types, import contracts, structure, locks: what CI checks before it tests
+CHECKS := check-format check-lint check-types check-imports check-structure check-locks
+
+.PHONY: check $(CHECKS)
+check: $(CHECKS) ## Format, lint, types, import contracts, structure, locks; all findings at once: make -k check
+$(CHECKS): setup
+
+check-format:
 	$(VENV)/ruff format --check .
+check-lint:
 	$(VENV)/ruff check .
+check-types:
 	$(VENV)/mypy
+check-imports:
 	$(VENV)/lint-imports --no-logo
+check-structure:
 	$(VENV)/python scripts/check_structure.py
+check-locks:
 	$(VENV)/python scripts/lock_dependencies.py --check
 
 .PHONY: format

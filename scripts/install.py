@@ -281,7 +281,9 @@ def ensure_jars(stamps: Stamps, java_home: str, needs_s3a: bool) -> None:
         f"print(','.join(packages), ','.join(session.S3A_EXCLUDES) if {needs_s3a} else '-')"
     )
     if code != 0:
-        raise SetupError("headwater.lake.session does not import.", f"It said: {said[-500:]}")
+        # Half-edited code must not keep anyone from `make format` or `make check`.
+        say(f"Jars: left for the first run, headwater.lake.session does not import: {said.splitlines()[-1]}")
+        return
     packages, excludes = said.split()
     say(f"Fetching jars (once; about 85 MB): {packages.replace(',', ', ')}")
     step = "jars_s3a" if needs_s3a else "jars"

@@ -24,3 +24,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.path} is on no rung; move it to one of {', '.join(sorted(RUNGS))}"
             )
         item.add_marker(rung)
+pytest_plugins = ["tests.fixtures.spark"]
