@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,3 +128,18 @@ def _with_value(data: Data, path: KeyPath, value: object) -> Data:
         return {**data, key: value}
     below = data.get(key)
     return {**data, key: _with_value(below if isinstance(below, dict) else {}, rest, value)}
+
+
+@contextmanager
+def temporary_environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of this process for a while, for libraries that can be told in no other way."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

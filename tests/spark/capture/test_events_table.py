@@ -1,0 +1,169 @@
+"""The events table: what every reader sees, whatever was delivered twice, late or by another process."""
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.events_table import EventsTable
+from headwater.capture.position import BEGINNING, Position
+from headwater.lake.table import Table
+
+from tests.fixtures.events import build_event
+
+RECEIVED = datetime(2026, 5, 2, 12, 0, 0, 123456, tzinfo=timezone.utc)
+
+
+def capture(*sequences, **event):
+    return [
+        CapturedEvent(build_event(key=f"a/{n}.json", sequence=n, **event), RECEIVED, f"message-{n}")
+        for n in sequences
+    ]
+
+
+def keys(page):
+    return [stored.event.key for stored in page.events]
+
+
+@pytest.fixture
+def path(lake):
+    return f"{lake}/_headwater/events"
+
+
+@pytest.fixture
+def events(spark, path):
+    return EventsTable(spark, path)
+
+
+def test_table_that_does_not_exist_has_no_events(events):
+    page = events.read_after(BEGINNING, 10)
+    assert (page.events, page.end, page.more) == ((), BEGINNING, False)
+    assert events.find_newest() == BEGINNING
+
+
+def test_what_was_appended_is_read_back_by_another_process_unchanged(spark, path, events):
+    batch = capture(1, 2)
+    events.append(batch)
+    page = EventsTable(spark, path).read_after(BEGINNING, 10)
+    import dataclasses
+
+    expected = [dataclasses.replace(captured.event, raw="") for captured in batch]
+    assert [stored.event for stored in page.events] == expected
+    assert [stored.event_id for stored in page.events] == [event.event_id for event in expected]
+    assert {stored.received_at for stored in page.events} == {RECEIVED}
+
+
+def test_tail_in_memory_and_table_on_disk_tell_the_same(spark, path, events):
+    for batch in (capture(1, 2), capture(3), capture(4, 5, 6)):
+        events.append(batch)
+    fresh = EventsTable(spark, path)
+    from_memory, from_disk = events.read_after(BEGINNING, 100), fresh.read_after(BEGINNING, 100)
+    assert [(s.event_id, s.position) for s in from_memory.events] == [
+        (s.event_id, s.position) for s in from_disk.events
+    ]
+    assert from_memory.end == from_disk.end
+
+
+def test_same_event_twice_is_one_row_in_a_batch_across_batches_and_after_a_restart(spark, path, events):
+    assert events.append(capture(1, 1, 2)).duplicates == 1
+    assert events.append(capture(2, 3)).duplicates == 1
+    restarted = EventsTable(spark, path)
+    result = restarted.append(capture(1, 2, 3, 4))
+    assert (result.events, result.duplicates) == (1, 3)
+    rows = Table(spark, path).read()
+    assert rows.count() == rows.select("event_id").distinct().count() == 4
+
+
+def test_batch_of_known_events_makes_no_commit(events):
+    events.append(capture(1))
+    before = events.find_newest()
+    assert events.append(capture(1)).events == 0
+    assert events.find_newest() == before
+
+
+def test_newest_commit_is_read_without_waiting_for_a_further_one(spark, path, events):
+    for n in range(1, 6):
+        events.append(capture(n))
+    reader = EventsTable(spark, path)
+    page = reader.read_after(BEGINNING, 100)
+    assert keys(page) == [f"a/{n}.json" for n in range(1, 6)]
+    assert page.end == reader.find_newest()
+    assert not reader.read_after(page.end, 100).events
+
+
+def test_reading_resumes_inside_a_commit(spark, path, events):
+    events.append(capture(1, 2, 3, 4))
+    for reader in (events, EventsTable(spark, path)):
+        page = reader.read_after(BEGINNING, 100)
+        middle = page.events[1].position
+        assert keys(reader.read_after(middle, 100)) == ["a/3.json", "a/4.json"]
+
+
+def test_pages_are_whole_commits_and_together_everything(spark, path, events):
+    for n in range(5):
+        events.append(capture(10 * n + 1, 10 * n + 2))
+    for reader in (events, EventsTable(spark, path)):
+        position, seen = BEGINNING, []
+        while True:
+            page = reader.read_after(position, 3)
+            seen += keys(page)
+            position = page.end
+            if not page.more:
+                break
+        assert len(seen) == len(set(seen)) == 10
+
+
+def test_equal_event_times_are_all_events(events):
+    same_time = [
+        CapturedEvent(build_event(key=f"k{n}", sequence=5), RECEIVED, f"m{n}") for n in range(3)
+    ]
+    events.append(same_time[:2])
+    events.append(same_time[2:])
+    assert keys(events.read_after(BEGINNING, 10)) == ["k0", "k1", "k2"]
+
+
+def test_consumer_older_than_the_active_timeline_still_gets_everything(spark, path, events, monkeypatch):
+    from headwater.lake import options
+
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.min.commits", "4")
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.max.commits", "5")
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.clean.commits.retained", "2")
+    for n in range(1, 15):
+        events.append(capture(n))
+    timeline = Table(spark, path).load_timeline()
+    assert timeline.list_archived(), "the test needs archived commits to say anything"
+    reader = EventsTable(spark, path)
+    third = Position(timeline.list_archived()[2].completed)
+    for start, first in ((BEGINNING, 1), (third, 4)):
+        position, seen = start, []
+        while True:
+            page = reader.read_after(position, 1000)
+            seen += keys(page)
+            position = page.end
+            if not page.more:
+                break
+        assert seen == [f"a/{n}.json" for n in range(first, 15)]
+
+
+def test_events_of_another_process_are_noticed(spark, path, events):
+    events.append(capture(1))
+    other = EventsTable(spark, path)
+    other.append(capture(2))
+    events.refresh()
+    assert keys(events.read_after(BEGINNING, 10)) == ["a/1.json", "a/2.json"]
+    assert events.append(capture(2)).events == 0
+
+
+def test_known_objects_are_those_that_were_not_removed_last(events):
+    events.append(capture(1, 2, 3))
+    removed = build_event(key="a/2.json", sequence=20, kind="removed")
+    events.append([CapturedEvent(removed, RECEIVED + timedelta(seconds=1), "m")])
+    assert events.read_known_objects("landing") == {"a/1.json": "etag-a/1.json-1", "a/3.json": "etag-a/3.json-3"}
+
+
+def test_raw_json_is_kept(spark, path, events):
+    import dataclasses
+
+    (captured,) = capture(1)
+    raw = '{"eventName":"ObjectCreated:Put","é":"\\u0000"}'
+    events.append([dataclasses.replace(captured, event=dataclasses.replace(captured.event, raw=raw))])
+    assert Table(spark, path).read().first()["raw"] == raw
