@@ -5,9 +5,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from headwater.config.section import Section, SectionError, TextMap
+from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
+from headwater.observability.redaction import redact
 
 RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger"})
 
@@ -32,7 +33,7 @@ class SparkConfig(Section):
     driver_memory: str = Field(
         "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap of the driver.", examples=["4g"]
     )
-    packages: tuple[str, ...] = Field((), description="Further Maven coordinates.")
+    packages: FieldNames = Field((), description="Further Maven coordinates.")
     config: TextMap = Field({}, description="Any `spark.*` setting; wins over ours.")
 
     @model_validator(mode="after")
@@ -58,14 +59,30 @@ class Settings(Section):
     source: SourceConfig = Field(description="Where objects land.")
     lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
         min_length=1,
+        examples=["s3a://acme-lake/bronze"],
         description="Where the tables lie: a folder (relative to this file), `s3a://` or any Hadoop path.",
     )
     lake_storage: LakeStorageConfig = Field(
         LakeStorageConfig(), description="The store under an `s3a://` lake."
     )
     capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
-    tables: dict[TableName, TableConfig] = Field(min_length=1, description="Data tables by name.")
+    tables: dict[TableName, TableConfig] = Field(
+        min_length=1,
+        description="Data tables by name.",
+        examples=[{"orders": {"path": "orders/**/*.json"}}],
+    )
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
+
+    def to_effective(self) -> dict[str, object]:
+        """All keys with the values that count, as JSON-like data; secrets from the environment hidden."""
+        data = self.model_dump(mode="json", by_alias=True)
+        for name, table in self.tables.items():
+            data["tables"][name] |= {
+                "format": table.effective_format,
+                "mode": table.effective_mode,
+                "operation": table.effective_operation,
+            }
+        return {key: redact(value, key) for key, value in data.items()}
 
     @model_validator(mode="after")
     def _check_local_lake(self) -> "Settings":

@@ -43,8 +43,8 @@ class QueueConfig(Section):
 class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, heard of through a queue."""
 
-    type: Literal["s3"]
-    bucket: str = Field(min_length=1, description="Bucket name.")
+    type: Literal["s3"] = Field(description="A bucket.")
+    bucket: str = Field(min_length=1, description="Bucket name.", examples=["acme-landing"])
     prefix: str = Field("", description="Only keys that start with this.")
     region: str | None = Field(None, description="Region of the bucket; default: AWS's own chain.")
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
@@ -57,9 +57,9 @@ class S3SourceConfig(Section):
 class LocalSourceConfig(Section):
     """Files in a folder, existing and changing."""
 
-    type: Literal["local"]
+    type: Literal["local"] = Field(description="A folder on this machine.")
     path: Annotated[Path, AfterValidator(resolve_path)] = Field(
-        description="The folder to watch; relative to the configuration file."
+        description="The folder to watch; relative to the configuration file.", examples=["landing"]
     )
     settle_seconds: float = Field(
         1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."

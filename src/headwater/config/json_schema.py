@@ -1,0 +1,186 @@
+"""The configuration's JSON Schema: for editors, and to tell what is allowed at a path."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
+
+from headwater.config.problem import KeyPath, value_at
+from headwater.config.settings import Settings
+
+Schema = dict[str, object]
+
+
+def build_json_schema() -> Schema:
+    """JSON Schema (2020-12) of headwater.yaml, as a new dict."""
+    schema = deepcopy(_settings_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "headwater.yaml",
+        **{key: value for key, value in schema.items() if key != "title"},
+    }
+
+
+@lru_cache(maxsize=1)
+def _settings_schema() -> Schema:
+    schema = Settings.model_json_schema(mode="validation")
+    return dict(schema)
+
+
+def schema_at(path: KeyPath, data: object = None) -> Schema:
+    """What the schema says about a path; empty where it knows nothing.
+
+    `data` is the configuration so far: its `type:` chooses among the kinds of source.
+    """
+    node = _settings_schema()
+    for depth, part in enumerate(path):
+        node = _child(_choose(node, value_at(data, path[:depth])), part)
+    return _choose(node, value_at(data, path))
+
+
+def resolve(node: object) -> Schema:
+    """A part of the schema with its reference followed; what stands beside the reference stays."""
+    schema = _mapping(node)
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return schema
+    definitions = _mapping(_settings_schema().get("$defs"))
+    followed = _mapping(definitions[reference.removeprefix("#/$defs/")])
+    return {**followed, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def strip_tags(location: KeyPath) -> KeyPath:
+    """A pydantic error location as the path in the YAML: without union tags and `[key]` marks."""
+    path: list[str | int] = []
+    node = _settings_schema()
+    for part in location:
+        variants = _variants(resolve(node))
+        if part in variants:
+            node = variants[str(part)]
+        elif part != "[key]":
+            path.append(part)
+            node = _child(node, part)
+    return tuple(path)
+
+
+def list_tags(path: KeyPath) -> list[str]:
+    """The values of `type:` that choose among the variants of a section; empty without variants."""
+    node = _settings_schema()
+    for part in path:
+        node = _child(node, part)
+    return sorted(_variants(node))
+
+
+def list_required(node: Schema) -> list[str]:
+    """The keys that a section must have."""
+    required = node.get("required")
+    return [str(key) for key in required] if isinstance(required, list) else []
+
+
+def list_keys(node: Schema) -> list[str]:
+    """The keys that a mapping may have; those of every variant where none was chosen."""
+    node = resolve(node)
+    variants = _variants(node).values()
+    found = [key for part in (node, *map(resolve, variants)) for key in _mapping(part.get("properties"))]
+    return sorted(set(found))
+
+
+def list_choices(node: Schema) -> list[str]:
+    """The words that a value may be; empty when it is not a choice of words."""
+    return [str(word) for option in _options(node) for word in _words(option)]
+
+
+def is_text_map(node: Schema) -> bool:
+    """Whether keys below are free, such as Spark's own option names."""
+    return isinstance(node.get("additionalProperties"), dict)
+
+
+def takes_only_text(node: Schema) -> bool:
+    """Whether a number or `true` given here is meant as text."""
+    types = {option.get("type") for option in _options(node)}
+    return "string" in types and types.isdisjoint({"integer", "number", "boolean"})
+
+
+def takes_container(node: Schema) -> bool:
+    """Whether a list or a mapping may be given."""
+    if _variants(node):
+        return True
+    return any(option.get("type") in ("array", "object") for option in _options(node))
+
+
+def describe_type(node: Schema) -> str:
+    """What is allowed, in words: `a whole number from 0 to 20`."""
+    choices = list_choices(node)
+    if choices:
+        return ", ".join(choices)
+    keys = list_keys(node)
+    if keys:
+        return f"a mapping with the keys {', '.join(keys)}"
+    words = [_describe_option(option) for option in _options(node)]
+    return " or ".join(dict.fromkeys(word for word in words if word))
+
+
+def _describe_option(option: Schema) -> str:
+    kind = option.get("type")
+    if kind in ("integer", "number"):
+        return ("a whole number" if kind == "integer" else "a number") + _describe_range(option)
+    examples = option.get("examples")
+    if kind == "string":
+        return f"text such as {examples[0]!r}" if isinstance(examples, list) else "text"
+    if kind == "object":
+        return f"a mapping such as {json.dumps(examples[0])}" if isinstance(examples, list) else "a mapping"
+    return {"boolean": "true or false", "array": "a list of texts"}.get(str(kind), "")
+
+
+def _describe_range(option: Schema) -> str:
+    low, high = option.get("minimum"), option.get("maximum")
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    return f" of at least {low}" if low is not None else ""
+
+
+def _options(node: Schema) -> Iterator[Schema]:
+    node = resolve(node)
+    choices = node.get("anyOf")
+    for option in choices if isinstance(choices, list) else [node]:
+        resolved = resolve(option)
+        if resolved.get("type") != "null":
+            examples = node.get("examples")
+            yield {"examples": examples, **resolved} if examples else resolved
+
+
+def _words(option: Schema) -> list[object]:
+    words = option.get("enum", [option["const"]] if "const" in option else [])
+    return words if isinstance(words, list) else []
+
+
+def _variants(node: Schema) -> dict[str, Schema]:
+    mapping = _mapping(_mapping(node.get("discriminator")).get("mapping"))
+    return {tag: {"$ref": reference} for tag, reference in mapping.items()}
+
+
+def _choose(node: Schema, data: object) -> Schema:
+    node = resolve(node)
+    tag = data.get("type") if isinstance(data, dict) else None
+    variant = _variants(node).get(tag) if isinstance(tag, str) else None
+    return resolve(variant) if variant is not None else node
+
+
+def _child(node: Schema, part: str | int) -> Schema:
+    node = resolve(node)
+    if isinstance(part, int):
+        items = [option.get("items") for option in _options(node) if "items" in option]
+        return resolve(items[0]) if items else {}
+    for variant in _variants(node).values():
+        found = _child(variant, part)
+        if found:
+            return found
+    named = _mapping(node.get("properties")).get(part)
+    if named is not None:
+        return resolve(named)
+    by_pattern = list(_mapping(node.get("patternProperties")).values())
+    return resolve(by_pattern[0] if by_pattern else node.get("additionalProperties"))
+
+
+def _mapping(value: object) -> Schema:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,139 @@
+"""headwater.yaml, the environment and `--set` -> `Settings`, or one error with every problem in it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from pydantic import ValidationError
+
+from headwater.config.environment import (
+    apply_overrides,
+    parse_assignments,
+    parse_environment,
+    read_environment,
+)
+from headwater.config.explain import explain, explain_combinations, repair_unknown_keys
+from headwater.config.problem import Data, KeyPath, Problem, format_path
+from headwater.config.settings import Settings
+from headwater.config.yaml_document import YamlDocument, parse_yaml
+from headwater.errors import ConfigError
+from headwater.observability.redaction import holds_secret, is_secret_name, redact_text
+
+NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
+NO_SECRETS_HERE = (
+    "a secret does not belong in a file or on a command line. Leave it out: AWS's own credential chain "
+    "is used (AWS_PROFILE, AWS_ACCESS_KEY_ID, a role); another setting can come from the environment"
+)
+
+
+def load_settings(
+    path: Path, environ: Mapping[str, str] | None = None, overrides: Mapping[str, str] = NO_OVERRIDES
+) -> Settings:
+    """Read and check the configuration. `overrides` wins over `environ`, which wins over the file.
+
+    `environ` is the process's environment by default; `overrides` are `--set` pairs, such as
+    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line for each problem.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        hint = "`headwater init` writes one; --config FILE or HEADWATER_CONFIG names another"
+        raise ConfigError(f"{path}: there is no such file", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_settings(text, path, read_environment() if environ is None else environ, overrides)
+
+
+def parse_settings(
+    text: str, path: Path, environ: Mapping[str, str], overrides: Mapping[str, str] = NO_OVERRIDES
+) -> Settings:
+    """Like `load_settings`, for a text that would lie at `path`; reads nothing else."""
+    document = parse_yaml(text)
+    assignments = parse_assignments(overrides)
+    data, secrets = _take_secrets(document.data, ())
+    for assignment in assignments:
+        if is_secret_name(assignment.parts[-1]) or holds_secret(assignment.text):
+            secrets.append(Problem(assignment.parts, NO_SECRETS_HERE))
+    data, origins = apply_overrides(data, [*parse_environment(environ), *assignments])
+    problems = [*document.problems, *secrets]
+    settings = None
+    # A text that is not YAML at all would only add "everything is missing".
+    if document.root is not None or not document.problems:
+        settings, found = _validate(data, path.absolute().parent)
+        problems += found
+    if problems or settings is None:
+        raise ConfigError("\n".join(_format_lines(problems, path, document, origins)), hint=_hint(problems))
+    return settings
+
+
+def _validate(data: Data, folder: Path) -> tuple[Settings | None, list[Problem]]:
+    context = {"folder": folder}
+    try:
+        return Settings.model_validate(data, context=context), []
+    except ValidationError as error:
+        problems = explain(error, data)
+        repaired = repair_unknown_keys(error, data)
+    if repaired != data:
+        try:
+            Settings.model_validate(repaired, context=context)
+        except ValidationError as error:
+            problems += [item for item in explain_combinations(error, repaired) if item not in problems]
+    return None, problems
+
+
+def _take_secrets(data: Data, path: KeyPath) -> tuple[Data, list[Problem]]:
+    """The data without keys that name a secret, and a problem for each secret by name or by shape."""
+    kept: Data = {}
+    problems = []
+    for key, value in data.items():
+        here = (*path, key)
+        if isinstance(value, dict):
+            kept[key], below = _take_secrets(value, here)
+            problems += below
+        elif value is not None and is_secret_name(key):
+            problems.append(Problem(here, NO_SECRETS_HERE))
+        else:
+            kept[key] = value
+            if any(map(holds_secret, _iter_texts(value))):
+                problems.append(Problem(here, NO_SECRETS_HERE))
+    return kept, problems
+
+
+def _iter_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _iter_texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _iter_texts(item)
+
+
+def _format_lines(
+    problems: list[Problem], path: Path, document: YamlDocument, origins: Mapping[KeyPath, str]
+) -> list[str]:
+    """One line each, in the order of the file; what came from elsewhere goes last."""
+    lines: dict[str, tuple[int, int]] = {}
+    for problem in problems:
+        origin = _find_origin(problem.path, origins)
+        line = problem.line or document.line_of(problem.path)
+        where = origin or (f"{path}:{line}" if line else str(path))
+        dotted = format_path(problem.path)
+        text = f"{where}: {dotted}: {problem.text}" if dotted else f"{where}: {problem.text}"
+        lines.setdefault(redact_text(text), (1 if origin else 0, line or 0))
+    return sorted(lines, key=lambda text: lines[text])
+
+
+def _find_origin(path: KeyPath, origins: Mapping[KeyPath, str]) -> str | None:
+    for length in range(len(path), 0, -1):
+        if path[:length] in origins:
+            return origins[path[:length]]
+    return None
+
+
+def _hint(problems: list[Problem]) -> str:
+    what = "this problem" if len(problems) == 1 else f"these {len(problems)} problems"
+    return f"fix {what} and try `headwater config check`; `headwater config schema` lists every key"

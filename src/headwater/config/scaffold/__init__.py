@@ -1,0 +1,5 @@
+"""`headwater init`: look at the files that are there and write a first headwater.yaml for them."""
+
+from headwater.config.scaffold.writing import Scaffold, ScaffoldRequest, write_scaffold
+
+__all__ = ["Scaffold", "ScaffoldRequest", "write_scaffold"]

@@ -1,0 +1,166 @@
+"""Writes headwater.yaml and, for editors, its schema; only a file that loads is ever written."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from headwater.config.environment import DEFAULT_CONFIG_NAME
+from headwater.config.loader import parse_settings
+from headwater.config.reference import render_schema
+from headwater.config.scaffold.survey import TableProposal, survey_folder
+from headwater.errors import UsageError
+
+# Hidden: a source folder that holds the configuration must not take the schema for data.
+SCHEMA_PATH = ".headwater/schema.json"
+EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
+
+_HEAD = """\
+# yaml-language-server: $schema={schema}
+#
+# headwater.yaml: the tables below follow what lies in the source.
+#   headwater config check    is this file right?
+#   headwater run --once      take everything that is there, then exit
+#   headwater run             and keep following
+#   headwater config schema   every key there is
+# Any key can come from the environment, too: HEADWATER__LAKE=/data/lake
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaffoldRequest:
+    """What `headwater init` was asked for. Relative paths are relative to the working folder."""
+
+    folder: Path
+    source: Literal["local", "s3"] = "local"
+    path: Path | None = None
+    lake: str | None = None
+    bucket: str | None = None
+    queue_url: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """What was written; `notes` are sentences on what is left to do."""
+
+    config_path: Path
+    schema_path: Path
+    tables: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def write_scaffold(request: ScaffoldRequest) -> Scaffold:
+    """Write the files; creates the folder.
+
+    Raises `UsageError` for options that do not fit together, for a headwater.yaml that is there
+    already and for a folder that cannot be written; `ConfigError` when the result would not load.
+    """
+    _check_request(request)
+    folder = request.folder.expanduser().absolute()
+    config_path, schema_path = folder / DEFAULT_CONFIG_NAME, folder / SCHEMA_PATH
+    if config_path.exists() and not request.force:
+        raise UsageError(
+            f"{config_path} is there already", hint="--force overwrites it; or name another folder"
+        )
+    source_path = (request.path or folder / "landing").expanduser().absolute()
+    seen = survey_folder(source_path) if request.source == "local" else []
+    text = _render_config(request, folder, source_path, seen)
+    settings = parse_settings(text, config_path, environ={})
+    try:
+        schema_path.parent.mkdir(parents=True, exist_ok=True)
+        schema_path.write_text(render_schema(), encoding="utf-8")
+        config_path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {config_path}: {error.strerror}", hint="name another folder"
+        ) from error
+    notes = _list_notes(request, source_path, seen)
+    return Scaffold(config_path, schema_path, tuple(settings.tables), tuple(notes))
+
+
+def _check_request(request: ScaffoldRequest) -> None:
+    if request.source == "s3":
+        if not request.bucket:
+            hint = "headwater init --source s3 --bucket BUCKET --queue-url URL"
+            raise UsageError("--source s3 needs --bucket", hint=hint)
+        if request.path is not None:
+            raise UsageError("--path is for --source local", hint="give --bucket and --queue-url instead")
+    else:
+        if request.bucket or request.queue_url:
+            raise UsageError("--bucket and --queue-url are for --source s3", hint="add --source s3")
+        if request.path is not None and request.path.expanduser().is_file():
+            raise UsageError(f"--path {request.path} is a file", hint="name the folder that it lies in")
+    if request.folder.expanduser().is_file():
+        raise UsageError(f"{request.folder} is a file", hint="name a folder for headwater.yaml")
+
+
+def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
+    if request.source == "s3":
+        asked = [] if request.queue_url else ["put the URL of the bucket's queue at source.queue.url"]
+        return [*asked, "fit the table to your keys"]
+    if not source_path.is_dir():
+        return [f"the source folder {source_path} does not exist yet", "fit the example table to your files"]
+    return [] if seen else [f"no data files in {source_path} yet", "fit the example table to your files"]
+
+
+def _render_config(
+    request: ScaffoldRequest, folder: Path, source_path: Path, seen: list[TableProposal]
+) -> str:
+    lake = request.lake or "lake"
+    if "://" not in lake:
+        lake = _show_path(Path(lake).expanduser().absolute() if request.lake else folder / lake, folder)
+    source = (
+        _render_s3_source(request)
+        if request.source == "s3"
+        else ["  type: local", f"  path: {_quote(_show_path(source_path, folder))}   # the folder to watch"]
+    )
+    example = TableProposal("landing", "**/*.json", "json")
+    tables = [line for table in seen or [example] for line in _render_table(table)]
+    head = _HEAD.format(schema=SCHEMA_PATH)
+    lake_line = f"lake: {_quote(lake)}   # where the tables lie; s3a://bucket/path works, too"
+    return "\n".join([head + "source:", *source, lake_line, "tables:", *tables, ""])
+
+
+def _render_s3_source(request: ScaffoldRequest) -> list[str]:
+    bucket = request.bucket or ""
+    url = request.queue_url or EXAMPLE_QUEUE_URL.format(bucket=bucket)
+    comment = "" if request.queue_url else "   # put your queue's URL here"
+    return [
+        "  type: s3",
+        f"  bucket: {_quote(bucket)}",
+        "  # prefix: landing/",
+        "  # region: eu-central-1           # default: AWS's own chain, like the credentials",
+        "  # endpoint: http://localhost:9000  # an S3-compatible store",
+        "  queue:",
+        f"    url: {_quote(url)}{comment}",
+    ]
+
+
+def _render_table(table: TableProposal) -> list[str]:
+    count = "1 file" if table.files == 1 else f"{table.files} files"
+    lines = [
+        f"  {table.name}:"
+        + (f"   # {count} seen" if table.files else "   # an example: fit it to your files")
+    ]
+    lines.append(f"    path: {_quote(table.path)}")
+    if table.needs_format:
+        lines.append(f"    format: {table.format}")
+    if table.options:
+        lines += ["    options:", *(f"      {key}: {value}" for key, value in table.options)]
+    return [
+        *lines,
+        "    # Each file's rows are appended once. For one row per key, the newest winning:",
+        "    # mode: merge",
+        f"    # record_key: {_quote(table.record_key)}",
+        f"    # ordering: {_quote(table.ordering)}",
+    ]
+
+
+def _show_path(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
+
+
+def _quote(text: str) -> str:
+    # A JSON string is a YAML string, whatever is in it.
+    return json.dumps(text, ensure_ascii=False)
