@@ -1,0 +1,81 @@
+"""Named places where a test may kill the process: no-ops unless `arm_crash_point` was called.
+
+HEADWATER_CRASH_POINT=name[:n] reaches it through the CLI. The whole process group dies, JVM included,
+so a test starts the process in a session of its own.
+"""
+
+import os
+import signal
+import sys
+import threading
+from typing import Literal, get_args
+
+from headwater.errors import UsageError
+
+CRASH_POINT_VARIABLE = "HEADWATER_CRASH_POINT"
+
+CrashPointName = Literal[
+    # messages are in flight, nothing of them is written
+    "after_receive",
+    # a batch is closed; its quarantine items are not written
+    "before_quarantine_commit",
+    # quarantine items are written; events are not
+    "before_events_commit",
+    # events are written; no message of the batch is deleted
+    "after_events_commit",
+    # some messages of a batch are deleted, others are not
+    "mid_delete",
+    # a data table's batch is read; nothing of it is written
+    "before_data_commit",
+    # a data table's batch is read; what it quarantines is not written
+    "before_ingest_quarantine_commit",
+    # rows and checkpoint are written; nobody was told
+    "after_data_commit",
+]
+
+
+class _ArmedPoint:
+    """Counts down to the hit that kills."""
+
+    def __init__(self, name: str, hits: int) -> None:
+        self._name = name
+        self._left = hits
+        self._lock = threading.Lock()
+
+    def hit(self, name: str) -> None:
+        if name != self._name:
+            return
+        with self._lock:
+            self._left -= 1
+            if self._left:
+                return
+            print(f"crash point {name}: killing the process group", file=sys.stderr, flush=True)
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+_armed: list[_ArmedPoint] = []
+
+
+def crash_point(name: CrashPointName) -> None:
+    """Die here when this is the armed point and its n-th hit. Thread-safe; free when nothing is armed."""
+    if _armed:
+        _armed[0].hit(name)
+
+
+def arm_crash_point(spec: str | None) -> None:
+    """Arm `name` (first hit) or `name:n` (n-th hit); None or "" disarms.
+
+    Raises `UsageError` for an unknown name or a number below 1.
+    """
+    _armed.clear()
+    if not spec:
+        return
+    name, _, text = spec.partition(":")
+    names = get_args(CrashPointName)
+    if name not in names:
+        raise UsageError(
+            f"{CRASH_POINT_VARIABLE}={spec}: no such crash point", hint=f"one of {', '.join(names)}"
+        )
+    if text and not (text.isdecimal() and int(text) >= 1):
+        raise UsageError(f"{CRASH_POINT_VARIABLE}={spec}: {text!r} is not a number of 1 or more")
+    _armed.append(_ArmedPoint(name, int(text or 1)))
