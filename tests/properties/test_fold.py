@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from headwater.capture.position import Position
 from headwater.config.table import TableConfig
-from headwater.ingest.fold import fold
-from headwater.ingest.plan import Limits, Scope, plan_batch
-from headwater.ingest.selection import build_selector
+from headwater.ingest.planning.fold import fold
+from headwater.ingest.planning.plan import Limits, Scope, plan_batch
+from headwater.ingest.planning.selection import build_selector
 
 from tests.fixtures.events import build_event, build_stored
 

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
-from headwater.ingest.fold import Decision
-from headwater.ingest.object_reader import Request
-from headwater.ingest.outcome import ObjectOutcome
+from headwater.ingest.planning.fold import Decision
+from headwater.ingest.reading.object_reader import Request
+from headwater.ingest.planning.outcome import ObjectOutcome
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from headwater.ingest.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 

@@ -15,15 +15,15 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
 from headwater.ingest.accounting import QUARANTINED, quarantine_frame, quarantine_items, to_skip
-from headwater.ingest.batch_read import BatchRead, read_batch
+from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.ledger import Ledger
-from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION, Lineage, build_uri, with_lineage
-from headwater.ingest.object_reader import Request
+from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION, Lineage, build_uri, with_lineage
+from headwater.ingest.reading.object_reader import Request
 from headwater.ingest.object_stores import ObjectRef
-from headwater.ingest.outcome import BatchResult, ObjectOutcome, count_outcomes
-from headwater.ingest.plan import BatchPlan, Limits, Scope, plan_batch
-from headwater.ingest.record_source import RecordSource
-from headwater.ingest.selection import parse_partition_values
+from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
+from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
+from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.planning.selection import parse_partition_values
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table

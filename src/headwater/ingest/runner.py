@@ -10,7 +10,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 
 from headwater.capture.events_table import EventsTable
 from headwater.errors import ConfigError, HeadwaterError
-from headwater.ingest.outcome import BatchResult
+from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.pipeline import TablePipeline
 
 _log = logging.getLogger(__name__)

@@ -1,0 +1,54 @@
+"""`ObjectOutcome`: what became of one object of a batch, and the counts a batch is accounted by. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from headwater.capture.stored_event import StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOutcome:
+    """`status` is ingested, skipped, superseded, missing, quarantined or unavailable.
+
+    `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
+    version id or etag that was read.
+    """
+
+    stored: StoredEvent
+    status: str
+    reason: str = ""
+    detail: str = ""
+    bytes: int = 0
+    rows: int = 0
+    bad_rows: int = 0
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this."""
+
+    table: str
+    end: str
+    objects: Counter[str]
+    skipped: Counter[str]
+    rows: int = 0
+    bad_rows: int = 0
+    bytes: int = 0
+    filtered: int = 0
+    seconds: float = 0.0
+    committed: bool = False
+    more: bool = False
+    freshness: tuple[float, ...] = field(default=(), repr=False)
+
+
+def count_outcomes(outcomes: Iterable[ObjectOutcome]) -> tuple[Counter[str], Counter[str]]:
+    """Objects by status, and those not ingested by reason."""
+    by_status: Counter[str] = Counter()
+    by_reason: Counter[str] = Counter()
+    for outcome in outcomes:
+        by_status[outcome.status] += 1
+        if outcome.reason:
+            by_reason[outcome.reason] += 1
+    return by_status, by_reason

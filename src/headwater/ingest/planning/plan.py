@@ -1,0 +1,84 @@
+"""Plan one batch of one table: which events, which objects, where the checkpoint ends. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.capture.position import Position
+from headwater.ingest.planning.fold import Decision, fold
+from headwater.ingest.planning.selection import KeySelector
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one batch. The first object is always taken, however big."""
+
+    max_files: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """`decisions` for the table's own events; `end` is the checkpoint after the batch.
+
+    `foreign` counts events of other buckets, `filtered` those the table's rules left out. `more`
+    says that the page holds further events behind `end`.
+    """
+
+    decisions: tuple[Decision, ...]
+    end: Position
+    filtered: int
+    foreign: int
+    more: bool
+
+    @property
+    def to_read(self) -> tuple[StoredEvent, ...]:
+        """Events whose objects are fetched."""
+        return tuple(decision.stored for decision in self.decisions if decision.action == "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a table looks at: one bucket, keys under a prefix, and its own rules."""
+
+    bucket: str
+    prefix: str
+    selector: KeySelector
+
+    def relative_key(self, key: str) -> str | None:
+        """The key below the source's prefix; None when it is outside."""
+        return key[len(self.prefix) :] if key.startswith(self.prefix) else None
+
+
+def plan_batch(
+    events: Sequence[StoredEvent],
+    page_end: Position,
+    scope: Scope,
+    limits: Limits,
+    observed: frozenset[tuple[str, str]] = frozenset(),
+) -> BatchPlan:
+    """Take events in order until a limit is met, then fold them.
+
+    `events` are one page, in order of position; a batch that ends inside a commit resumes there.
+    """
+    taken: list[StoredEvent] = []
+    filtered = foreign = size = 0
+    end = page_end
+    more = False
+    for stored in events:
+        event = stored.event
+        if event.bucket != scope.bucket:
+            # Never fetched: a forged message must not make us read somebody else's bucket.
+            foreign += 1
+            continue
+        relative = scope.relative_key(event.key)
+        if relative is None or scope.selector(relative) is not None:
+            filtered += 1
+            continue
+        event_size = event.size or 0
+        if taken and (len(taken) >= limits.max_files or size + event_size > limits.max_bytes):
+            end, more = taken[-1].position, True
+            break
+        taken.append(stored)
+        size += event_size
+    return BatchPlan(tuple(fold(taken, observed)), end, filtered, foreign, more)

@@ -1,0 +1,51 @@
+"""Which keys belong to a table, and what their path says. Pure."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import unquote
+
+from wcmatch import glob
+
+from headwater.config.table import TableConfig
+
+_GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE
+
+KeySelector = Callable[[str], str | None]
+"""Key (relative to the source's prefix) -> None when it belongs to the table, else the rule that left it out."""
+
+
+def build_selector(table: TableConfig) -> KeySelector:
+    """Compile a table's filters. The order of the rules decides which one is named."""
+    globs = [re.compile(pattern) for pattern in glob.translate(list(table.path), flags=_GLOB_FLAGS)[0]]
+    regex = re.compile(table.regex) if table.regex else None
+
+    def find_excluding_rule(key: str) -> str | None:
+        # Globs are relative: a leading slash is part of the name, as S3 sees it.
+        if not any(pattern.fullmatch(key) for pattern in globs):
+            return "path"
+        if not key.startswith(table.prefix):
+            return "prefix"
+        if table.suffix and not key.endswith(tuple(table.suffix)):
+            return "suffix"
+        if regex and not regex.fullmatch(key):
+            return "regex"
+        if table.ignore_prefix and key.startswith(tuple(table.ignore_prefix)):
+            return "ignore_prefix"
+        if any(part in key for part in table.ignore_substring):
+            return "ignore_substring"
+        return None
+
+    return find_excluding_rule
+
+
+def parse_partition_values(key: str, columns: tuple[str, ...]) -> dict[str, str | None]:
+    """Values of `name=value` folders of a key, percent-decoded as Hive writes them; absent ones are None."""
+    found: dict[str, str] = {}
+    for part in key.split("/")[:-1]:
+        name, separator, value = part.partition("=")
+        if separator and name not in found:
+            found[name] = unquote(value)
+    return {
+        column: None if found.get(column) == "__HIVE_DEFAULT_PARTITION__" else found.get(column)
+        for column in columns
+    }

@@ -1,0 +1,1 @@
+"""From planned objects to a DataFrame of records."""

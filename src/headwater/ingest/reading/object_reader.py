@@ -1,0 +1,213 @@
+"""Objects of a batch -> one DataFrame of parsed records: small ones fetched in executors, large ones split by Spark."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.object_fetch import FetchPlan, fetch_objects
+from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.reading.schema import CORRUPT, parser_options
+
+COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary"})
+
+_REQUEST_SCHEMA = StructType(
+    [
+        StructField("object_index", IntegerType(), nullable=False),
+        StructField("provider", StringType()),
+        StructField("bucket", StringType()),
+        StructField("key", StringType()),
+        StructField("version_id", StringType()),
+        StructField("etag", StringType()),
+        StructField("size", LongType()),
+    ]
+)
+
+OUTCOME_SCHEMA = StructType(
+    [
+        StructField("status", StringType()),
+        StructField("reason", StringType()),
+        StructField("detail", StringType()),
+        StructField("bytes", LongType()),
+        StructField("rows", LongType()),
+        StructField("etag", StringType()),
+        StructField("version_id", StringType()),
+        StructField("present_etag", StringType()),
+        StructField("present_version_id", StringType()),
+        StructField("present_size", LongType()),
+    ]
+)
+
+_OBJECTS_A_TASK = 500
+_BYTES_A_TASK = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One object to read for one event. `ref` names the state wanted; `observed` that it is not the event's own."""
+
+    object_index: int
+    stored: StoredEvent
+    ref: ObjectRef
+    observed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderConfig:
+    """How a table reads its objects. `schema` are the data columns, in order."""
+
+    store: StoreConfig
+    file_format: str
+    options: Mapping[str, str]
+    schema: StructType
+    max_object_bytes: int
+
+
+class ObjectReader:
+    """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
+
+    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them;
+    one row an object has only `outcome` (see `object_fetch`).
+    """
+
+    def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
+        self._spark = spark
+        self._config = config
+
+    def read(self, requests: Sequence[Request]) -> DataFrame:
+        """Fetch and parse in executors; nothing is fetched before an action."""
+        config = self._config
+        plan = FetchPlan(
+            store=config.store,
+            format=config.file_format,
+            options=dict(config.options),
+            columns=tuple(config.schema.fieldNames()),
+            arrow_schema=_serialize(config.schema) if config.file_format in COLUMN_FORMATS else None,
+            max_object_bytes=config.max_object_bytes,
+        )
+
+        def fetch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return fetch_objects(iter(batches), plan)
+
+        value = config.schema if config.file_format in COLUMN_FORMATS else StringType()
+        schema = StructType(
+            [
+                StructField("object_index", IntegerType()),
+                StructField("row_number", LongType()),
+                StructField("value", value),
+                StructField("outcome", OUTCOME_SCHEMA),
+            ]
+        )
+        return self._parse(self._distribute(requests).mapInArrow(fetch, schema))
+
+    def _distribute(self, requests: Sequence[Request]) -> DataFrame:
+        data = {
+            "object_index": pd.array([r.object_index for r in requests], dtype="Int32"),
+            "provider": [r.ref.provider for r in requests],
+            "bucket": [r.ref.bucket for r in requests],
+            "key": [r.ref.key for r in requests],
+            "version_id": [r.ref.version_id for r in requests],
+            "etag": [r.ref.etag for r in requests],
+            "size": pd.array([r.ref.size for r in requests], dtype="Int64"),
+        }
+        frame = self._spark.createDataFrame(pd.DataFrame(data), schema=_REQUEST_SCHEMA)
+        total = sum(r.ref.size or 0 for r in requests)
+        wanted = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
+        cores = self._spark.sparkContext.defaultParallelism
+        if wanted > cores:
+            return frame.repartition(wanted)
+        # createDataFrame already spreads the rows over all cores; few objects need no more than one task each.
+        return frame if len(requests) > 1 else frame.coalesce(1)
+
+    def _parse(self, fetched: DataFrame) -> DataFrame:
+        is_record = F.col("outcome").isNull()
+        record, corrupt = build_parser(self._config.file_format, self._config.schema, self._config.options)
+        parsed = fetched.withColumn("parsed", F.when(is_record, record(F.col("value"))))
+        return parsed.select(
+            "object_index",
+            "row_number",
+            select_record(self._config.schema).alias("record"),
+            F.when(is_record, corrupt(F.col("parsed"))).alias("corrupt"),
+            "outcome",
+        )
+
+
+def select_record(schema: StructType) -> Column:
+    """The struct of data columns out of `parsed`."""
+    return F.struct(*(F.col("parsed").getField(field.name).alias(field.name) for field in schema))
+
+
+class _Parser:
+    """A pair of Column functions; a class only because closures over Column have no good type."""
+
+    def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
+        self._format = file_format
+        self._schema = schema
+        self._options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
+
+    def record(self, value: Column) -> Column:
+        if self._format in COLUMN_FORMATS:
+            return value
+        if self._format == "text":
+            return F.struct(value.alias("value"))
+        if self._format == "csv":
+            return F.from_csv(value, _to_ddl(self._with_corrupt), self._options)
+        if self._format == "xml":
+            return self._from_xml(value)
+        return F.from_json(value, self._with_corrupt, self._options)
+
+    def _from_xml(self, value: Column) -> Column:
+        # Leaves of XML are text; Spark's CAST gives them the types of the schema.
+        text = StructType([StructField(f.name, _with_text_leaves(f.dataType)) for f in self._schema])
+        return F.from_json(value, text).cast(self._schema)
+
+    def corrupt(self, parsed: Column) -> Column:
+        if self._format in COLUMN_FORMATS or self._format in ("text", "xml"):
+            return F.lit(None).cast(StringType())
+        return parsed.getField(CORRUPT)
+
+
+def build_parser(file_format: str, schema: StructType, options: Mapping[str, str]):  # type: ignore[no-untyped-def]
+    """Two functions: record text -> parsed struct, parsed struct -> text of what does not fit or null."""
+    parser = _Parser(file_format, schema, options)
+    return parser.record, parser.corrupt
+
+
+def _with_text_leaves(kind):  # type: ignore[no-untyped-def]
+    from pyspark.sql.types import ArrayType
+
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _with_text_leaves(f.dataType)) for f in kind])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_text_leaves(kind.elementType))
+    return StringType()
+
+
+def _to_ddl(schema: StructType) -> str:
+    return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in schema)
+
+
+def _serialize(schema: StructType) -> bytes:
+    return bytes(to_arrow_schema(schema).serialize())
+
+
+def collect_outcomes(frame: DataFrame) -> list[Row]:
+    """One row an object: `object_index`, `outcome`, and how many records were `good` and `bad`."""
+    is_record = F.col("outcome").isNull()
+    return (
+        frame.groupBy("object_index")
+        .agg(
+            F.first("outcome", ignorenulls=True).alias("outcome"),
+            F.count(F.when(is_record & F.col("corrupt").isNull(), 1)).alias("good"),
+            F.count("corrupt").alias("bad"),
+        )
+        .collect()
+    )

@@ -1,0 +1,136 @@
+"""Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.config.table import TableConfig
+from headwater.errors import IngestError, ObjectError
+from headwater.ingest.formats import infer_arrow_schema, sample_lines
+from headwater.ingest.reading.large_objects import LargeObjectReader, is_large
+from headwater.ingest.reading.object_reader import COLUMN_FORMATS, ObjectReader, ReaderConfig, Request
+from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
+from headwater.ingest.reading.schema import (
+    CORRUPT,
+    FIXED_SCHEMAS,
+    apply_hints,
+    check_names,
+    from_arrow,
+    infer_from_lines,
+    parse_ddl,
+)
+
+MAX_OBJECT_BYTES = 512 * 1024 * 1024
+"""Of one object read whole, after decompression; more is quarantined as `oversize`."""
+
+_NOTHING_KNOWN = StructType([StructField(CORRUPT + "_only", StringType())])
+
+_SAMPLE_OBJECTS = 20
+_SAMPLE_LINES = 1_000
+_SAMPLE_BYTES = 16 * 1024 * 1024
+
+
+class RecordSource:
+    """Reads objects of one table as records with one schema."""
+
+    def __init__(self, spark: SparkSession, name: str, table: TableConfig, store: StoreConfig, scheme: str) -> None:
+        self._spark = spark
+        self._name = name
+        self._table = table
+        self._store = store
+        self._scheme = scheme
+        self._format = table.effective_format
+        self._options = dict(table.options)
+        self._schema: StructType | None = None
+        self._is_provisional = False
+
+    @property
+    def schema(self) -> StructType:
+        """The data columns. Raises `IngestError` before `ensure_schema`."""
+        if self._schema is None:
+            raise IngestError(f"table {self._name}: its columns are not known yet")
+        return self._schema
+
+    def ensure_schema(self, events: Sequence[StoredEvent], stored: StructType | None) -> None:
+        """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
+
+        Raises `ConfigError` when a key field is not among them.
+        """
+        if self._schema is not None and not self._is_provisional:
+            return
+        table = self._table
+        if table.schema_:
+            schema = parse_ddl(self._name, "schema", table.schema_)
+        elif self._format in FIXED_SCHEMAS:
+            schema = FIXED_SCHEMAS[self._format]
+        else:
+            schema = stored or self._infer(events) or _NOTHING_KNOWN
+        if table.schema_hints:
+            schema = apply_hints(schema, parse_ddl(self._name, "schema_hints", table.schema_hints))
+        if schema is _NOTHING_KNOWN:
+            # No object of this batch can be understood; reading them says why. The next batch asks anew.
+            self._schema, self._is_provisional = schema, True
+            return
+        keys = {
+            "record_key": table.record_key,
+            "ordering": table.ordering,
+            "partition": table.partition,
+        }
+        check_names(self._name, schema, keys, table.partition_columns)
+        self._schema, self._is_provisional = schema, False
+
+    def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
+        if self._format in COLUMN_FORMATS:
+            return self._infer_from_footers(events)
+        return self._infer_from_text(events)
+
+    def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
+        for key, data in self._iter_samples(events):
+            try:
+                return from_arrow(infer_arrow_schema(data, key, self._format, self._options))
+            except ObjectError:
+                continue
+        return None
+
+    def _infer_from_text(self, events: Sequence[StoredEvent]) -> StructType | None:
+        lines: list[str] = []
+        columns: Sequence[str] | None = None
+        objects = size = 0
+        for key, data in self._iter_samples(events):
+            try:
+                names, sample = sample_lines(data, key, self._format, self._options, _SAMPLE_LINES)
+            except ObjectError:
+                continue
+            columns = names if columns is None else columns
+            if sample and columns == names:
+                lines += sample
+                objects, size = objects + 1, size + len(data)
+            if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
+                break
+        return infer_from_lines(self._spark, self._format, columns, lines, self._options) if lines else None
+
+    def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
+        """Heads of objects, spread over the batch; those that cannot be had are left to the batch itself."""
+        store = build_object_store(self._store)
+        step = max(1, len(events) // _SAMPLE_OBJECTS)
+        for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
+            event = stored.event
+            ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, event.etag, event.size)
+            try:
+                yield event.key, store.read(ref)
+            except ObjectError:
+                continue
+
+    def read(self, requests: Sequence[Request]) -> DataFrame:
+        """Records of the objects, lazily: see `ObjectReader`."""
+        config = ReaderConfig(self._store, self._format, self._options, self.schema, MAX_OBJECT_BYTES)
+        large = [r for r in requests if is_large(r, self._format, self._options, int(self._table.large_file_bytes))]
+        small = [r for r in requests if r not in large]
+        frames = []
+        if small:
+            frames.append(ObjectReader(self._spark, config).read(small))
+        if large:
+            frames.append(LargeObjectReader(self._spark, config, self._scheme).read(large))
+        return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])

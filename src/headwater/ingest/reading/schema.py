@@ -1,0 +1,113 @@
+"""The columns of a data table: declared, or inferred once from a sample and then stored with the table."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.errors import ParseException
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
+
+from headwater.errors import ConfigError, IngestError
+from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
+
+CORRUPT = "_corrupt_record"
+
+TEXT_SCHEMA = StructType([StructField("value", StringType())])
+BINARY_SCHEMA = StructType(
+    [
+        StructField("path", StringType()),
+        StructField("modificationTime", TimestampType()),
+        StructField("length", LongType()),
+        StructField("content", BinaryType()),
+    ]
+)
+FIXED_SCHEMAS = {"text": TEXT_SCHEMA, "binary": BINARY_SCHEMA}
+
+# `mode` would let Spark drop or fail where bad records belong into quarantine.
+NOT_FOR_PARSER = frozenset(
+    {"mode", "columnnameofcorruptrecord", "multiline", "header", "inferschema", "encoding", "charset", "linesep",
+     "compression", "rowtag", "wholetext", "mergeschema", "pathglobfilter", "recursivefilelookup"}
+)  # fmt: skip
+
+
+def parse_ddl(table: str, key: str, ddl: str) -> StructType:
+    """Columns of a DDL text. Needs a running JVM. Raises `ConfigError` naming table and key."""
+    try:
+        parsed = StructType.fromDDL(ddl) if hasattr(StructType, "fromDDL") else _parse_with_spark(ddl)
+    except ParseException as error:
+        reason = re.sub(r"\s+", " ", str(error)).strip()[:300]
+        raise ConfigError(
+            f"tables.{table}.{key}: {ddl!r} is not a list of columns: {reason}",
+            hint="write it as in SQL: `id bigint, name string, price decimal(10,2)`",
+        ) from error
+    return parsed
+
+
+def _parse_with_spark(ddl: str) -> StructType:
+    from pyspark.sql.types import _parse_datatype_string
+
+    parsed = _parse_datatype_string(ddl)
+    return parsed if isinstance(parsed, StructType) else StructType([StructField("value", parsed)])
+
+
+def apply_hints(schema: StructType, hints: StructType) -> StructType:
+    """Replace the types of hinted columns; a hinted column that was not seen is added at the end."""
+    wanted = {field.name: field for field in hints}
+    fields = [wanted.pop(field.name, field) for field in schema]
+    return StructType([*fields, *wanted.values()])
+
+
+def infer_from_lines(
+    spark: SparkSession, file_format: str, columns: Sequence[str] | None, lines: Sequence[str], options: Mapping[str, str]
+) -> StructType | None:
+    """Columns by Spark's own inference over sample lines; None when no line can be understood."""
+    reader = spark.read.options(**parser_options(options))
+    texts = spark.sparkContext.parallelize(list(lines), 1)
+    if file_format == "csv":
+        frame = reader.option("inferSchema", "true").csv(texts)
+        if columns is None:
+            return _nullable(frame.schema) if frame.columns else None
+        types = [field.dataType for field in frame.schema]
+        types += [StringType()] * (len(columns) - len(types))
+        return StructType([StructField(name, kind) for name, kind in zip(columns, types, strict=False)])
+    frame = reader.json(texts)
+    schema = StructType([field for field in frame.schema if field.name != CORRUPT])
+    return _nullable(schema) if schema.fields else None
+
+
+def from_arrow(schema: pa.Schema) -> StructType:
+    """Spark's columns for a Parquet, ORC or Avro file's."""
+    try:
+        return _nullable(from_arrow_schema(schema, prefer_timestamp_ntz=False))
+    except Exception as error:  # PySpark raises several kinds for types it does not know
+        raise IngestError(
+            f"the file has a column type Spark does not know: {error}", hint="declare `schema:` without that column"
+        ) from error
+
+
+def parser_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The user's reader options that concern parsing one record."""
+    return {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
+
+
+def check_names(table: str, schema: StructType, keys: Mapping[str, Sequence[str]], extra: Sequence[str]) -> None:
+    """Every key, ordering and partition field must be a column. Raises `ConfigError`."""
+    present = {*schema.fieldNames(), *extra, *LINEAGE_COLUMNS}
+    problems = [
+        f"tables.{table}.{key}: no column {name!r}; the columns are {', '.join(schema.fieldNames())}"
+        for key, names in keys.items()
+        for name in names
+        if name not in present
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems), hint="correct the name, or declare `schema:`")
+
+
+def _nullable(schema: StructType) -> StructType:
+    return StructType([StructField(field.name, _nullable_type(field.dataType), True) for field in schema])
+
+
+def _nullable_type(kind: DataType) -> DataType:
+    return _nullable(kind) if isinstance(kind, StructType) else kind

@@ -1,0 +1,74 @@
+"""What the events of a batch mean for a table."""
+
+from headwater.ingest.planning.fold import fold
+
+from tests.fixtures.events import build_event, build_stored
+
+
+def decide(*events, observed=frozenset()):
+    decisions = fold([build_stored(event, at) for at, event in enumerate(events)], observed)
+    return [(d.stored.event.key, d.action, d.reason) for d in decisions]
+
+
+def test_created_object_is_read():
+    assert decide(build_event()) == [("a/1.json", "read", None)]
+
+
+def test_same_event_twice_is_read_once():
+    assert decide(build_event(), build_event()) == [("a/1.json", "read", None)]
+
+
+def test_only_the_last_state_of_an_unversioned_object_is_read_in_whatever_order_events_come():
+    first, second = build_event(sequence=1), build_event(sequence=2)
+    wanted = [("a/1.json", "skip", "superseded"), ("a/1.json", "read", None)]
+    assert decide(first, second) == wanted
+    assert decide(second, first) == wanted
+
+
+def test_every_version_of_a_versioned_object_is_read():
+    versions = [build_event(sequence=n, version_id=f"v{n}") for n in (1, 2)]
+    assert [action for _, action, _ in decide(*versions)] == ["read", "read"]
+
+
+def test_removal_changes_nothing_but_supersedes_what_it_removed():
+    assert decide(build_event(sequence=1), build_event(sequence=2, kind="removed")) == [
+        ("a/1.json", "skip", "superseded"),
+        ("a/1.json", "skip", "removal_ignored"),
+    ]
+
+
+def test_object_put_again_after_removal_is_read():
+    events = [build_event(sequence=2, kind="removed"), build_event(sequence=3), build_event(sequence=1)]
+    assert [action for _, action, _ in decide(*events)] == ["skip", "skip", "read"]
+
+
+def test_tagging_does_not_supersede_content():
+    assert decide(build_event(sequence=1), build_event(sequence=2, kind="tagged")) == [
+        ("a/1.json", "read", None),
+        ("a/1.json", "skip", "not_content"),
+    ]
+
+
+def test_empty_object_and_folder_marker_are_skipped_with_a_reason():
+    assert decide(build_event(size=0)) == [("a/1.json", "skip", "empty_object")]
+    assert decide(build_event(key="a/", size=0)) == [("a/", "skip", "folder_marker")]
+
+
+def test_object_of_unknown_size_is_read():
+    assert decide(build_event(size=None)) == [("a/1.json", "read", None)]
+
+
+def test_state_ingested_before_its_event_came_is_not_read_again():
+    event = build_event(etag="abc")
+    observed = frozenset({(event.object_id, "abc")})
+    assert decide(event, observed=observed) == [("a/1.json", "skip", "already_ingested")]
+
+
+def test_shorter_sequencer_is_compared_after_padding():
+    import dataclasses
+
+    from headwater.capture.object_event import build_order_key
+
+    early = dataclasses.replace(build_event(), sequencer="0067F9", order_key=build_order_key("0067F9"))
+    late = dataclasses.replace(build_event(), sequencer="0067f90001", order_key=build_order_key("0067f90001"))
+    assert [d.action for d in fold([build_stored(late), build_stored(early, 1)])] == ["skip", "read"]
