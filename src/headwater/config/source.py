@@ -15,10 +15,16 @@ def resolve_path(path: Path, info: ValidationInfo) -> Path:
     return Path(folder, path).absolute() if isinstance(folder, Path) else path
 
 
+def _check_queue_url(url: str) -> str:
+    if url.rstrip("/").endswith(".fifo"):
+        raise ValueError("S3 cannot send notifications to a FIFO queue; use a standard queue")
+    return url
+
+
 class QueueConfig(Section):
     """The queue that receives the bucket's notifications."""
 
-    url: str = Field(
+    url: Annotated[str, AfterValidator(_check_queue_url)] = Field(
         pattern=r"^https?://\S+$",
         description="Queue URL.",
         examples=["https://sqs.eu-central-1.amazonaws.com/123456789012/landing"],

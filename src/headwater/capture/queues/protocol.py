@@ -8,7 +8,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery of one message. `receipt_handle` belongs to this delivery, not to the message."""
+    """One delivery of one message. `receipt_handle` belongs to this delivery, not to the message.
+
+    `sent_at` is when the message entered the queue, where the queue tells.
+    """
 
     message_id: str
     receipt_handle: str
@@ -16,6 +19,7 @@ class Message:
     received_at: datetime
     attributes: Mapping[str, str] = field(default_factory=dict)
     receive_count: int = 1
+    sent_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class Queue(Protocol):
         """Delete messages, given the newest receipt handle by message id, of any number.
 
         Partial failures are retried inside. Returns what could still not be deleted, with the
-        reason, by message id; those come back after their visibility time-out.
+        reason, by message id; those come back after their visibility time-out. No failure is no
+        proof: a stale handle deletes nothing, and a queue need not say so.
         """
         ...
 
@@ -50,7 +55,7 @@ class Queue(Protocol):
         ...
 
     def release(self, handles: Mapping[str, str]) -> None:
-        """Make messages visible again at once; best effort."""
+        """Make messages visible again at once; best effort, raises nothing."""
         ...
 
     def depth(self) -> QueueDepth:

@@ -1,0 +1,349 @@
+"""Amazon SQS and what speaks its protocol. The only file of capture that knows boto3."""
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import boto3
+from botocore import exceptions as boto
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.capture.queues.protocol import Message, QueueDepth
+from headwater.errors import (
+    ConfigError,
+    CredentialsError,
+    QueueNotFoundError,
+    SourceError,
+    SourceUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
+    from mypy_boto3_sqs.type_defs import BatchResultErrorEntryTypeDef, MessageTypeDef
+
+    from headwater.config.source import QueueConfig, SourceConfig
+
+MAX_BATCH = 10
+MAX_LONG_POLL_SECONDS = 20
+RETRY_SECONDS = (0.1, 0.2, 0.4)
+OVER_LIMIT_PAUSE_SECONDS = 1.0
+# Any region signs for a service that is not AWS.
+FALLBACK_REGION = "us-east-1"
+# sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
+_AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
+
+_MISSING_QUEUE = frozenset(
+    {"QueueDoesNotExist", "NonExistentQueue", "InvalidAddress", "QueueDeletedRecently"}
+)
+_CLOCK = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
+_WRONG_SECRET = frozenset({"SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature"})
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
+_WRONG_KEY = frozenset(
+    {
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+        "MissingAuthenticationToken",
+    }
+)
+_DENIED = frozenset(
+    {"AccessDenied", "AccessDeniedException", "InvalidSecurity", "KmsAccessDenied", "OptInRequired"}
+)
+_BUSY = frozenset(
+    {
+        "RequestThrottled",
+        "Throttling",
+        "ThrottlingException",
+        "KmsThrottled",
+        "ServiceUnavailable",
+        "InternalError",
+    }
+    | {"InternalFailure", "RequestTimeout", "TooManyRequestsException", "SlowDown"}
+)
+_NO_CREDENTIALS = (
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.TokenRetrievalError,
+    boto.SSOError,
+    boto.ProfileNotFound,
+)
+
+_Failures = dict[str, str]
+_SendBatch = Callable[[Sequence[tuple[str, str]]], "Sequence[BatchResultErrorEntryTypeDef]"]
+
+
+class SqsQueue:
+    """One queue through one shared client: a client for each thread costs twice the CPU.
+
+    `over_limit_count` tells how often SQS refused to hand out messages because too many are
+    undeleted; to the caller that looks like an empty queue.
+    """
+
+    def __init__(
+        self,
+        client: "SQSClient",
+        url: str,
+        *,
+        visibility_timeout: int = 30,
+        max_messages_per_request: int = MAX_BATCH,
+        threads: int = 4,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._url = url
+        # A message that is never hidden would be received again and again until it is deleted.
+        self._visibility_timeout = max(1, visibility_timeout)
+        self._max_messages = min(max_messages_per_request, MAX_BATCH)
+        self._sleep = sleep
+        # Two pools: a heartbeat must not wait behind thousands of deletions.
+        self._ack_pool = ThreadPoolExecutor(threads, thread_name_prefix="sqs-ack")
+        self._extend_pool = ThreadPoolExecutor(threads, thread_name_prefix="sqs-extend")
+        self.over_limit_count = 0
+
+    def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
+        """See `Queue.receive`. Waits whole seconds, 20 at most."""
+        try:
+            answer = self._client.receive_message(
+                QueueUrl=self._url,
+                MaxNumberOfMessages=max(1, min(max_messages, self._max_messages)),
+                WaitTimeSeconds=max(0, min(int(wait_seconds), MAX_LONG_POLL_SECONDS)),
+                VisibilityTimeout=self._visibility_timeout,
+                # Its successor's name is not known to every store that speaks SQS.
+                AttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
+                MessageAttributeNames=["All"],
+            )
+        except (BotoCoreError, ClientError) as error:
+            if _is_over_limit(error):
+                self.over_limit_count += 1
+                self._sleep(min(wait_seconds, OVER_LIMIT_PAUSE_SECONDS))
+                return ()
+            raise _to_source_error(error, self._url) from error
+        received_at = datetime.now(timezone.utc)
+        return [_to_message(message, received_at) for message in answer.get("Messages", ())]
+
+    def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
+        """See `Queue.ack`."""
+        return self._send_all(self._ack_pool, self._delete, handles)
+
+    def extend(self, handles: Mapping[str, str], seconds: int) -> Mapping[str, str]:
+        """See `Queue.extend`."""
+        return self._send_all(self._extend_pool, lambda batch: self._hide(batch, seconds), handles)
+
+    def release(self, handles: Mapping[str, str]) -> None:
+        """See `Queue.release`."""
+        try:
+            self._send_all(self._extend_pool, lambda batch: self._hide(batch, 0), handles)
+        except (SourceError, RuntimeError):  # RuntimeError: the pool is shut down
+            return
+
+    def depth(self) -> QueueDepth:
+        """See `Queue.depth`."""
+        try:
+            answer = self._client.get_queue_attributes(
+                QueueUrl=self._url,
+                AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+            )
+        except (BotoCoreError, ClientError) as error:
+            raise _to_source_error(error, self._url) from error
+        found = answer["Attributes"]
+        return QueueDepth(
+            int(found["ApproximateNumberOfMessages"]), int(found["ApproximateNumberOfMessagesNotVisible"])
+        )
+
+    def close(self) -> None:
+        """See `Queue.close`."""
+        self._ack_pool.shutdown(wait=True)
+        self._extend_pool.shutdown(wait=True)
+        self._client.close()
+
+    def _delete(self, batch: Sequence[tuple[str, str]]) -> "Sequence[BatchResultErrorEntryTypeDef]":
+        answer = self._client.delete_message_batch(
+            QueueUrl=self._url,
+            Entries=[{"Id": entry_id, "ReceiptHandle": handle} for entry_id, handle in batch],
+        )
+        return answer.get("Failed", ())
+
+    def _hide(
+        self, batch: Sequence[tuple[str, str]], seconds: int
+    ) -> "Sequence[BatchResultErrorEntryTypeDef]":
+        answer = self._client.change_message_visibility_batch(
+            QueueUrl=self._url,
+            Entries=[
+                {"Id": entry_id, "ReceiptHandle": handle, "VisibilityTimeout": seconds}
+                for entry_id, handle in batch
+            ],
+        )
+        return answer.get("Failed", ())
+
+    def _send_all(self, pool: ThreadPoolExecutor, send: _SendBatch, handles: Mapping[str, str]) -> _Failures:
+        pairs = list(handles.items())
+        batches = [pairs[at : at + MAX_BATCH] for at in range(0, len(pairs), MAX_BATCH)]
+        if len(batches) < 2:
+            return self._send(send, batches[0]) if batches else {}
+        failed: _Failures = {}
+        for part in pool.map(lambda batch: self._send(send, batch), batches):
+            failed.update(part)
+        return failed
+
+    def _send(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> _Failures:
+        """Send one batch, and what failed through no fault of ours again; returns what still failed."""
+        failed, left = self._send_once(send, batch)
+        for pause in RETRY_SECONDS:
+            if not left:
+                break
+            self._sleep(pause)
+            refused, left = self._send_once(send, [pair for pair in batch if pair[0] in left])
+            failed.update(refused)
+        return {**failed, **left}
+
+    def _send_once(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> tuple[_Failures, _Failures]:
+        """What was refused for good, and what may work later: reasons by message id."""
+        try:
+            # Ids local to the batch: a message id of another service may hold what SQS does not allow.
+            entries = send([(str(at), handle) for at, (_, handle) in enumerate(batch)])
+        except (BotoCoreError, ClientError) as error:
+            mapped = _to_source_error(error, self._url)
+            if not mapped.retryable:
+                raise mapped from error
+            return {}, {message_id: mapped.message for message_id, _ in batch}
+        refused: _Failures = {}
+        left: _Failures = {}
+        for entry in entries:
+            reason = f"{entry.get('Code', '')}: {entry.get('Message', '')}"
+            (refused if entry.get("SenderFault") else left)[batch[int(entry["Id"])][0]] = reason
+        return refused, left
+
+
+def _to_message(message: "MessageTypeDef", received_at: datetime) -> Message:
+    system: Mapping[str, str] = {str(name): value for name, value in message.get("Attributes", {}).items()}
+    own = message.get("MessageAttributes", {})
+    sent = system.get("SentTimestamp")
+    return Message(
+        message_id=message.get("MessageId", ""),
+        receipt_handle=message.get("ReceiptHandle", ""),
+        body=message.get("Body", ""),
+        received_at=received_at,
+        attributes={name: value["StringValue"] for name, value in own.items() if "StringValue" in value},
+        receive_count=int(system.get("ApproximateReceiveCount", "1")),
+        sent_at=datetime.fromtimestamp(int(sent) / 1000, timezone.utc) if sent else None,
+    )
+
+
+def _is_over_limit(error: BotoCoreError | ClientError) -> bool:
+    return isinstance(error, ClientError) and _error_code(error) == "OverLimit"
+
+
+def _error_code(error: ClientError) -> str:
+    # The query protocol says AWS.SimpleQueueService.NonExistentQueue, the JSON protocol QueueDoesNotExist.
+    return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
+
+
+def _to_source_error(error: BotoCoreError | ClientError, url: str) -> SourceError:
+    """What went wrong in our words, with what to do about it."""
+    if isinstance(error, ClientError):
+        return _to_answer_error(error, url)
+    if isinstance(error, _NO_CREDENTIALS):
+        return CredentialsError(
+            f"no credentials for queue {url}: {error}",
+            hint="set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a machine role",
+        )
+    if isinstance(error, boto.HTTPClientError):
+        return SourceUnavailableError(
+            f"queue {url} does not answer: {error}",
+            hint="check the network and source.queue.endpoint; it is tried again",
+        )
+    return SourceError(f"queue {url}: {error}", hint="check source.queue and the AWS configuration")
+
+
+def _to_answer_error(error: ClientError, url: str) -> SourceError:
+    code = _error_code(error)
+    text = str(error.response.get("Error", {}).get("Message", ""))
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    says = f"queue {url}: {code}: {text}"
+    if code in _MISSING_QUEUE:
+        return QueueNotFoundError(
+            f"queue {url} does not exist: {code}: {text}",
+            hint="check the account, the name and the region in source.queue.url",
+        )
+    credentials_hint = _credentials_hint(code, text)
+    if credentials_hint:
+        return CredentialsError(says, hint=credentials_hint)
+    if code in _BUSY or status == 429 or status >= 500:
+        return SourceUnavailableError(says, hint="it is tried again")
+    return SourceError(says, hint="check source.queue in the configuration")
+
+
+def _credentials_hint(code: str, text: str) -> str:
+    # "Signature expired: ... is now earlier than ..." comes as an invalid signature, and is a clock.
+    if code in _CLOCK or (code in _WRONG_SECRET and re.search(r"expired|not yet current", text)):
+        return "the clock of this machine is off by minutes: set it (timedatectl, chrony, ntpd)"
+    if code in _WRONG_SECRET:
+        return "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY or the profile"
+    if code in _EXPIRED:
+        return "the credentials have expired: log in again (aws sso login) or renew the token"
+    if code in _WRONG_KEY:
+        return "the access key is not known there: check AWS_ACCESS_KEY_ID or the profile, and the region"
+    if code in _DENIED:
+        return (
+            "allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and "
+            "sqs:GetQueueAttributes on the queue, and kms:Decrypt on its key"
+        )
+    return ""
+
+
+def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
+    """Endpoint and region of a queue, each None where AWS's own chain decides."""
+    parts = urlsplit(queue.url)
+    aws = _AWS_HOST.match(parts.hostname or "")
+    region = queue.region or (aws and (aws.group(1) or aws.group(2))) or None
+    if aws:
+        return queue.endpoint, region
+    return queue.endpoint or f"{parts.scheme}://{parts.netloc}", region
+
+
+def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
+    """The queue of an S3 source. Raises `ConfigError` when no region is to be found."""
+    if source.type != "s3":
+        raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
+    queue = source.queue
+    endpoint, region = find_endpoint(queue)
+    region = region or source.region
+    threads = max(2, queue.receivers // 2)
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 5},
+        max_pool_connections=queue.receivers + 3 * threads,
+        connect_timeout=5,
+        # A long poll is an answer that takes its time.
+        read_timeout=MAX_LONG_POLL_SECONDS + 10,
+        tcp_keepalive=True,
+        # A tenth of the CPU of a call; the parameters are ours.
+        parameter_validation=False,
+    )
+    try:
+        session = boto3.session.Session()
+        client = session.client(
+            "sqs",
+            region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
+            endpoint_url=endpoint,
+            config=config,
+        )
+    except boto.NoRegionError as error:
+        raise ConfigError(
+            f"no region for queue {queue.url}",
+            hint="set source.queue.region, source.region or AWS_REGION",
+        ) from error
+    except (BotoCoreError, ValueError) as error:
+        raise ConfigError(f"queue {queue.url}: {error}", hint="check source.queue.endpoint") from error
+    return SqsQueue(
+        client,
+        queue.url,
+        visibility_timeout=queue.visibility_timeout,
+        max_messages_per_request=queue.max_messages_per_request,
+        threads=threads,
+    )
