@@ -1,0 +1,105 @@
+"""`App`: configuration -> wired objects. The only module that knows every stage."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headwater.capture.events_table import EventsTable
+from headwater.capture.quarantine_table import QuarantineTable
+from headwater.config.environment import read_environment
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+from headwater.ingest.ledger import Ledger
+from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.pipeline import Stores, TablePipeline
+from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.selection import build_selector
+from headwater.ingest.reading.record_source import RecordSource
+from headwater.lake.java import find_java
+from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
+from headwater.lake.session import build_session
+from headwater.lake.table import Table
+
+def read_clock() -> datetime:
+    """Now, UTC."""
+    return datetime.now(timezone.utc)
+
+
+class App:
+    """One run of headwater. Objects are built when first asked for; `close` ends the Spark session."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        environ: Mapping[str, str] | None = None,
+        spark: SparkSession | None = None,
+    ) -> None:
+        self.settings = settings
+        self._environ = read_environment() if environ is None else environ
+        self._given_spark = spark
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session of this run; one given from outside is used and left running."""
+        if self._given_spark is not None:
+            return self._given_spark
+        java = find_java(self._environ)
+        folder = Path(tempfile.mkdtemp(prefix="headwater-"))
+        return build_session(self.settings, java_home=str(java.path), log_file=folder / "spark.log")
+
+    @cached_property
+    def events(self) -> EventsTable:
+        """The events table."""
+        return EventsTable(self.spark, events_path(self.settings.lake))
+
+    @cached_property
+    def stores(self) -> Stores:
+        """The tables all pipelines share."""
+        lake = self.settings.lake
+        return Stores(
+            events=self.events,
+            quarantine=QuarantineTable(self.spark, quarantine_path(lake)),
+            ledger=Ledger(self.spark, ledger_path(lake)),
+        )
+
+    def build_pipeline(self, name: str) -> TablePipeline:
+        """The pipeline of one configured table. Raises `UsageError` for another name."""
+        config = self.settings.tables.get(name)
+        if config is None:
+            raise UsageError(f"no table {name!r}", hint=f"configured are: {', '.join(self.settings.tables)}")
+        source = self.settings.source
+        is_s3 = source.type == "s3"
+        scope = Scope(
+            bucket=source.bucket if is_s3 else str(source.path),
+            prefix=source.prefix if is_s3 else "",
+            selector=build_selector(config),
+        )
+        store = (
+            StoreConfig("s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme)
+            if is_s3
+            else StoreConfig("local")
+        )
+        return TablePipeline(
+            spark=self.spark,
+            name=name,
+            config=config,
+            scope=scope,
+            table=Table(self.spark, table_path(self.settings.lake, name)),
+            records=RecordSource(self.spark, name, config, store, store.scheme),
+            stores=self.stores,
+            now=read_clock,
+        )
+
+    def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
+        """Pipelines of all tables, or of those named."""
+        return [self.build_pipeline(name) for name in only or self.settings.tables]
+
+    def close(self) -> None:
+        """End the Spark session, if this app started one."""
+        if self._given_spark is None and "spark" in self.__dict__:
+            self.spark.stop()
