@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path

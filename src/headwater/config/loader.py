@@ -13,7 +13,7 @@ from headwater.config.environment import (
     read_environment,
 )
 from headwater.config.explain import explain, explain_combinations, repair_unknown_keys
-from headwater.config.problem import Data, KeyPath, Problem, format_path
+from headwater.config.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
 from headwater.config.yaml_document import YamlDocument, parse_yaml
 from headwater.errors import ConfigError
@@ -51,12 +51,14 @@ def parse_settings(
 ) -> Settings:
     """Like `load_settings`, for a text that would lie at `path`; reads nothing else."""
     document = parse_yaml(text)
-    assignments = parse_assignments(overrides)
     data, secrets = _take_secrets(document.data, ())
-    for assignment in assignments:
-        if is_secret_name(assignment.parts[-1]) or holds_secret(assignment.text):
-            secrets.append(Problem(assignment.parts, NO_SECRETS_HERE))
-    data, origins = apply_overrides(data, [*parse_environment(environ), *assignments])
+    outside = [*parse_environment(environ), *parse_assignments(overrides)]
+    data, origins = apply_overrides(data, outside)
+    secrets += [
+        Problem(path, NO_SECRETS_HERE)
+        for path, origin in origins.items()
+        if origin.startswith("--set") and _is_secret(str(path[-1]), value_at(data, path))
+    ]
     problems = [*document.problems, *secrets]
     settings = None
     # A text that is not YAML at all would only add "everything is missing".
@@ -92,13 +94,16 @@ def _take_secrets(data: Data, path: KeyPath) -> tuple[Data, list[Problem]]:
         if isinstance(value, dict):
             kept[key], below = _take_secrets(value, here)
             problems += below
-        elif value is not None and is_secret_name(key):
-            problems.append(Problem(here, NO_SECRETS_HERE))
         else:
-            kept[key] = value
-            if any(map(holds_secret, _iter_texts(value))):
+            if _is_secret(key, value):
                 problems.append(Problem(here, NO_SECRETS_HERE))
+            if not is_secret_name(key):
+                kept[key] = value
     return kept, problems
+
+
+def _is_secret(key: str, value: object) -> bool:
+    return value is not None and (is_secret_name(key) or any(map(holds_secret, _iter_texts(value))))
 
 
 def _iter_texts(value: object) -> Iterator[str]:

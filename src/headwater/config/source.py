@@ -57,7 +57,7 @@ class S3SourceConfig(Section):
     file_system_scheme: Literal["s3", "s3a"] = Field(
         "s3a", description="Scheme under which Spark reads large objects."
     )
-    queue: QueueConfig
+    queue: QueueConfig = Field(description="Where the bucket's notifications arrive.")
 
 
 class LocalSourceConfig(Section):

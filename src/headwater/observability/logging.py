@@ -50,18 +50,17 @@ def configure_logging(verbose: bool, json: bool) -> None:
 
 
 def _rendering(as_json: bool) -> list[Processor]:
-    if as_json:
-        return [
-            structlog.processors.format_exc_info,
-            _redact_event,
-            structlog.processors.JSONRenderer(default=str),
-        ]
-    # The plain formatter: rich's shows local variables, and those can hold secrets.
-    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    return [_redact_event, console]
+    renderer: Processor = (
+        structlog.processors.JSONRenderer(default=str)
+        if as_json
+        # The plain formatter: rich's shows local variables, and those can hold secrets.
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    )
+    # Tracebacks become text first: they hold secrets, too.
+    return [structlog.processors.format_exc_info, _redact_event, renderer]
 
 
 def _redact_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     for name, value in event.items():
-        event[name] = value if name == "exc_info" else redact(value, name)
+        event[name] = redact(value, name)
     return event

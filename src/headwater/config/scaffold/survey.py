@@ -67,7 +67,7 @@ def survey_folder(folder: Path) -> list[TableProposal]:
     folders = [top for top, _ in groups]
     for (top, file_format), paths in sorted(groups.items()):
         name = _name_table(top or (paths[0].name.split(".")[0] if len(paths) == 1 else file_format))
-        if folders.count(top) > 1 or name in proposals:
+        if (top and folders.count(top) > 1) or name in proposals:
             name = f"{name}_{file_format}"
         proposals[name] = _propose(name, top, file_format, paths)
     return list(proposals.values())

@@ -1,0 +1,38 @@
+"""`headwater config`: is the configuration right, and what may be in it."""
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(no_args_is_help=True, help="Check the configuration; print its schema.")
+    group.command("check")(check)
+    group.command("schema")(schema)
+    app.add_typer(group, name="config")
+
+
+def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+    """Tell every problem at once; with --json print the configuration that counts."""
+    invocation = Invocation.of(ctx)
+    settings = invocation.load_settings()
+    if as_json:
+        render_json(settings.to_effective())
+        return
+    render_text(f"{invocation.config_path} is good.")
+    render_table(
+        ("table", "mode", "format", "path"),
+        [
+            (name, table.effective_mode, table.effective_format, ", ".join(table.path))
+            for name, table in settings.tables.items()
+        ],
+    )
+
+
+def schema() -> None:
+    """Print the JSON Schema of headwater.yaml."""
+    from headwater.config.json_schema import build_json_schema
+
+    render_json(build_json_schema())

@@ -1,0 +1,57 @@
+"""`headwater init`: a first headwater.yaml, fitted to the files that are there."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from headwater.cli.invocation import JsonFlag
+from headwater.cli.rendering import render_json, render_text
+
+
+class SourceKind(str, Enum):
+    """Where objects land."""
+
+    local = "local"
+    s3 = "s3"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("init")(init)
+
+
+def init(  # noqa: PLR0913 - one parameter per option
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to write headwater.yaml.")] = Path(),
+    *,
+    source: Annotated[SourceKind, typer.Option(help="Kind of source.")] = SourceKind.local,
+    path: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="local: the folder to watch. Default: landing.")
+    ] = None,
+    lake: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where the tables will lie. Default: lake.")
+    ] = None,
+    bucket: Annotated[str | None, typer.Option(metavar="B", help="s3: the bucket.")] = None,
+    queue_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="s3: the queue that hears of the bucket.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a headwater.yaml.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a commented headwater.yaml, with one table per folder and format of the files seen."""
+    from headwater.config.scaffold import ScaffoldRequest, write_scaffold
+
+    kind: Literal["local", "s3"] = "s3" if source is SourceKind.s3 else "local"
+    scaffold = write_scaffold(ScaffoldRequest(folder, kind, path, lake, bucket, queue_url, force))
+    if as_json:
+        render_json(scaffold)
+        return
+    render_text(f"Wrote {scaffold.config_path} with {_list_tables(scaffold.tables)}.")
+    for note in scaffold.notes:
+        render_text(f"  - {note}")
+    render_text(f"Next: headwater --config {scaffold.config_path} run --once")
+
+
+def _list_tables(names: tuple[str, ...]) -> str:
+    return f"table {names[0]}" if len(names) == 1 else f"{len(names)} tables ({', '.join(names)})"

@@ -1,0 +1,97 @@
+"""How results and errors look, as text (rich) and as JSON. Results go to stdout, errors to stderr."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from typing import TextIO
+
+from headwater.errors import ConfigError, HeadwaterError
+
+# Nobody looks at a pipe's width; what reads it wants whole values.
+MAX_PIPED_WIDTH = 10_000
+
+
+def render_text(text: str) -> None:
+    """One line or block of text."""
+    _write(sys.stdout, text)
+
+
+def render_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
+    """A table; nothing is cut off when the output is not a terminal. None is an empty cell."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title or None, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        # Text, not markup: a key may hold square brackets.
+        table.add_row(*(Text(_format_cell(cell)) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=MAX_PIPED_WIDTH)
+    console.print(table)
+
+
+def render_json(value: object) -> None:
+    """One JSON document: dataclasses, models, times, paths, decimals and bytes are understood."""
+    _write(sys.stdout, format_json(value, indent=2))
+
+
+def render_json_lines(rows: Iterable[object]) -> None:
+    """One JSON document a line, as they come."""
+    for row in rows:
+        _write(sys.stdout, format_json(row))
+
+
+def render_error(error: HeadwaterError, *, as_json: bool) -> None:
+    """`error: message` and the hint; or one JSON object in a line."""
+    if as_json:
+        fields: dict[str, object] = {
+            "error": type(error).__name__,
+            "message": error.message,
+            "hint": error.hint,
+            "exit_code": error.exit_code,
+            "retryable": error.retryable,
+        }
+        if isinstance(error, ConfigError):
+            fields["problems"] = error.message.splitlines()
+        _write(sys.stderr, format_json(fields))
+        return
+    lines = error.message.splitlines()
+    if len(lines) > 1:
+        lines = [f"{len(lines)} problems", *(f"  {line}" for line in lines)]
+    _write(sys.stderr, "\n".join([f"error: {lines[0] if lines else type(error).__name__}", *lines[1:]]))
+    if error.hint:
+        _write(sys.stderr, f"hint: {error.hint}")
+
+
+def format_json(value: object, *, indent: int | None = None) -> str:
+    """JSON text; NaN and infinities become null, times ISO 8601, bytes base64, the unknown its `str`."""
+    from pydantic_core import to_jsonable_python
+
+    plain = to_jsonable_python(
+        value, by_alias=True, bytes_mode="base64", inf_nan_mode="null", timedelta_mode="float", fallback=str
+    )
+    return json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _format_cell(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime):
+        return cell.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return f"{cell:,}"
+    return _printable(str(cell), sys.stdout)
+
+
+def _printable(text: str, stream: TextIO) -> str:
+    # A lone surrogate in a key must not end a command, nor must a terminal that is not UTF-8.
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(_printable(text, stream) + "\n")
+    stream.flush()

@@ -1,0 +1,194 @@
+"""The frame of the command line: options, exit codes, what errors look like."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from headwater import __version__
+from headwater.cli import main as cli
+from headwater.cli.invocation import Invocation
+from headwater.errors import HeadwaterError, LakeNotWritableError
+
+GOOD = "source: {type: local, path: in}\nlake: out\ntables: {a: {path: a.json}}\n"
+ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "")}
+
+
+def run_process(*args: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "headwater.cli.main", *args],
+        cwd=cwd,
+        env={**ENVIRONMENT, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "headwater.yaml").write_text(GOOD)
+    return tmp_path
+
+
+def test_version_is_printed(folder: Path) -> None:
+    done = run_process("--version", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, f"headwater {__version__}\n")
+
+
+def test_help_imports_nothing_heavy(folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from headwater.cli.main import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'pyspark', 'boto3', 'pandas', 'pyarrow', 'datafusion', 'pydantic'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def test_good_configuration_exits_0(folder: Path) -> None:
+    done = run_process("config", "check", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "headwater.yaml is good." in done.stdout
+
+
+def test_effective_configuration_is_printed_as_json(folder: Path) -> None:
+    done = run_process("--set", "spark.master=local[3]", "config", "check", "--json", cwd=folder)
+    settings = json.loads(done.stdout)
+    assert settings["spark"]["master"] == "local[3]"
+    assert settings["tables"]["a"]["mode"] == "append"
+    assert settings["tables"]["a"]["format"] == "json"
+    assert settings["source"]["path"] == str(folder / "in")
+
+
+def test_bad_configuration_exits_2_with_message_and_hint_and_no_traceback(folder: Path) -> None:
+    (folder / "headwater.yaml").write_text(GOOD + "lakee: x\nspak: 5\n")
+    done = run_process("config", "check", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: 2 problems\n  headwater.yaml:4: lakee: unknown key")
+    assert "\nhint: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_error_is_one_json_object_when_json_was_asked(folder: Path) -> None:
+    (folder / "headwater.yaml").write_text(GOOD + "lakee: x\n")
+    done = run_process("config", "check", "--json", cwd=folder)
+    error = json.loads(done.stderr)
+    assert done.returncode == error["exit_code"] == 2
+    assert error["error"] == "ConfigError"
+    assert len(error["problems"]) == 1
+    assert error["hint"]
+
+
+def test_configuration_file_is_found_by_flag_then_environment_then_here(folder: Path) -> None:
+    for name in ("flag", "env"):
+        (folder / f"{name}.yaml").write_text(GOOD.replace("out", name))
+    env = {"HEADWATER_CONFIG": "env.yaml"}
+
+    def lake(*args: str, env: dict[str, str] | None = None) -> str:
+        return str(
+            json.loads(run_process(*args, "config", "check", "--json", cwd=folder, env=env).stdout)["lake"]
+        )
+
+    assert lake("-c", "flag.yaml", env=env) == str(folder / "flag")
+    assert lake(env=env) == str(folder / "env")
+    assert lake() == str(folder / "out")
+
+
+def test_environment_of_the_process_overrides_the_file(folder: Path) -> None:
+    done = run_process("config", "check", "--json", cwd=folder, env={"HEADWATER__LAKE": "/elsewhere"})
+    assert json.loads(done.stdout)["lake"] == "/elsewhere"
+
+
+@pytest.mark.parametrize(
+    "args", [("nope",), ("--set", "lake", "config", "check"), ("config", "check", "--nope")]
+)
+def test_wrong_usage_exits_2(folder: Path, args: tuple[str, ...]) -> None:
+    done = run_process(*args, cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_schema_is_printed(folder: Path) -> None:
+    done = run_process("config", "schema", cwd=folder)
+    assert json.loads(done.stdout)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_init_writes_what_config_check_accepts(tmp_path: Path) -> None:
+    args = ("init", "--source", "local", "--path", "in", "--lake", "lake", "conf")
+    done = run_process(*args, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run_process("--config", "conf/headwater.yaml", "config", "check", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["source"]["path"] == str(tmp_path / "in")
+    again = run_process(*args, cwd=tmp_path)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+
+
+def test_interrupt_exits_130_without_a_traceback(folder: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "from headwater.cli import main as cli\n"
+        "@cli.app.command()\n"
+        "def wait() -> None: os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "wait"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+def app_with_failing_command(error: Exception) -> typer.Typer:
+    app = cli.build_app()
+
+    @app.command()
+    def fail() -> None:
+        raise error
+
+    return app
+
+
+def test_known_error_of_a_command_becomes_its_exit_code() -> None:
+    error = LakeNotWritableError("s3a://x refuses writes", hint="ask for s3:PutObject")
+    result = CliRunner().invoke(app_with_failing_command(error), ["fail"])
+    assert result.exit_code == 1
+    assert result.stderr == "error: s3a://x refuses writes\nhint: ask for s3:PutObject\n"
+
+
+def test_unknown_error_is_not_dressed_up() -> None:
+    result = CliRunner().invoke(app_with_failing_command(KeyError("a bug")), ["fail"])
+    assert isinstance(result.exception, KeyError)
+
+
+def test_command_gets_the_global_options(tmp_path: Path) -> None:
+    app = cli.build_app()
+    seen: list[Invocation] = []
+
+    @app.command()
+    def look(ctx: typer.Context) -> None:
+        seen.append(Invocation.of(ctx))
+
+    result = CliRunner().invoke(app, ["-v", "-c", str(tmp_path), "--set", "a.b=c=d", "--set", "e=", "look"])
+    assert result.exit_code == 0
+    assert seen == [Invocation(tmp_path, {"a.b": "c=d", "e": ""}, verbose=True)]
+
+
+def test_every_error_can_be_rendered() -> None:
+    result = CliRunner().invoke(app_with_failing_command(HeadwaterError("")), ["fail"])
+    assert result.stderr == "error: HeadwaterError\n"
