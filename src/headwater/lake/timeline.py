@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from headwater.errors import LakeError
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 
+_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Commit:
@@ -57,8 +59,10 @@ class Timeline:
 
     def list_archived(self) -> tuple[Commit, ...]:
         """Completed writes that have left the active timeline. Reads the whole archive."""
-        archived = self._meta_client.getArchivedTimeline().getWriteTimeline().filterCompletedInstants()
-        return tuple(sorted(_to_commit(instant) for instant in archived.getInstants()))
+        # Not getWriteTimeline(): for an archived timeline Hudi 1.2 answers it with nothing.
+        archived = self._meta_client.getArchivedTimeline().getInstants()
+        found = (_to_commit(instant) for instant in archived if instant.getAction() in _WRITES)
+        return tuple(sorted(commit for commit in found if commit.completed))
 
     def read_metadata(self, commit: Commit) -> Mapping[str, str]:
         """Our own keys of one commit's metadata, without the prefix. Only for active commits."""

@@ -1,0 +1,27 @@
+"""Where tables lie under a lake. The only place that knows."""
+
+OWN_FOLDER = "_headwater"
+
+
+def events_path(lake: str) -> str:
+    """The events table."""
+    return _join(lake, OWN_FOLDER, "events")
+
+
+def quarantine_path(lake: str) -> str:
+    """The quarantine table."""
+    return _join(lake, OWN_FOLDER, "quarantine")
+
+
+def ledger_path(lake: str) -> str:
+    """The ledger."""
+    return _join(lake, OWN_FOLDER, "ledger")
+
+
+def table_path(lake: str, name: str) -> str:
+    """A data table."""
+    return _join(lake, name)
+
+
+def _join(lake: str, *parts: str) -> str:
+    return "/".join((lake.rstrip("/"), *parts))
