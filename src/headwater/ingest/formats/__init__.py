@@ -1,0 +1,105 @@
+"""File formats by name. Bytes to rows, without Spark; runs in executors and, for samples, in the driver."""
+
+import importlib
+from collections.abc import Mapping
+from functools import cache
+
+import pyarrow as pa
+
+from headwater.errors import ConfigError
+from headwater.ingest.decoding.arrow_types import to_spark_schema
+from headwater.ingest.decoding.compression import decompress
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.protocol import (
+    ColumnsFormat,
+    Lines,
+    LinesFormat,
+    ObjectData,
+    Sample,
+    Target,
+)
+
+__all__ = [
+    "FORMAT_NAMES",
+    "ColumnsFormat",
+    "Lines",
+    "LinesFormat",
+    "ObjectData",
+    "Sample",
+    "Target",
+    "infer_arrow_schema",
+    "is_lines_format",
+    "load_format",
+    "open_object",
+    "sample_lines",
+]
+
+# Imported when chosen: a JSON table needs no Avro.
+_FORMATS = {
+    "json": "JsonFormat",
+    "json_array": "JsonArrayFormat",
+    "csv": "CsvFormat",
+    "text": "TextFormat",
+    "xml": "XmlFormat",
+    "parquet": "ParquetFormat",
+    "orc": "OrcFormat",
+    "avro": "AvroFormat",
+    "binary": "BinaryFormat",
+}
+FORMAT_NAMES = tuple(_FORMATS)
+_LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml"})
+DEFAULT_MAX_BYTES = 256 * 1024 * 1024
+
+
+def is_lines_format(name: str) -> bool:
+    """Whether rows come as texts for Spark's parsers, and not as typed columns."""
+    return name in _LINES_FORMATS
+
+
+@cache
+def load_format(name: str) -> LinesFormat | ColumnsFormat:
+    """The format of that name; ConfigError for others."""
+    if name not in _FORMATS:
+        raise ConfigError(f"format {name!r} does not exist", hint=f"use one of {', '.join(FORMAT_NAMES)}")
+    module = importlib.import_module(f"headwater.ingest.formats.{name}")
+    found: LinesFormat | ColumnsFormat = getattr(module, _FORMATS[name])()
+    return found
+
+
+def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_MAX_BYTES) -> ObjectData:
+    """The object with its bytes decompressed by the ending of its address and its first bytes.
+
+    Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay as they are.
+    """
+    if format_name == "binary":
+        return source
+    data = decompress(source.uri, source.data, max_bytes)
+    return source if data is source.data else ObjectData(source.uri, data, source.last_modified)
+
+
+def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping[str, str]) -> pa.Schema:
+    """The columns of an object in a columns format, in types that Spark has.
+
+    `key` is for messages and for its compression ending. Raises ObjectError.
+    """
+    found = load_format(format_name)
+    if not isinstance(found, ColumnsFormat):
+        raise ConfigError(f"format {format_name!r} has no types of its own; infer them from `sample_lines`")
+    source = open_object(ObjectData(key, data), format_name)
+    return to_spark_schema(found.read_schema(source, ReaderOptions(options)))
+
+
+def sample_lines(
+    data: bytes, key: str, format_name: str, options: Mapping[str, str], max_lines: int = 1000
+) -> tuple[tuple[str, ...] | None, list[str]]:
+    """First records of an object in a lines format, for Spark's schema inference; CSV without header.
+
+    The names are those of the columns, or None where each record names its own (JSON, XML).
+    Raises ObjectError.
+    """
+    found = load_format(format_name)
+    if not isinstance(found, LinesFormat):
+        raise ConfigError(f"format {format_name!r} has no lines; use `infer_arrow_schema`")
+    source = open_object(ObjectData(key, data), format_name)
+    sample = found.sample(source, ReaderOptions(options), max_lines)
+    return sample.names, list(sample.lines)

@@ -119,7 +119,7 @@ class RecordSource:
             event = stored.event
             ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, event.etag, event.size)
             try:
-                yield event.key, store.read(ref)
+                yield event.key, store.read(ref).data
             except ObjectError:
                 continue
 

@@ -1,0 +1,189 @@
+"""Columns as an object types them, to columns as a table types them. Pure pyarrow."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from headwater.errors import ObjectSchemaError
+
+
+def to_spark_schema(schema: pa.Schema) -> pa.Schema:
+    """The nearest types that Spark has, for columns whose types Spark does not know."""
+    return pa.schema([pa.field(field.name, _to_spark_type(field.type)) for field in schema])
+
+
+def conform_table(
+    uri: str, table: pa.Table, target: pa.Schema
+) -> tuple[pa.Table, tuple[str, ...], tuple[str, ...]]:
+    """The target's columns in its order and with exactly its types, then the names of columns that
+    were left out and of those that are filled with nulls.
+
+    Columns are found by name, in any case where the exact name is not there. Numbers are widened,
+    and narrowed as long as every value fits. Raises ObjectSchemaError naming columns and both types.
+    """
+    exact, folded = _index_names(table.column_names)
+    arrays, missing, used = [], [], set()
+    for field in target:
+        index = exact.get(field.name, folded.get(field.name.lower()))
+        if index is None:
+            arrays.append(pa.nulls(table.num_rows, field.type))
+            missing.append(field.name)
+            continue
+        used.add(index)
+        try:
+            arrays.append(_conform(_combine(table.column(index)), field.type))
+        except (pa.ArrowException, _IncompatibleError) as error:
+            found = table.schema.field(index).type
+            why = f": {error}" if str(error) else ""
+            raise ObjectSchemaError(
+                f"column {field.name} of {uri} is {found}; the table's is {field.type}{why}",
+                hint="change the table's schema or schema_hints, or leave such objects out by `path`",
+            ) from error
+    dropped = tuple(name for index, name in enumerate(table.column_names) if index not in used)
+    return pa.Table.from_arrays(arrays, schema=target.remove_metadata()), dropped, tuple(missing)
+
+
+class _IncompatibleError(Exception):
+    """Types that no value makes compatible."""
+
+
+def _index_names(names: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
+    pairs = list(enumerate(names))[::-1]
+    return {name: index for index, name in pairs}, {name.lower(): index for index, name in pairs}
+
+
+def _combine(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
+    source = array.type
+    if source == target:
+        return array
+    if types.is_dictionary(source):
+        return _conform(array.dictionary_decode(), target)
+    if types.is_null(source):
+        return pa.nulls(len(array), target)
+    if isinstance(source, pa.BaseExtensionType):
+        return _conform(array.storage, target)
+    if types.is_struct(target):
+        return _conform_struct(array, target)
+    if types.is_list(target) and (types.is_list(source) or types.is_large_list(source)):
+        return _conform_list(array, target)
+    if types.is_map(target) and types.is_map(source):
+        keys, items = _conform(array.keys, target.key_type), _conform(array.items, target.item_type)
+        return pa.MapArray.from_arrays(_mask_offsets(array), keys, items, type=target)
+    if not _is_castable(source, target):
+        raise _IncompatibleError
+    # Nanoseconds are cut: neither Spark nor Hudi has them.
+    return pc.cast(array, target, safe=not types.is_temporal(source))
+
+
+def _conform_struct(array: pa.Array, target: pa.StructType) -> pa.Array:
+    if not types.is_struct(array.type):
+        raise _IncompatibleError
+    exact, folded = _index_names([field.name for field in array.type])
+    children = []
+    for field in target:
+        index = exact.get(field.name, folded.get(field.name.lower()))
+        child = (
+            pa.nulls(len(array), field.type) if index is None else _conform(array.field(index), field.type)
+        )
+        children.append(child)
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+
+def _conform_list(array: pa.Array, target: pa.ListType) -> pa.Array:
+    offsets = _mask_offsets(array)
+    if types.is_large_list(array.type):
+        offsets = pc.cast(offsets, pa.int32())
+    return pa.ListArray.from_arrays(offsets, _conform(array.values, target.value_type), type=target)
+
+
+def _mask_offsets(array: pa.Array) -> pa.Array:
+    """Offsets with null where the list is null: how `from_arrays` is told of null lists."""
+    if not array.null_count:
+        return array.offsets
+    is_valid = pa.concat_arrays([array.is_valid(), pa.array([True])])
+    return pc.if_else(is_valid, array.offsets, pa.scalar(None, array.offsets.type))
+
+
+def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
+    if types.is_integer(target):
+        # Narrowing is checked value by value by the cast itself.
+        allowed = types.is_integer(source) or types.is_time(source) or types.is_duration(source)
+    elif types.is_floating(target):
+        exact_bits = 53 if target.bit_width == 64 else 24
+        allowed = (types.is_floating(source) and source.bit_width <= target.bit_width) or (
+            types.is_integer(source) and source.bit_width <= exact_bits
+        )
+    elif types.is_decimal(target):
+        allowed = types.is_decimal(source) or types.is_integer(source)
+    elif types.is_timestamp(target):
+        allowed = types.is_timestamp(source) or types.is_date(source)
+    elif types.is_date(target):
+        allowed = types.is_date(source)
+    else:
+        # Old writers leave the mark "text" out of Parquet; bytes that are no UTF-8 fail in the cast.
+        is_target = _is_text(target) or _is_bytes(target)
+        allowed = is_target and (_is_text(source) or _is_bytes(source))
+    return bool(allowed)
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    return bool(
+        types.is_string(data_type) or types.is_large_string(data_type) or types.is_string_view(data_type)
+    )
+
+
+def _is_bytes(data_type: pa.DataType) -> bool:
+    return bool(
+        types.is_binary(data_type)
+        or types.is_large_binary(data_type)
+        or types.is_fixed_size_binary(data_type)
+        or types.is_binary_view(data_type)
+    )
+
+
+_UNSIGNED = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+}
+
+
+def _to_spark_type(data_type: pa.DataType) -> pa.DataType:
+    if types.is_dictionary(data_type):
+        return _to_spark_type(data_type.value_type)
+    if isinstance(data_type, pa.BaseExtensionType):
+        return _to_spark_type(data_type.storage_type)
+    if types.is_struct(data_type):
+        return pa.struct([pa.field(f.name, _to_spark_type(f.type)) for f in data_type])
+    if types.is_list(data_type) or types.is_large_list(data_type) or types.is_fixed_size_list(data_type):
+        return pa.list_(_to_spark_type(data_type.value_type))
+    if types.is_map(data_type):
+        return pa.map_(_to_spark_type(data_type.key_type), _to_spark_type(data_type.item_type))
+    return _to_spark_leaf(data_type)
+
+
+def _to_spark_leaf(data_type: pa.DataType) -> pa.DataType:
+    if types.is_timestamp(data_type):
+        return pa.timestamp("us", tz="UTC" if data_type.tz else None)
+    if types.is_date(data_type):
+        return pa.date32()
+    if types.is_time32(data_type):
+        return pa.int32()
+    if types.is_time64(data_type) or types.is_duration(data_type):
+        return pa.int64()
+    if types.is_null(data_type) or _is_text(data_type):
+        return pa.string()
+    if _is_bytes(data_type):
+        return pa.binary()
+    if types.is_float16(data_type):
+        return pa.float32()
+    return _UNSIGNED.get(data_type, data_type)

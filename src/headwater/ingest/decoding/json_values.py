@@ -1,0 +1,67 @@
+"""Slices JSON values out of a text without touching them, so that numbers keep their digits."""
+
+import json
+import re
+from collections.abc import Generator, Iterator
+
+from headwater.errors import ObjectUnreadableError
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+# Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
+# control characters in strings are left for Spark to judge.
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
+
+
+def iter_documents(uri: str, text: str) -> Iterator[str]:
+    """The top-level values of a text, one after the other; arrays give their elements instead.
+
+    Raises ObjectUnreadableError with line and column.
+    """
+    position = _skip_blanks(text, 0)
+    while position < len(text):
+        if text[position] == "[":
+            position = yield from _iter_elements(uri, text, position)
+        else:
+            end = _find_end(uri, text, position)
+            yield text[position:end]
+            position = end
+        position = _skip_blanks(text, position)
+
+
+def _iter_elements(uri: str, text: str, start: int) -> Generator[str, None, int]:
+    """The elements of the array at `start`; returns the position behind it."""
+    position = _skip_blanks(text, start + 1)
+    if text[position : position + 1] == "]":
+        return position + 1
+    while True:
+        end = _find_end(uri, text, position)
+        yield text[position:end]
+        position = _skip_blanks(text, end)
+        separator = text[position : position + 1]
+        if separator == "]":
+            return position + 1
+        if separator != ",":
+            raise _unreadable(
+                uri, text, position, "expected ',' or ']'" if separator else "the array is not closed"
+            )
+        position = _skip_blanks(text, position + 1)
+
+
+def _find_end(uri: str, text: str, start: int) -> int:
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except json.JSONDecodeError as error:
+        raise _unreadable(uri, text, error.pos, error.msg) from error
+    except RecursionError as error:
+        raise _unreadable(uri, text, start, "nested too deeply") from error
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    found = _BLANKS.match(text, position)
+    return found.end() if found else position
+
+
+def _unreadable(uri: str, text: str, position: int, what: str) -> ObjectUnreadableError:
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    return ObjectUnreadableError(f"{uri} is not valid JSON at line {line}, column {column}: {what}")

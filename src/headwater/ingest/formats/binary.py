@@ -1,0 +1,28 @@
+"""Binary: the object itself as one row, as Spark's binaryFile has it. Nothing is decompressed."""
+
+import pyarrow as pa
+
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.protocol import ObjectData
+
+BINARY_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("modificationTime", pa.timestamp("us", tz="UTC")),
+        ("length", pa.int64()),
+        ("content", pa.binary()),
+    ]
+)
+
+
+class BinaryFormat:
+    """No options."""
+
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+        """Path, modification time, length in bytes and content."""
+        columns = [[source.uri], [source.last_modified], [len(source.data)], [source.data]]
+        return pa.table(columns, schema=BINARY_SCHEMA)
+
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+        """Always the same four columns."""
+        return BINARY_SCHEMA

@@ -1,0 +1,165 @@
+"""CSV: record texts for Spark's parser, their fields put in the table's order by the object's header."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from headwater.errors import ObjectSchemaError
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+
+_MAX_NAMES_IN_NOTE = 10
+
+
+class CsvFormat:
+    """Options: header, sep, quote, escape, comment, encoding, multiLine, lineSep and the like.
+
+    Records are numbered by their first physical line, the header's included.
+    """
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
+        """Record texts whose fields stand in the order of `target.columns`.
+
+        Without `header`, fields go by position. With it, fields of unknown columns are left out
+        (named in the note), missing ones are empty; ObjectSchemaError when no name is known.
+        """
+        dialect = CsvDialect.from_options(options)
+        numbers, records = _read_records(source, options, dialect)
+        if not options.flag("header") or not records:
+            return Lines(numbers, records)
+        names = name_columns(dialect, records[0])
+        numbers, records = numbers[1:], records[1:]
+        known = [name.lower() for name in names]
+        if not target.columns or known == [name.lower() for name in target.columns]:
+            return Lines(numbers, records)
+        order = _Order.build(source.uri, names, target.columns)
+        reorder = _build_reorder(dialect, order, len(names), len(target.columns))
+        return Lines(numbers, [reorder(record) for record in records], order.note)
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The names, from the header or `_c0`, `_c1` ... as Spark has it, and records without the header."""
+        dialect = CsvDialect.from_options(options)
+        _, records = _read_records(source, options, dialect)
+        if not records:
+            return Sample(None, ())
+        if options.flag("header"):
+            return Sample(name_columns(dialect, records[0]), tuple(records[1 : max_lines + 1]))
+        names = tuple(f"_c{index}" for index in range(len(dialect.split(records[0]))))
+        return Sample(names, tuple(records[:max_lines]))
+
+
+def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
+    """A header's names as Spark makes them usable: `_c2` for an empty one, `id0`, `id3` for equal ones."""
+    names = [dialect.unquote(field) for field in dialect.split(header)]
+    count = Counter(name.lower() for name in names)
+    return tuple(
+        f"_c{index}" if not name else f"{name}{index}" if count[name.lower()] > 1 else name
+        for index, name in enumerate(names)
+    )
+
+
+def _read_records(
+    source: ObjectData, options: ReaderOptions, dialect: CsvDialect
+) -> tuple[Sequence[int], list[str]]:
+    """Records that are neither blank nor comments, with the numbers of their first lines."""
+    text = decode_text(source.uri, source.data, options)
+    separator = options.separator("lineSep", default="")
+    if options.flag("multiLine") and dialect.quote:
+        return _join_quoted(text, separator, dialect)
+    lines = split_lines(text, separator)
+    kept = [(n, line) for n, line in enumerate(lines, 1) if _is_record(line, dialect)]
+    if len(kept) == len(lines):
+        return range(1, len(lines) + 1), lines
+    return [n for n, _ in kept], [line for _, line in kept]
+
+
+def _join_quoted(text: str, separator: str, dialect: CsvDialect) -> tuple[list[int], list[str]]:
+    numbers: list[int] = []
+    records: list[str] = []
+    pending: list[str] = []
+    end = separator or ("\n" if "\n" in text else "\r")
+    for number, line in enumerate(text.split(end), 1):
+        if pending:
+            pending.append(line)
+            if not dialect.closes(line):
+                continue
+        elif not _is_record(line, dialect):
+            continue
+        else:
+            numbers.append(number)
+            pending.append(line)
+            if dialect.is_open(line):
+                continue
+        records.append(end.join(pending).removesuffix("\r"))
+        pending.clear()
+    if pending:  # a quote that is never closed: one bad record, as in Spark
+        records.append(end.join(pending))
+    return numbers, records
+
+
+def _is_record(line: str, dialect: CsvDialect) -> bool:
+    is_comment = bool(dialect.comment) and line.startswith(dialect.comment)
+    return bool(line.strip(JAVA_BLANKS)) and not is_comment
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """For each column of the table, the index of its field; an absent column points behind the last."""
+
+    indexes: tuple[int, ...]
+    note: str
+
+    @classmethod
+    def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "_Order":
+        exact = {name: index for index, name in reversed(list(enumerate(names)))}
+        folded = {name.lower(): index for index, name in reversed(list(enumerate(names)))}
+        absent = len(names)
+        indexes = tuple(exact.get(c, folded.get(c.lower(), absent)) for c in columns)
+        if all(index == absent for index in indexes):
+            raise ObjectSchemaError(
+                f"{uri} has a header with none of the table's columns: it has {', '.join(names[:20])}; "
+                f"the table has {', '.join(columns[:20])}",
+                hint="without a header in the objects, set the reader option header to false",
+            )
+        unknown = [name for index, name in enumerate(names) if index not in indexes]
+        missing = [c for c, index in zip(columns, indexes, strict=True) if index == absent]
+        return cls(indexes, describe_differences(unknown, missing))
+
+
+def describe_differences(unknown: Sequence[str], missing: Sequence[str]) -> str:
+    """One sentence on columns that were left out and columns that are filled with nulls."""
+    parts = [
+        f"{len(names)} {what}: {', '.join(names[:_MAX_NAMES_IN_NOTE])}"
+        for names, what in ((unknown, "columns left out"), (missing, "columns missing"))
+        if names
+    ]
+    return "; ".join(parts)
+
+
+def _build_reorder(
+    dialect: CsvDialect, order: _Order, field_count: int, column_count: int
+) -> Callable[[str], str]:
+    pick: Callable[[list[str]], Iterable[str]] = itemgetter(*order.indexes)
+    if len(order.indexes) == 1:
+        index = order.indexes[0]
+        pick = lambda fields: (fields[index],)  # noqa: E731 - itemgetter of one gives no tuple
+    # More fields than columns: Spark's parser then takes the record for the malformed one it is. They
+    # stand in front, because a quote that is never closed would swallow what follows it.
+    malformed = dialect.delimiter * (column_count + 1)
+
+    def reorder(record: str) -> str:
+        fields = dialect.split(record)
+        if len(fields) != field_count:
+            return malformed + record
+        fields.append("")
+        found = dialect.delimiter.join(pick(fields))
+        if not _is_record(found, dialect):
+            # Blank now, or with a comment sign in front: quotes keep it a record.
+            first, *others = pick(fields)
+            return dialect.delimiter.join((dialect.quote + first + dialect.quote, *others))
+        return found
+
+    return reorder

@@ -1,0 +1,54 @@
+"""JSON lines, and whole documents with option `multiLine`."""
+
+from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+
+
+class JsonFormat:
+    """Options: multiLine, lineSep, encoding; the record parser knows the others."""
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+        """One record a line, numbered by lines; blank lines are no records but count.
+
+        A line that holds an array stands for its elements, as in Spark. Numbers must be unique in an
+        object, so in an object with such a line they count records instead of lines.
+        """
+        text = decode_text(source.uri, source.data, options)
+        if options.flag("multiLine"):
+            documents = _read_documents(source.uri, text)
+            return Lines(range(1, len(documents) + 1), documents)
+        lines = split_lines(text, options.separator("lineSep", default=""))
+        if any(line[:1] in "[ \t" and line.lstrip().startswith("[") for line in lines):
+            records = [record for line in lines for record in _expand(source.uri, line)]
+            return Lines(range(1, len(records) + 1), records)
+        if all(line and not line.isspace() for line in lines):
+            return Lines(range(1, len(lines) + 1), lines)
+        numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip(JAVA_BLANKS)]
+        return Lines([n for n, _ in numbered], [line for _, line in numbered])
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The first records; they name their own columns."""
+        return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))
+
+
+def _expand(uri: str, line: str) -> list[str]:
+    if not line.lstrip().startswith("["):
+        return [line] if line.strip(JAVA_BLANKS) else []
+    try:
+        return list(iter_documents(uri, line))
+    except ObjectUnreadableError:
+        return [line]  # one bad record: the record parser says so
+
+
+def _read_documents(uri: str, text: str) -> list[str]:
+    try:
+        return list(iter_documents(uri, text))
+    except ObjectUnreadableError:
+        # Spark's options allow more than JSON does (comments, single quotes): let its parser judge
+        # the document, unless it is an array, of which it would take the first element only.
+        if text.lstrip().startswith("["):
+            raise
+        return [text]

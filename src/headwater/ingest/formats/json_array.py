@@ -1,0 +1,26 @@
+"""One JSON array an object (each element a row), or one JSON object (one row)."""
+
+from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import decode_text
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+
+
+class JsonArrayFormat:
+    """Options: encoding; the record parser knows the others."""
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+        """The elements' own texts, numbered from 1; the whole object is refused when it is no JSON."""
+        text = decode_text(source.uri, source.data, options)
+        if text.lstrip()[:1] not in ("", "[", "{"):
+            raise ObjectUnreadableError(
+                f"{source.uri} begins with {text.lstrip()[:20]!r}: neither a JSON array nor an object",
+                hint="set the table's `format`",
+            )
+        elements = list(iter_documents(source.uri, text))
+        return Lines(range(1, len(elements) + 1), elements)
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The first elements; they name their own columns."""
+        return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))

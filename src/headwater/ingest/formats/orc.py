@@ -1,0 +1,33 @@
+"""ORC, read by pyarrow."""
+
+import pyarrow as pa
+from pyarrow import orc
+
+from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.protocol import ObjectData
+
+# ValueError: names in a damaged footer that are no UTF-8.
+_UNREADABLE = (pa.ArrowException, OSError, ValueError)
+
+
+class OrcFormat:
+    """No options: what an ORC file means is in its footer."""
+
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+        """All columns. ORC's footer does not tell the uncompressed size, so `max_bytes` is not checked."""
+        try:
+            return orc.ORCFile(pa.BufferReader(source.data)).read()
+        except _UNREADABLE as error:
+            raise _unreadable(source, error) from error
+
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+        """The columns of the footer."""
+        try:
+            return orc.ORCFile(pa.BufferReader(source.data)).schema
+        except _UNREADABLE as error:
+            raise _unreadable(source, error) from error
+
+
+def _unreadable(source: ObjectData, error: Exception) -> ObjectUnreadableError:
+    return ObjectUnreadableError(f"{source.uri} is not readable ORC ({len(source.data)} bytes): {error}")

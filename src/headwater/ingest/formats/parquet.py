@@ -1,0 +1,44 @@
+"""Parquet, read by pyarrow."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.protocol import ObjectData
+
+# ValueError: names in a damaged footer that are no UTF-8.
+_UNREADABLE = (pa.ArrowException, OSError, ValueError)
+
+
+class ParquetFormat:
+    """No options: what a Parquet file means is in its footer."""
+
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+        """All columns; the footer's uncompressed size counts against `max_bytes`."""
+        try:
+            file = _open(source)
+            size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.num_row_groups))
+            if size > max_bytes:
+                raise ObjectTooLargeError(
+                    f"{source.uri} has {size} bytes uncompressed; the limit for one object is {max_bytes}"
+                )
+            return file.read(use_threads=False)
+        except _UNREADABLE as error:
+            raise _unreadable(source, error) from error
+
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+        """The columns of the footer."""
+        try:
+            return _open(source).schema_arrow
+        except _UNREADABLE as error:
+            raise _unreadable(source, error) from error
+
+
+def _open(source: ObjectData) -> pq.ParquetFile:
+    # Microseconds: as nanoseconds, Impala's timestamps before 1677 overflow silently.
+    return pq.ParquetFile(pa.BufferReader(source.data), coerce_int96_timestamp_unit="us")
+
+
+def _unreadable(source: ObjectData, error: Exception) -> ObjectUnreadableError:
+    return ObjectUnreadableError(f"{source.uri} is not readable Parquet ({len(source.data)} bytes): {error}")

@@ -1,0 +1,74 @@
+"""The format seam: one object's bytes to rows, in one of two kinds.
+
+Lines formats hand on text, which Spark parses later with the user's reader options, so that Spark's
+rules hold. Columns formats hand on typed columns. All are pure: bytes in, rows out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from headwater.ingest.decoding.reader_options import ReaderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectData:
+    """One object's bytes, decompressed, and what its rows may tell about it (`last_modified`: UTC)."""
+
+    uri: str
+    data: bytes
+    last_modified: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the rows are for: the table's data columns in order, and their types where they matter."""
+
+    columns: tuple[str, ...] = ()
+    schema: pa.Schema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Texts of records and their 1-based numbers, side by side; `note` says what was left out."""
+
+    row_numbers: Sequence[int]
+    texts: Sequence[str]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """First records of an object for schema inference; `names` where the object names its columns."""
+
+    names: tuple[str, ...] | None
+    lines: tuple[str, ...]
+
+
+@runtime_checkable
+class LinesFormat(Protocol):
+    """Numbered texts. Every method raises ObjectUnreadableError, and ConfigError for wrong options."""
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
+        """All records of the object, in its order, ready for the record parser."""
+        ...
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The first records, ready for schema inference."""
+        ...
+
+
+@runtime_checkable
+class ColumnsFormat(Protocol):
+    """Typed columns. Every method raises ObjectUnreadableError."""
+
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
+        """All rows; ObjectTooLargeError where the object says that they exceed `max_bytes`."""
+        ...
+
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
+        """The columns as the object types them."""
+        ...

@@ -1,0 +1,24 @@
+"""Text: each line a row, or the whole object with option `wholetext`."""
+
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import decode_text, split_lines
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+
+
+class TextFormat:
+    """Options: wholetext, lineSep, encoding."""
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+        """Every line, blank ones too."""
+        text = decode_text(source.uri, source.data, options)
+        lines = (
+            [text]
+            if options.flag("wholetext")
+            else split_lines(text, options.separator("lineSep", default=""))
+        )
+        return Lines(range(1, len(lines) + 1), lines)
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The first lines, as column `value`."""
+        lines = self.read_lines(source, options, Target()).texts
+        return Sample(("value",), tuple(lines[:max_lines]))

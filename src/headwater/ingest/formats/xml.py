@@ -1,0 +1,74 @@
+"""XML: each element named `rowTag` a row, as JSON text in spark-xml's conventions. No entities."""
+
+import json
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+
+import pyarrow as pa
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import decode_text
+from headwater.ingest.decoding.xml_values import (
+    XmlConventions,
+    XmlValue,
+    infer_row_type,
+    local_name,
+    shape_value,
+)
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+
+
+class XmlFormat:
+    """Options: rowTag (ROW), attributePrefix (_), valueTag (_VALUE), excludeAttribute, nullValue, encoding.
+
+    Names lose their namespaces. Without a target schema all leaves are strings.
+    """
+
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
+        """One JSON object an element, numbered by elements."""
+        conventions = XmlConventions(options)
+        rows = _read_rows(source, options, conventions)
+        row_type = pa.struct(list(target.schema)) if target.schema is not None else None
+        texts = _to_json(rows, row_type, conventions)
+        return Lines(range(1, len(texts) + 1), texts, "" if rows else f"no <{conventions.row_tag}> element")
+
+    def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
+        """The first rows, in a shape and with types that fit them all."""
+        conventions = XmlConventions(options)
+        rows = _read_rows(source, options, conventions)[:max_lines]
+        return Sample(None, tuple(_to_json(rows, infer_row_type(rows, conventions.value_tag), conventions)))
+
+
+def _to_json(
+    rows: list[dict[str, XmlValue]], row_type: pa.StructType | None, conventions: XmlConventions
+) -> list[str]:
+    return [json.dumps(shape_value(row, row_type, conventions.value_tag), ensure_ascii=False) for row in rows]
+
+
+def _read_rows(
+    source: ObjectData, options: ReaderOptions, conventions: XmlConventions
+) -> list[dict[str, XmlValue]]:
+    # Decoded text wins over what the document declares; undecoded, the declaration counts.
+    named = options.text("encoding", "charset")
+    document = decode_text(source.uri, source.data, options) if named else source.data
+    parser = DefusedXMLParser(target=TreeBuilder())
+    try:
+        parser.feed(document)
+        root = parser.close()
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise ObjectUnreadableError(f"{source.uri} is not readable XML: {error}") from error
+    return [conventions.read_row(element) for element in _iter_rows(root, conventions.row_tag)]
+
+
+def _iter_rows(root: Element, row_tag: str) -> Iterator[Element]:
+    """Outermost elements of that name; a loop, since XML may nest deeper than Python's stack."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if local_name(element.tag) == row_tag:
+            yield element
+        else:
+            waiting.extend(reversed(element))

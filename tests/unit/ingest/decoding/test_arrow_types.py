@@ -1,0 +1,121 @@
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from headwater.errors import ObjectSchemaError
+from headwater.ingest.decoding.arrow_types import conform_table
+
+DAY = dt.date(2024, 1, 2)
+UTC = dt.timezone.utc
+
+
+def conform(array: pa.Array, target: pa.DataType) -> pa.Array:
+    table, _, _ = conform_table("s3a://b/k", pa.table({"c": array}), pa.schema([("c", target)]))
+    assert table.schema.field("c").type == target
+    return table.column("c")
+
+
+@pytest.mark.parametrize(
+    ("array", "target", "expected"),
+    [
+        (pa.array([1, None], pa.int8()), pa.int64(), [1, None]),
+        (pa.array([1], pa.uint32()), pa.int64(), [1]),
+        (pa.array([1], pa.int64()), pa.int32(), [1]),
+        (pa.array([1], pa.int32()), pa.float64(), [1.0]),
+        (pa.array([0.5], pa.float32()), pa.float64(), [0.5]),
+        (pa.array([7], pa.int32()), pa.decimal128(12, 2), [Decimal("7.00")]),
+        (pa.array([Decimal("1.5")]), pa.decimal128(10, 3), [Decimal("1.500")]),
+        (pa.array([DAY]), pa.timestamp("us", tz="UTC"), [dt.datetime(2024, 1, 2, tzinfo=UTC)]),
+        (
+            pa.array([1_000_001], pa.timestamp("ns")),
+            pa.timestamp("us"),
+            [dt.datetime(1970, 1, 1, 0, 0, 0, 1000)],
+        ),
+        (
+            pa.array([1], pa.timestamp("s")),
+            pa.timestamp("us", tz="UTC"),
+            [dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)],
+        ),
+        (pa.array(["a", None, "a"]).dictionary_encode(), pa.string(), ["a", None, "a"]),
+        (pa.array(["a"], pa.large_string()), pa.string(), ["a"]),
+        (pa.array([b"a"]), pa.string(), ["a"]),
+        (pa.array(["a"]), pa.binary(), [b"a"]),
+        (pa.array([b"ab"], pa.binary(2)), pa.binary(), [b"ab"]),
+        (pa.nulls(2), pa.int32(), [None, None]),
+        (pa.array([dt.time(0, 0, 1)], pa.time32("ms")), pa.int32(), [1000]),
+        (pa.array([[1], None, []], pa.list_(pa.int32())), pa.list_(pa.int64()), [[1], None, []]),
+        (pa.array([["a"], None], pa.large_list(pa.large_string())), pa.list_(pa.string()), [["a"], None]),
+        (
+            pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int32())),
+            pa.map_(pa.string(), pa.int64()),
+            [[("a", 1)], None],
+        ),
+    ],
+)
+def test_values_survive_in_the_tables_type(
+    array: pa.Array, target: pa.DataType, expected: list[object]
+) -> None:
+    assert conform(array, target).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "target", "what"),
+    [
+        (pa.array(["1"]), pa.int64(), "is string; the table's is int64"),
+        (pa.array([1]), pa.string(), "is int64; the table's is string"),
+        (pa.array([1.5]), pa.int64(), "is double; the table's is int64"),
+        (pa.array([2**53 + 1]), pa.float64(), "is int64; the table's is double"),
+        (pa.array([2**40]), pa.int32(), "not in range"),
+        (pa.array([b"\xff\xfe"]), pa.string(), "UTF8"),
+        (pa.array([True]), pa.int32(), "is bool; the table's is int32"),
+        (pa.array([[1]]), pa.int64(), r"is list.* the table's is int64"),
+        (pa.array([1]), pa.struct([("a", pa.int64())]), "is int64; the table's is struct"),
+        (
+            pa.array([{"a": "x"}]),
+            pa.struct([("a", pa.int64())]),
+            "is struct<a: string>; the table's is struct<a: int64>",
+        ),
+        (pa.array([Decimal("123.45")]), pa.decimal128(3, 1), "the table's is decimal128"),
+        (pa.array([dt.datetime(2024, 1, 1)]), pa.date32(), "the table's is date32"),
+    ],
+)
+def test_what_would_lose_is_refused_with_both_types(array: pa.Array, target: pa.DataType, what: str) -> None:
+    with pytest.raises(ObjectSchemaError, match=what) as caught:
+        conform(array, target)
+    assert "column c of s3a://b/k" in caught.value.message
+
+
+def test_columns_are_found_by_name_in_any_case() -> None:
+    table = pa.table({"B": [1], "extra": [2], "a": ["x"], "b": [3]})
+    target = pa.schema([("a", pa.string()), ("b", pa.int64()), ("gone", pa.int32()), ("EXTRA", pa.int64())])
+
+    found, dropped, missing = conform_table("k", table, target)
+
+    assert found.to_pylist() == [{"a": "x", "b": 3, "gone": None, "EXTRA": 2}]
+    assert (dropped, missing) == (("B",), ("gone",))
+
+
+def test_structs_are_conformed_field_by_field_and_keep_their_nulls() -> None:
+    source = pa.array(
+        [{"x": 1, "y": "a"}, None, {"x": None, "y": "b"}], pa.struct([("x", pa.int32()), ("y", pa.string())])
+    )
+    target = pa.struct([("y", pa.string()), ("x", pa.int64()), ("z", pa.bool_())])
+
+    assert conform(source, target).to_pylist() == [
+        {"y": "a", "x": 1, "z": None},
+        None,
+        {"y": "b", "x": None, "z": None},
+    ]
+
+
+def test_slices_and_chunks_keep_their_rows() -> None:
+    kind = pa.list_(pa.struct([("x", pa.int32())]))
+    rows = [[{"x": 1}], None, [], [{"x": 2}, None]]
+    chunked = pa.chunked_array([pa.array([[{"x": 0}], *rows], kind).slice(1), pa.array(rows, kind)])
+    target = pa.list_(pa.struct([("x", pa.int64())]))
+
+    found, _, _ = conform_table("k", pa.table({"c": chunked}), pa.schema([("c", target)]))
+
+    assert found.column("c").to_pylist() == rows * 2
