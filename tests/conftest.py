@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.fixtures.emulator", "tests.fixtures.spark"]
 TESTS = Path(__file__).parent
 RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 
@@ -24,4 +25,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.path} is on no rung; move it to one of {', '.join(sorted(RUNGS))}"
             )
         item.add_marker(rung)
-pytest_plugins = ["tests.fixtures.spark"]

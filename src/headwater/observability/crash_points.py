@@ -10,8 +10,6 @@ import sys
 import threading
 from typing import Literal, get_args
 
-from headwater.errors import UsageError
-
 CRASH_POINT_VARIABLE = "HEADWATER_CRASH_POINT"
 
 CrashPointName = Literal[
@@ -65,7 +63,7 @@ def crash_point(name: CrashPointName) -> None:
 def arm_crash_point(spec: str | None) -> None:
     """Arm `name` (first hit) or `name:n` (n-th hit); None or "" disarms.
 
-    Raises `UsageError` for an unknown name or a number below 1.
+    Raises `ValueError` for an unknown name or a number below 1.
     """
     _armed.clear()
     if not spec:
@@ -73,9 +71,7 @@ def arm_crash_point(spec: str | None) -> None:
     name, _, text = spec.partition(":")
     names = get_args(CrashPointName)
     if name not in names:
-        raise UsageError(
-            f"{CRASH_POINT_VARIABLE}={spec}: no such crash point", hint=f"one of {', '.join(names)}"
-        )
+        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: no such crash point; one of {', '.join(names)}")
     if text and not (text.isdecimal() and int(text) >= 1):
-        raise UsageError(f"{CRASH_POINT_VARIABLE}={spec}: {text!r} is not a number of 1 or more")
+        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: {text!r} is not a number of 1 or more")
     _armed.append(_ArmedPoint(name, int(text or 1)))

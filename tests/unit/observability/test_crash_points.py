@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from headwater.errors import UsageError
 from headwater.observability.crash_points import arm_crash_point, crash_point
 
 SCRIPT = """
@@ -42,5 +41,5 @@ def test_nothing_happens_when_nothing_is_armed() -> None:
 
 @pytest.mark.parametrize("spec", ["somewhere", "mid_delete:0", "mid_delete:soon"])
 def test_a_wrong_spec_says_what_is_allowed(spec: str) -> None:
-    with pytest.raises(UsageError, match=spec):
+    with pytest.raises(ValueError, match=spec):
         arm_crash_point(spec)

@@ -253,7 +253,7 @@ def _to_source_error(error: BotoCoreError | ClientError, url: str) -> SourceErro
             f"no credentials for queue {url}: {error}",
             hint="set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a machine role",
         )
-    if isinstance(error, boto.HTTPClientError):
+    if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
         return SourceUnavailableError(
             f"queue {url} does not answer: {error}",
             hint="check the network and source.queue.endpoint; it is tried again",
