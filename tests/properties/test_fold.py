@@ -2,12 +2,12 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from headwater.capture.position import Position
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.plan import Limits, Scope, plan_batch
 from headwater.ingest.planning.selection import build_selector
-
 from tests.fixtures.events import build_event, build_stored
 
 events = st.builds(
@@ -46,7 +46,9 @@ def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
     decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
     read = {d.stored.event_id for d in decisions if d.action == "read"}
     for object_id in {event.object_id for event in batch}:
-        changes = [e for e in batch if e.object_id == object_id and e.kind in ("created", "removed", "restored")]
+        changes = [
+            e for e in batch if e.object_id == object_id and e.kind in ("created", "removed", "restored")
+        ]
         if changes:
             last = max(changes, key=lambda e: (e.order_key, e.event_time.isoformat(), e.event_id))
             is_marker = last.key == "a/" and not last.size

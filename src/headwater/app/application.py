@@ -12,6 +12,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
@@ -23,6 +24,7 @@ from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.session import build_session
 from headwater.lake.table import Table
+
 
 def read_clock() -> datetime:
     """Now, UTC."""
@@ -72,28 +74,30 @@ class App:
         config = self.settings.tables.get(name)
         if config is None:
             raise UsageError(f"no table {name!r}", hint=f"configured are: {', '.join(self.settings.tables)}")
-        source = self.settings.source
-        is_s3 = source.type == "s3"
-        scope = Scope(
-            bucket=source.bucket if is_s3 else str(source.path),
-            prefix=source.prefix if is_s3 else "",
-            selector=build_selector(config),
-        )
-        store = (
-            StoreConfig("s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme)
-            if is_s3
-            else StoreConfig("local")
-        )
+        store = self._build_store_config()
         return TablePipeline(
-            spark=self.spark,
-            name=name,
-            config=config,
-            scope=scope,
+            name,
+            config,
+            scope=self._build_scope(config),
             table=Table(self.spark, table_path(self.settings.lake, name)),
             records=RecordSource(self.spark, name, config, store, store.scheme),
             stores=self.stores,
             now=read_clock,
         )
+
+    def _build_scope(self, config: TableConfig) -> Scope:
+        source = self.settings.source
+        if source.type == "s3":
+            return Scope(source.bucket, source.prefix, build_selector(config))
+        return Scope(str(source.path), "", build_selector(config))
+
+    def _build_store_config(self) -> StoreConfig:
+        source = self.settings.source
+        if source.type == "s3":
+            return StoreConfig(
+                "s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme
+            )
+        return StoreConfig("local")
 
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
         """Pipelines of all tables, or of those named."""

@@ -40,9 +40,7 @@ EVENTS_SCHEMA = StructType(
 """Partitioned by `event_day`; `batch_index` orders the rows of one commit."""
 
 READ_COLUMNS = tuple(
-    name
-    for name in EVENTS_SCHEMA.fieldNames()
-    if name not in {"raw", "message_id", "event_day", "object_id"}
+    name for name in EVENTS_SCHEMA.fieldNames() if name not in {"raw", "message_id", "event_day", "object_id"}
 )
 """What a consumer needs; the raw JSON stays on disk."""
 

@@ -96,7 +96,9 @@ class EventsTable:
         self._tail.add(
             commit,
             [
-                StoredEvent(c.event.event_id, c.event, c.received_at, c.source, Position(commit.completed, at))
+                StoredEvent(
+                    c.event.event_id, c.event, c.received_at, c.source, Position(commit.completed, at)
+                )
                 for at, c in enumerate(batch)
             ],
         )
@@ -180,7 +182,7 @@ class EventsTable:
         return self._appends
 
     def wait(self, seen: int, timeout: float) -> None:
-        """Block until `appends` is more than `seen`, or somebody calls `wake`, or `timeout` seconds passed."""
+        """Block until `appends` is more than `seen`, somebody calls `wake`, or `timeout` seconds passed."""
         with self._changed:
             self._changed.wait_for(lambda: self._appends > seen, timeout)
 

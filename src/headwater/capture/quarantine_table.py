@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
@@ -61,10 +62,10 @@ class QuarantineTable:
             self._table.write(frame, options)
 
 
-def _to_row(item: QuarantineItem) -> dict[str, object]:
+def _to_row(item: QuarantineItem) -> tuple[Any, ...]:
     row = asdict(item) | {"quarantine_id": item.quarantine_id}
     # Text that is not valid Unicode can be quarantined too, but Parquet holds only UTF-8.
-    return {name: _storable(value) for name, value in row.items()}
+    return tuple(_storable(row[name]) for name in QUARANTINE_SCHEMA.fieldNames())
 
 
 def _storable(value: object) -> object:

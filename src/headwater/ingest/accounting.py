@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.fold import Decision
-from headwater.ingest.reading.object_reader import Request
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.reading.object_reader import Request
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
@@ -81,17 +81,18 @@ def quarantine_frame(
 
     `records` has `object_index`, `row_number` and `corrupt`.
     """
-    affected = [(at, outcome) for at, outcome in outcomes if outcome.status == "ingested" and outcome.bad_rows]
+    affected = [
+        (at, outcome) for at, outcome in outcomes if outcome.status == "ingested" and outcome.bad_rows
+    ]
     if not affected:
         return None
     objects = records.sparkSession.createDataFrame(
-        [
-            (at, o.stored.event.bucket, o.stored.event.key, o.version, o.stored.event_id)
-            for at, o in affected
-        ],
+        [(at, o.stored.event.bucket, o.stored.event.key, o.version, o.stored.event_id) for at, o in affected],
         "object_index int, bucket string, key string, version string, event_id string",
     )
-    bad = records.where(F.col("corrupt").isNotNull()).join(F.broadcast(objects), on="object_index", how="inner")
+    bad = records.where(F.col("corrupt").isNotNull()).join(
+        F.broadcast(objects), on="object_index", how="inner"
+    )
     line = F.col("row_number").cast("string")
     filled = {
         "quarantine_id": _quarantine_id("record", "ingest", table, F.col("event_id"), line),
@@ -107,7 +108,9 @@ def quarantine_frame(
     kept = {"bucket", "key", "version", "event_id"}
     return bad.select(
         *(
-            filled.get(f.name, F.col(f.name) if f.name in kept else F.lit(None)).cast(f.dataType).alias(f.name)
+            filled.get(f.name, F.col(f.name) if f.name in kept else F.lit(None))
+            .cast(f.dataType)
+            .alias(f.name)
             for f in QUARANTINE_SCHEMA
         )
     )

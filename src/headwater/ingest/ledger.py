@@ -6,6 +6,7 @@ Objects that were ingested are told by the lineage columns of the data table its
 import threading
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
@@ -59,19 +60,20 @@ class Ledger:
             self._table.write(frame, options)
 
 
-def _to_row(table: str, outcome: ObjectOutcome, decided_at: datetime) -> dict[str, object]:
+def _to_row(table: str, outcome: ObjectOutcome, decided_at: datetime) -> tuple[Any, ...]:
     event = outcome.stored.event
-    return {
-        "table": table,
-        "event_id": outcome.stored.event_id,
-        "object_id": event.object_id,
-        "bucket": event.bucket,
-        "key": event.key,
-        "version": event.version_id or event.etag,
-        "order_key": event.order_key,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "detail": outcome.detail,
-        "bytes": outcome.bytes,
-        "decided_at": decided_at,
-    }
+    # In the order of LEDGER_SCHEMA.
+    return (
+        table,
+        outcome.stored.event_id,
+        event.object_id,
+        event.bucket,
+        event.key,
+        event.version_id or event.etag,
+        event.order_key,
+        outcome.status,
+        outcome.reason,
+        outcome.detail,
+        outcome.bytes,
+        decided_at,
+    )

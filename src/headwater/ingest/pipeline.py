@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.events_table import EventsTable
@@ -15,15 +15,23 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
 from headwater.ingest.accounting import QUARANTINED, quarantine_frame, quarantine_items, to_skip
-from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.ledger import Ledger
-from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION, Lineage, build_uri, with_lineage
-from headwater.ingest.reading.object_reader import Request
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
-from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.planning.selection import parse_partition_values
+from headwater.ingest.reading.batch_read import BatchRead, read_batch
+from headwater.ingest.reading.lineage import (
+    EVENT_ID,
+    EVENT_TIME,
+    OBJECT,
+    ROW,
+    VERSION,
+    Lineage,
+    build_uri,
+    with_lineage,
+)
+from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
@@ -46,9 +54,9 @@ class TablePipeline:
 
     def __init__(
         self,
-        spark: SparkSession,
         name: str,
         config: TableConfig,
+        *,
         scope: Scope,
         table: Table,
         records: RecordSource,
@@ -56,7 +64,7 @@ class TablePipeline:
         now: Callable[[], datetime],
     ) -> None:
         self.name = name
-        self._spark = spark
+        self._spark = table.spark
         self._config = config
         self._scope = scope
         self._table = table
@@ -98,7 +106,9 @@ class TablePipeline:
         plan = plan_batch(page.events, page.end, self._scope, limits, frozenset(state.observed))
         outcomes, committed = self._apply(plan)
         self._position = plan.end
-        return self._build_result(plan, outcomes, committed, time.monotonic() - started, plan.more or page.more)
+        return self._build_result(
+            plan, outcomes, committed, time.monotonic() - started, plan.more or page.more
+        )
 
     def save_checkpoint(self) -> bool:
         """Commit the position when it is ahead of the checkpoint by events that made no rows."""
@@ -136,7 +146,7 @@ class TablePipeline:
         if unavailable and (not readable or self._unavailable_attempts < _UNAVAILABLE_ATTEMPTS):
             first = unavailable[0]
             raise IngestError(
-                f"table {self.name}: the store does not give out {len(unavailable)} of the batch's objects now, "
+                f"table {self.name}: {len(unavailable)} of the batch's objects cannot be had now, "
                 f"first {first.stored.event.key!r}: {first.detail}",
                 hint="the batch is tried again; nothing is lost",
             )
@@ -145,7 +155,11 @@ class TablePipeline:
     def _write_rejects(self, read: BatchRead, outcomes: Sequence[ObjectOutcome]) -> None:
         now = self._now()
         items = quarantine_items(self.name, outcomes, now)
-        bad = quarantine_frame(read.records, self.name, read.outcomes, now) if read.records is not None else None
+        bad = (
+            quarantine_frame(read.records, self.name, read.outcomes, now)
+            if read.records is not None
+            else None
+        )
         if items or bad is not None:
             crash_point("before_ingest_quarantine_commit")
         self._stores.quarantine.append(items)

@@ -1,4 +1,4 @@
-"""Run the pipelines of all tables side by side: one thread and one fair pool each, no one waits for another."""
+"""Run the pipelines of all tables side by side: one thread and one fair pool each."""
 
 import logging
 import threading
@@ -6,12 +6,18 @@ from collections.abc import Callable, Sequence
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_exponential_jitter,
+)
 
 from headwater.capture.events_table import EventsTable
 from headwater.errors import ConfigError, HeadwaterError
-from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.pipeline import TablePipeline
+from headwater.ingest.planning.outcome import BatchResult
 
 _log = logging.getLogger(__name__)
 
@@ -87,16 +93,19 @@ class Runner:
         def is_over(state: RetryCallState) -> bool:
             # While running on, a failing table tries for ever; a run that ends gives up.
             ending = self._drained.is_set() or self._stop.is_set()
-            return ending and stop_after_attempt(_ONCE_ATTEMPTS)(state) or self._stop.is_set()
+            return (ending and stop_after_attempt(_ONCE_ATTEMPTS)(state)) or self._stop.is_set()
 
         return Retrying(
             retry=retry_if_exception_type(HeadwaterError) & _is_not_config_error,
             stop=is_over,
             wait=wait_exponential_jitter(initial=1, max=_MAX_BACKOFF_SECONDS),
-            sleep=self._stop.wait,
+            sleep=self._sleep,
             before_sleep=report,
             reraise=True,
         )
+
+    def _sleep(self, seconds: float) -> None:
+        self._stop.wait(seconds)
 
     def _run_batches(self, pipeline: TablePipeline, state: RetryCallState) -> None:
         while not self._stop.is_set():

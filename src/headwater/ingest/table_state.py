@@ -1,4 +1,4 @@
-"""What a data table knows about itself, kept in its own commit metadata: checkpoint, schema, observed states."""
+"""What a data table keeps in its own commit metadata: checkpoint, schema, observed states."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,5 +40,7 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
     return TableState(
         checkpoint=Position.parse(metadata["checkpoint"]),
         schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
-        observed=tuple((object_id, version) for object_id, version in json.loads(metadata.get("observed", "[]"))),
+        observed=tuple(
+            (object_id, version) for object_id, version in json.loads(metadata.get("observed", "[]"))
+        ),
     )

@@ -29,7 +29,12 @@ class Table:
         if not self._warned:
             self._warned = True
             for key in list_overridden(options.typed_options(), options.extra):
-                _log.warning("table %s: %s=%s overrides headwater's own setting", options.table_name, key, options.extra[key])
+                _log.warning(
+                    "table %s: %s=%s overrides headwater's own setting",
+                    options.table_name,
+                    key,
+                    options.extra[key],
+                )
         try:
             frame.write.format("hudi").options(**options.to_hoodie()).mode("append").save(self.path)
         except (Py4JError, PySparkException) as error:

@@ -28,7 +28,7 @@ class Timeline:
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm: Any = spark.sparkContext._jvm
-        self._hadoop_conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        self._hadoop_conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
         self._path = path
 
     def exists(self) -> bool:
@@ -96,15 +96,20 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     from headwater.errors import LakeNotWritableError
 
     text = str(error)
-    if any(sign in text for sign in ("Permission denied", "AccessDenied", "Read-only file system", "Mkdirs failed")):
+    if any(
+        sign in text
+        for sign in ("Permission denied", "AccessDenied", "Read-only file system", "Mkdirs failed")
+    ):
         return LakeNotWritableError(
             f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
         )
     if "No space left on device" in text:
         return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
-    if "No FileSystem for scheme" in text or "ClassNotFoundException" in text and "fs." in text:
+    if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
             f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
         )
-    first_line = next((line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300])
+    first_line = next(
+        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
+    )
     return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")

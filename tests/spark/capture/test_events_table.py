@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
+
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
 from headwater.lake.table import Table
-
 from tests.fixtures.events import build_event
 
 RECEIVED = datetime(2026, 5, 2, 12, 0, 0, 123456, tzinfo=timezone.utc)
@@ -113,9 +113,7 @@ def test_pages_are_whole_commits_and_together_everything(spark, path, events):
 
 
 def test_equal_event_times_are_all_events(events):
-    same_time = [
-        CapturedEvent(build_event(key=f"k{n}", sequence=5), RECEIVED, f"m{n}") for n in range(3)
-    ]
+    same_time = [CapturedEvent(build_event(key=f"k{n}", sequence=5), RECEIVED, f"m{n}") for n in range(3)]
     events.append(same_time[:2])
     events.append(same_time[2:])
     assert keys(events.read_after(BEGINNING, 10)) == ["k0", "k1", "k2"]
@@ -157,7 +155,10 @@ def test_known_objects_are_those_that_were_not_removed_last(events):
     events.append(capture(1, 2, 3))
     removed = build_event(key="a/2.json", sequence=20, kind="removed")
     events.append([CapturedEvent(removed, RECEIVED + timedelta(seconds=1), "m")])
-    assert events.read_known_objects("landing") == {"a/1.json": "etag-a/1.json-1", "a/3.json": "etag-a/3.json-3"}
+    assert events.read_known_objects("landing") == {
+        "a/1.json": "etag-a/1.json-1",
+        "a/3.json": "etag-a/3.json-3",
+    }
 
 
 def test_raw_json_is_kept(spark, path, events):

@@ -97,7 +97,11 @@ def test_each_bad_object_gets_its_reason_and_the_others_land(build):
     lake.write("clicks/empty.json", b"")
     lake.write("clicks/whole.json.gz", gzip.compress(b'{"n": 3}\n'))
     lake.announce(
-        "clicks/good.json", "clicks/cut.json.gz", "clicks/empty.json", "clicks/whole.json.gz", "clicks/gone.json"
+        "clicks/good.json",
+        "clicks/cut.json.gz",
+        "clicks/empty.json",
+        "clicks/whole.json.gz",
+        "clicks/gone.json",
     )
     (result,) = lake.ingest("clicks")
     assert lake.rows("clicks", "n") == [(1,), (3,)]

@@ -13,7 +13,13 @@ from headwater.capture.stored_event import StoredEvent
 Action = Literal["read", "skip"]
 
 SkipReason = Literal[
-    "duplicate", "superseded", "already_ingested", "removal_ignored", "not_content", "folder_marker", "empty_object"
+    "duplicate",
+    "superseded",
+    "already_ingested",
+    "removal_ignored",
+    "not_content",
+    "folder_marker",
+    "empty_object",
 ]
 
 
@@ -58,9 +64,7 @@ def _fold_object(events: list[StoredEvent], observed: frozenset[tuple[str, str]]
         (at for at, stored in enumerate(events) if _changes_content(stored)),
         default=-1,
     )
-    return [
-        _decide(stored, is_last=at >= last_change, observed=observed) for at, stored in enumerate(events)
-    ]
+    return [_decide(stored, is_last=at >= last_change, observed=observed) for at, stored in enumerate(events)]
 
 
 def _changes_content(stored: StoredEvent) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headwater.capture.stored_event import StoredEvent
 from headwater.capture.position import Position
+from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import Decision, fold
 from headwater.ingest.planning.selection import KeySelector
 

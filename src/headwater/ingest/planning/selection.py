@@ -11,7 +11,7 @@ from headwater.config.table import TableConfig
 _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE
 
 KeySelector = Callable[[str], str | None]
-"""Key (relative to the source's prefix) -> None when it belongs to the table, else the rule that left it out."""
+"""Key below the source's prefix -> None when it belongs to the table, else the rule that left it out."""
 
 
 def build_selector(table: TableConfig) -> KeySelector:

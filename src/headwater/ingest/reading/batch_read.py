@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame, Row
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
-from headwater.ingest.reading.object_reader import Request, collect_outcomes
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.reading.object_reader import Request, collect_outcomes
 
 State = tuple[str, str]
 """Object id, and version id or etag."""
@@ -46,10 +46,15 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
     """
     named = {_state(stored) for stored in events}
     requests = _drop_ingested(_build_requests(events), find_ingested)
-    outcomes: list[tuple[int, ObjectOutcome]] = [
-        (-1, ObjectOutcome(stored, "superseded", "already_ingested")) for stored in events
-        if stored not in {request.stored for request in requests}
-    ] if len(requests) < len(events) else []
+    outcomes: list[tuple[int, ObjectOutcome]] = (
+        [
+            (-1, ObjectOutcome(stored, "superseded", "already_ingested"))
+            for stored in events
+            if stored not in {request.stored for request in requests}
+        ]
+        if len(requests) < len(events)
+        else []
+    )
     frames: list[DataFrame] = []
     observed: list[State] = []
     for look in range(_LOOKS):
@@ -65,7 +70,9 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
             if retry is None:
                 outcomes.append((request.object_index, to_outcome(request, row)))
                 if request.observed and row["outcome"]["status"] == "read":
-                    observed.append((request.stored.event.object_id, request.ref.version_id or request.ref.etag or ""))
+                    observed.append(
+                        (request.stored.event.object_id, request.ref.version_id or request.ref.etag or "")
+                    )
             else:
                 again.append(retry)
         requests = _renumber(again, find_ingested, outcomes, start=(look + 1) * 1_000_000)
@@ -116,7 +123,10 @@ def _look_again(request: Request, row: Row, named: set[State]) -> Request | None
 
 
 def _renumber(
-    again: Iterable[Request], find_ingested: FindIngested, outcomes: list[tuple[int, ObjectOutcome]], start: int
+    again: Iterable[Request],
+    find_ingested: FindIngested,
+    outcomes: list[tuple[int, ObjectOutcome]],
+    start: int,
 ) -> list[Request]:
     """Keep one request a state, not in the table yet; the others are superseded for good."""
     requests = list(again)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
@@ -14,9 +14,8 @@ from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,
+    RecordParser,
     Request,
-    build_parser,
-    select_record,
 )
 
 _LINE_FORMATS = frozenset({"json", "csv", "text"})
@@ -31,9 +30,15 @@ def is_large(request: Request, file_format: str, options: Mapping[str, str], thr
     """Whether Spark should split this object. One that must be seen whole is never split."""
     if (request.ref.size or 0) < threshold or file_format not in _SPLIT_FORMATS:
         return False
-    whole = any(name.lower() in _WHOLE_OBJECT_OPTIONS and value.lower() != "false" for name, value in options.items())
+    whole = any(
+        name.lower() in _WHOLE_OBJECT_OPTIONS and value.lower() != "false" for name, value in options.items()
+    )
     # An older version can only be had by its id, which Spark's file systems do not take.
-    return not whole and not request.ref.version_id and not request.ref.key.lower().endswith(_UNREADABLE_SUFFIXES)
+    return (
+        not whole
+        and not request.ref.version_id
+        and not request.ref.key.lower().endswith(_UNREADABLE_SUFFIXES)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,10 @@ class LargeObjectReader:
             loaded = reader.text([path.translate(_GLOB_CHARACTERS) for path in paths])
             value = F.col("value")
         else:
-            loaded = reader.schema(self._config.schema).format(self._config.file_format).load(
-                [path.translate(_GLOB_CHARACTERS) for path in paths]
+            loaded = (
+                reader.schema(self._config.schema)
+                .format(self._config.file_format)
+                .load([path.translate(_GLOB_CHARACTERS) for path in paths])
             )
             value = F.struct(*(F.col(f"`{name}`") for name in self._config.schema.fieldNames()))
         # `file_path` is percent-encoded; url_decode alone would also turn a plus into a space.
@@ -114,27 +121,32 @@ class LargeObjectReader:
 
     def _parse(self, requests: Sequence[Request], blocks: Sequence[_Block]) -> DataFrame:
         config = self._config
-        offsets = self._spark.createDataFrame(_number_blocks(blocks), "object_index int, block_start long, offset long")
-        record, corrupt = build_parser(config.file_format, config.schema, config.options)
-        numbered = self._load(requests).join(F.broadcast(offsets), on=["object_index", "block_start"], how="inner")
+        offsets = self._spark.createDataFrame(
+            _number_blocks(blocks), "object_index int, block_start long, offset long"
+        )
+        parser = RecordParser(config.file_format, config.schema, config.options)
+        numbered = self._load(requests).join(
+            F.broadcast(offsets), on=["object_index", "block_start"], how="inner"
+        )
         row_number = F.col("row_id") + F.col("offset")
         rows = numbered.withColumn("row_number", row_number)
         if config.file_format in _LINE_FORMATS:
             rows = rows.where(self._is_record(F.col("row_number")))
-        parsed = rows.withColumn("parsed", record(F.col("value")))
-        return parsed.select(
+        parsed = F.col("parsed")
+        return rows.withColumn("parsed", parser.build_record(F.col("value"))).select(
             "object_index",
             "row_number",
-            select_record(config.schema).alias("record"),
-            corrupt(F.col("parsed")).alias("corrupt"),
+            parser.select_record(parsed).alias("record"),
+            parser.build_corrupt(parsed).alias("corrupt"),
             F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
         )
 
-    def _is_record(self, row_number):  # type: ignore[no-untyped-def]
+    def _is_record(self, row_number: Column) -> Column:
         if self._config.file_format == "text":
             return F.lit(True)
         has_header = any(
-            name.lower() == "header" and value.lower() == "true" for name, value in self._config.options.items()
+            name.lower() == "header" and value.lower() == "true"
+            for name, value in self._config.options.items()
         )
         not_blank = F.length(F.trim("value")) > 0
         is_header = (row_number == 1) & F.lit(self._config.file_format == "csv" and has_header)

@@ -42,7 +42,7 @@ def build_uri(provider: str, bucket: str, key: str) -> str:
 def with_lineage(
     rows: DataFrame, spark: SparkSession, lineages: Sequence[Lineage], partition_columns: tuple[str, ...]
 ) -> DataFrame:
-    """Add lineage and path partition columns to rows that have `object_index` and `row_number`; drop those two."""
+    """Add lineage and path partition columns in place of `object_index` and `row_number`."""
     schema = StructType(
         [
             StructField("object_index", IntegerType()),

@@ -1,4 +1,4 @@
-"""Objects of a batch -> one DataFrame of parsed records: small ones fetched in executors, large ones split by Spark."""
+"""Objects of a batch -> one DataFrame of parsed records, fetched and parsed in executors."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,15 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
@@ -51,7 +59,7 @@ _BYTES_A_TASK = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One object to read for one event. `ref` names the state wanted; `observed` that it is not the event's own."""
+    """One object to read for one event. `ref` names the state wanted; `observed`: not the event's own."""
 
     object_index: int
     stored: StoredEvent
@@ -123,29 +131,25 @@ class ObjectReader:
         cores = self._spark.sparkContext.defaultParallelism
         if wanted > cores:
             return frame.repartition(wanted)
-        # createDataFrame already spreads the rows over all cores; few objects need no more than one task each.
+        # createDataFrame spreads the rows over all cores already.
         return frame if len(requests) > 1 else frame.coalesce(1)
 
     def _parse(self, fetched: DataFrame) -> DataFrame:
         is_record = F.col("outcome").isNull()
-        record, corrupt = build_parser(self._config.file_format, self._config.schema, self._config.options)
-        parsed = fetched.withColumn("parsed", F.when(is_record, record(F.col("value"))))
-        return parsed.select(
+        parser = RecordParser(self._config.file_format, self._config.schema, self._config.options)
+        with_parsed = fetched.withColumn("parsed", F.when(is_record, parser.build_record(F.col("value"))))
+        parsed = F.col("parsed")
+        return with_parsed.select(
             "object_index",
             "row_number",
-            select_record(self._config.schema).alias("record"),
-            F.when(is_record, corrupt(F.col("parsed"))).alias("corrupt"),
+            parser.select_record(parsed).alias("record"),
+            F.when(is_record, parser.build_corrupt(parsed)).alias("corrupt"),
             "outcome",
         )
 
 
-def select_record(schema: StructType) -> Column:
-    """The struct of data columns out of `parsed`."""
-    return F.struct(*(F.col("parsed").getField(field.name).alias(field.name) for field in schema))
-
-
-class _Parser:
-    """A pair of Column functions; a class only because closures over Column have no good type."""
+class RecordParser:
+    """Record text -> parsed struct, and parsed struct -> the text of what does not fit, or null."""
 
     def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
         self._format = file_format
@@ -153,7 +157,8 @@ class _Parser:
         self._options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
         self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
 
-    def record(self, value: Column) -> Column:
+    def build_record(self, value: Column) -> Column:
+        """A struct with at least the data columns."""
         if self._format in COLUMN_FORMATS:
             return value
         if self._format == "text":
@@ -161,33 +166,30 @@ class _Parser:
         if self._format == "csv":
             return F.from_csv(value, _to_ddl(self._with_corrupt), self._options)
         if self._format == "xml":
-            return self._from_xml(value)
+            # Leaves of XML are text; Spark's CAST gives them the types of the schema.
+            return F.from_json(value, _with_text_leaves(self._schema)).cast(self._schema)
         return F.from_json(value, self._with_corrupt, self._options)
 
-    def _from_xml(self, value: Column) -> Column:
-        # Leaves of XML are text; Spark's CAST gives them the types of the schema.
-        text = StructType([StructField(f.name, _with_text_leaves(f.dataType)) for f in self._schema])
-        return F.from_json(value, text).cast(self._schema)
-
-    def corrupt(self, parsed: Column) -> Column:
+    def build_corrupt(self, parsed: Column) -> Column:
+        """Null for a record that fits its columns."""
         if self._format in COLUMN_FORMATS or self._format in ("text", "xml"):
             return F.lit(None).cast(StringType())
         return parsed.getField(CORRUPT)
 
-
-def build_parser(file_format: str, schema: StructType, options: Mapping[str, str]):  # type: ignore[no-untyped-def]
-    """Two functions: record text -> parsed struct, parsed struct -> text of what does not fit or null."""
-    parser = _Parser(file_format, schema, options)
-    return parser.record, parser.corrupt
+    def select_record(self, parsed: Column) -> Column:
+        """The struct of exactly the data columns, out of `build_record`'s."""
+        return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
 
 
-def _with_text_leaves(kind):  # type: ignore[no-untyped-def]
-    from pyspark.sql.types import ArrayType
+def _with_text_leaves(schema: StructType) -> StructType:
+    return StructType([StructField(f.name, _to_text_leaves(f.dataType)) for f in schema])
 
+
+def _to_text_leaves(kind: DataType) -> DataType:
     if isinstance(kind, StructType):
-        return StructType([StructField(f.name, _with_text_leaves(f.dataType)) for f in kind])
+        return _with_text_leaves(kind)
     if isinstance(kind, ArrayType):
-        return ArrayType(_with_text_leaves(kind.elementType))
+        return ArrayType(_to_text_leaves(kind.elementType))
     return StringType()
 
 

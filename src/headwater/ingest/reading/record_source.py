@@ -9,9 +9,9 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
+from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 from headwater.ingest.reading.large_objects import LargeObjectReader, is_large
 from headwater.ingest.reading.object_reader import COLUMN_FORMATS, ObjectReader, ReaderConfig, Request
-from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 from headwater.ingest.reading.schema import (
     CORRUPT,
     FIXED_SCHEMAS,
@@ -35,7 +35,9 @@ _SAMPLE_BYTES = 16 * 1024 * 1024
 class RecordSource:
     """Reads objects of one table as records with one schema."""
 
-    def __init__(self, spark: SparkSession, name: str, table: TableConfig, store: StoreConfig, scheme: str) -> None:
+    def __init__(
+        self, spark: SparkSession, name: str, table: TableConfig, store: StoreConfig, scheme: str
+    ) -> None:
         self._spark = spark
         self._name = name
         self._table = table
@@ -126,7 +128,9 @@ class RecordSource:
     def read(self, requests: Sequence[Request]) -> DataFrame:
         """Records of the objects, lazily: see `ObjectReader`."""
         config = ReaderConfig(self._store, self._format, self._options, self.schema, MAX_OBJECT_BYTES)
-        large = [r for r in requests if is_large(r, self._format, self._options, int(self._table.large_file_bytes))]
+        large = [
+            r for r in requests if is_large(r, self._format, self._options, int(self._table.large_file_bytes))
+        ]
         small = [r for r in requests if r not in large]
         frames = []
         if small:

@@ -7,7 +7,15 @@ import pyarrow as pa
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from headwater.errors import ConfigError, IngestError
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
@@ -27,9 +35,23 @@ FIXED_SCHEMAS = {"text": TEXT_SCHEMA, "binary": BINARY_SCHEMA}
 
 # `mode` would let Spark drop or fail where bad records belong into quarantine.
 NOT_FOR_PARSER = frozenset(
-    {"mode", "columnnameofcorruptrecord", "multiline", "header", "inferschema", "encoding", "charset", "linesep",
-     "compression", "rowtag", "wholetext", "mergeschema", "pathglobfilter", "recursivefilelookup"}
-)  # fmt: skip
+    {
+        "mode",
+        "columnnameofcorruptrecord",
+        "multiline",
+        "header",
+        "inferschema",
+        "encoding",
+        "charset",
+        "linesep",
+        "compression",
+        "rowtag",
+        "wholetext",
+        "mergeschema",
+        "pathglobfilter",
+        "recursivefilelookup",
+    }
+)
 
 
 def parse_ddl(table: str, key: str, ddl: str) -> StructType:
@@ -60,13 +82,17 @@ def apply_hints(schema: StructType, hints: StructType) -> StructType:
 
 
 def infer_from_lines(
-    spark: SparkSession, file_format: str, columns: Sequence[str] | None, lines: Sequence[str], options: Mapping[str, str]
+    spark: SparkSession,
+    file_format: str,
+    columns: Sequence[str] | None,
+    lines: Sequence[str],
+    options: Mapping[str, str],
 ) -> StructType | None:
     """Columns by Spark's own inference over sample lines; None when no line can be understood."""
     reader = spark.read.options(**parser_options(options))
     texts = spark.sparkContext.parallelize(list(lines), 1)
     if file_format == "csv":
-        frame = reader.option("inferSchema", "true").csv(texts)
+        frame = reader.option("inferSchema", "true").csv(texts)  # type: ignore[arg-type]  # the stubs forget RDDs
         if columns is None:
             return _nullable(frame.schema) if frame.columns else None
         types = [field.dataType for field in frame.schema]
@@ -83,7 +109,8 @@ def from_arrow(schema: pa.Schema) -> StructType:
         return _nullable(from_arrow_schema(schema, prefer_timestamp_ntz=False))
     except Exception as error:  # PySpark raises several kinds for types it does not know
         raise IngestError(
-            f"the file has a column type Spark does not know: {error}", hint="declare `schema:` without that column"
+            f"the file has a column type Spark does not know: {error}",
+            hint="declare `schema:` without that column",
         ) from error
 
 
@@ -92,7 +119,9 @@ def parser_options(options: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
 
 
-def check_names(table: str, schema: StructType, keys: Mapping[str, Sequence[str]], extra: Sequence[str]) -> None:
+def check_names(
+    table: str, schema: StructType, keys: Mapping[str, Sequence[str]], extra: Sequence[str]
+) -> None:
     """Every key, ordering and partition field must be a column. Raises `ConfigError`."""
     present = {*schema.fieldNames(), *extra, *LINEAGE_COLUMNS}
     problems = [

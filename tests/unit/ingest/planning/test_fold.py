@@ -1,7 +1,6 @@
 """What the events of a batch mean for a table."""
 
 from headwater.ingest.planning.fold import fold
-
 from tests.fixtures.events import build_event, build_stored
 
 

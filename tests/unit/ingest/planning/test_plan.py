@@ -4,7 +4,6 @@ from headwater.capture.position import Position
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.plan import Limits, Scope, plan_batch
 from headwater.ingest.planning.selection import build_selector
-
 from tests.fixtures.events import build_event, build_stored
 
 COMPLETED = "20260501000000000"

@@ -1,6 +1,7 @@
 """Which keys belong to a table, and what their path says."""
 
 import pytest
+
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.selection import build_selector, parse_partition_values
 
