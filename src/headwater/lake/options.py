@@ -6,6 +6,9 @@ from typing import Literal
 
 COMMIT_METADATA_PREFIX = "headwater."
 
+TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
+"""Below a table's path; exists exactly where a table does."""
+
 TableType = Literal["copy_on_write", "merge_on_read"]
 Operation = Literal["upsert", "insert", "bulk_insert"]
 

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError
-from headwater.lake.options import COMMIT_METADATA_PREFIX
+from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_PROPERTIES_FILE
 
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
@@ -33,7 +33,7 @@ class Timeline:
 
     def exists(self) -> bool:
         """Whether a Hudi table lies at the path."""
-        path = self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/.hoodie/hoodie.properties")
+        path = self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/{TABLE_PROPERTIES_FILE}")
         try:
             return bool(path.getFileSystem(self._hadoop_conf).exists(path))
         except Py4JJavaError as error:
