@@ -16,7 +16,7 @@ def to_spark_schema(schema: pa.Schema) -> pa.Schema:
 
 def conform_table(
     uri: str, table: pa.Table, target: pa.Schema
-) -> tuple[pa.Table, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[pa.RecordBatch, tuple[str, ...], tuple[str, ...]]:
     """The target's columns in its order and with exactly its types, then the names of columns that
     were left out and of those that are filled with nulls.
 
@@ -42,7 +42,7 @@ def conform_table(
                 hint="change the table's schema or schema_hints, or leave such objects out by `path`",
             ) from error
     dropped = tuple(name for index, name in enumerate(table.column_names) if index not in used)
-    return pa.Table.from_arrays(arrays, schema=target.remove_metadata()), dropped, tuple(missing)
+    return pa.RecordBatch.from_arrays(arrays, schema=target.remove_metadata()), dropped, tuple(missing)
 
 
 class _IncompatibleError(Exception):

@@ -7,11 +7,10 @@ from operator import itemgetter
 
 from headwater.errors import ObjectSchemaError
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.differences import describe_differences
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
-
-_MAX_NAMES_IN_NOTE = 10
 
 
 class CsvFormat:
@@ -127,16 +126,6 @@ class _Order:
         unknown = [name for index, name in enumerate(names) if index not in indexes]
         missing = [c for c, index in zip(columns, indexes, strict=True) if index == absent]
         return cls(indexes, describe_differences(unknown, missing))
-
-
-def describe_differences(unknown: Sequence[str], missing: Sequence[str]) -> str:
-    """One sentence on columns that were left out and columns that are filled with nulls."""
-    parts = [
-        f"{len(names)} {what}: {', '.join(names[:_MAX_NAMES_IN_NOTE])}"
-        for names, what in ((unknown, "columns left out"), (missing, "columns missing"))
-        if names
-    ]
-    return "; ".join(parts)
 
 
 def _build_reorder(

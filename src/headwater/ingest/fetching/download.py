@@ -1,0 +1,148 @@
+"""Downloads objects with a few threads and bounded memory; tells missing from superseded at once."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+from headwater.errors import (
+    ObjectError,
+    ObjectMissingError,
+    ObjectSupersededError,
+    ObjectTooLargeError,
+    ObjectUnavailableError,
+    SourceUnavailableError,
+)
+from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectStore
+
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+_UNKNOWN_SIZE = 4 * 1024 * 1024
+_REQUESTS_A_THREAD = 4
+# So many objects in a row, from the first one on: it is not the objects, the source is down.
+_UNAVAILABLE_IN_A_ROW = 16
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """One row of the input."""
+
+    object_index: int
+    ref: ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """Either the content, or the outcome when there is none to read."""
+
+    request: FetchRequest
+    result: ObjectContent | FetchOutcome
+
+
+def iter_downloads(
+    requests: Iterator[FetchRequest], store: ObjectStore, max_object_bytes: int, threads: int
+) -> Iterator[Download]:
+    """Download all objects, in any order. At most about `MAX_WAITING_BYTES` wait to be taken.
+
+    Raises what concerns the whole source: CredentialsError, and SourceUnavailableError when nothing
+    but unavailable objects is met.
+    """
+    done: SimpleQueue[Download | BaseException] = SimpleQueue()
+
+    def run(request: FetchRequest) -> None:
+        try:
+            done.put(Download(request, download(store, request.ref, max_object_bytes)))
+        except BaseException as error:  # raised again where the results are taken
+            done.put(error)
+
+    upcoming = next(requests, None)
+    running = waiting_bytes = 0
+    watch = _OutageWatch()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="fetch")
+    try:
+        while upcoming is not None or running:
+            while upcoming is not None and _has_room(running, waiting_bytes, upcoming, threads):
+                pool.submit(run, upcoming)
+                running, waiting_bytes = running + 1, waiting_bytes + _expect_bytes(upcoming)
+                upcoming = next(requests, None)
+            found = done.get()
+            if isinstance(found, BaseException):
+                raise found
+            watch.note(found)
+            yield found
+            running, waiting_bytes = running - 1, waiting_bytes - _expect_bytes(found.request)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _has_room(running: int, waiting_bytes: int, request: FetchRequest, threads: int) -> bool:
+    if not running:
+        return True
+    fits = waiting_bytes + _expect_bytes(request) <= MAX_WAITING_BYTES
+    return fits and running < threads * _REQUESTS_A_THREAD
+
+
+def _expect_bytes(request: FetchRequest) -> int:
+    return _UNKNOWN_SIZE if request.ref.size is None else request.ref.size
+
+
+class _OutageWatch:
+    """Ends a batch early that a source in outage would stretch by the retries of every object."""
+
+    def __init__(self) -> None:
+        self._is_up = False
+        self._in_a_row = 0
+
+    def note(self, found: Download) -> None:
+        result = found.result
+        if self._is_up or not isinstance(result, FetchOutcome) or result.status != "unavailable":
+            self._is_up = True
+            return
+        self._in_a_row += 1
+        if self._in_a_row >= _UNAVAILABLE_IN_A_ROW:
+            raise SourceUnavailableError(
+                f"the source is down: none of {self._in_a_row} objects could be read; last: {result.detail}",
+                hint="nothing is lost; the batch is done again",
+            )
+
+
+def download(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectContent | FetchOutcome:
+    """One object, or what is to be said about it."""
+    if ref.size == 0:
+        return skip_empty(ref)
+    try:
+        if ref.size is not None and ref.size > max_object_bytes:
+            raise ObjectTooLargeError(
+                f"{store.uri(ref)} has {ref.size} bytes; the limit for one object is {max_object_bytes}"
+            )
+        return _read(store, ref, max_object_bytes)
+    except ObjectUnavailableError as error:
+        return FetchOutcome("unavailable", ref.etag, ref.version_id, error.reason, describe(error))
+    except ObjectError as error:
+        return FetchOutcome("quarantined", ref.etag, ref.version_id, error.reason, describe(error))
+
+
+def _read(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectContent | FetchOutcome:
+    for is_last in (False, True):
+        try:
+            return store.read(ref, max_object_bytes)
+        except (ObjectMissingError, ObjectSupersededError) as error:
+            present = store.state(ref)
+            if present is None:
+                return FetchOutcome("missing", ref.etag, ref.version_id, "missing", describe(error))
+            # What was asked for lies there after all: it came back between the two requests.
+            is_asked_for = ref.version_id is None and ref.etag in (None, present.etag)
+            if not is_asked_for or is_last:
+                return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
+    raise AssertionError("unreachable")
+
+
+def skip_empty(ref: ObjectRef) -> FetchOutcome:
+    """The outcome of an object without bytes."""
+    reason = "folder_marker" if ref.key.endswith("/") else "empty_object"
+    return FetchOutcome("skipped", ref.etag, ref.version_id, reason)
+
+
+def describe(error: ObjectError) -> str:
+    """Message and hint on one line, as quarantine shows them."""
+    return f"{error.message} -> {error.hint}" if error.hint else error.message

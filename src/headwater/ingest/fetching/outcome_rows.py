@@ -1,0 +1,65 @@
+"""The row that tells what became of one object: exactly one an object."""
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from headwater.ingest.object_stores import ObjectState
+
+FetchStatus = Literal["read", "skipped", "superseded", "missing", "quarantined", "unavailable"]
+
+OUTCOME_TYPE = pa.struct(
+    [
+        ("status", pa.string()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("bytes", pa.int64()),
+        ("rows", pa.int64()),
+        ("etag", pa.string()),
+        ("version_id", pa.string()),
+        ("present_etag", pa.string()),
+        ("present_version_id", pa.string()),
+        ("present_size", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOutcome:
+    """`etag` and `version_id` are those that were read, or, when nothing was, those asked for.
+
+    `bytes` are as fetched. `present_*` is what lies under the key now, when superseded.
+    """
+
+    status: FetchStatus
+    etag: str | None
+    version_id: str | None
+    reason: str | None = None
+    detail: str | None = None
+    bytes: int = 0
+    rows: int = 0
+    present_etag: str | None = None
+    present_version_id: str | None = None
+    present_size: int | None = None
+
+    @classmethod
+    def superseded(
+        cls, etag: str | None, version_id: str | None, detail: str, now: ObjectState
+    ) -> "FetchOutcome":
+        """Something else lies there now."""
+        return cls(
+            "superseded",
+            etag,
+            version_id,
+            "superseded",
+            detail,
+            present_etag=now.etag,
+            present_version_id=now.version_id,
+            present_size=now.size,
+        )
+
+
+def to_arrow(outcomes: list[FetchOutcome]) -> pa.StructArray:
+    """One struct an outcome."""
+    return pa.array([asdict(outcome) for outcome in outcomes], OUTCOME_TYPE)

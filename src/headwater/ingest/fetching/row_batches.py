@@ -1,0 +1,79 @@
+"""Collects rows of many objects into record batches of bounded size."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from headwater.ingest.fetching.outcome_rows import OUTCOME_TYPE, FetchOutcome, to_arrow
+
+MAX_BATCH_ROWS = 10_000
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+
+
+class RowBatches:
+    """Rows first, then the outcomes of the objects that are complete with them."""
+
+    def __init__(self, value_type: pa.DataType) -> None:
+        self._schema = pa.schema(
+            [
+                ("object_index", pa.int32()),
+                ("row_number", pa.int64()),
+                ("value", value_type),
+                ("outcome", OUTCOME_TYPE),
+            ]
+        )
+        self._rows = self._bytes = 0
+        self._clear()
+
+    def add(
+        self, object_index: int, numbers: Sequence[int], values: pa.Array, outcome: FetchOutcome
+    ) -> Iterator[pa.RecordBatch]:
+        """Add one object; yields the batches that are full."""
+        start = 0
+        for piece in _split(values):
+            if self._rows and not self._has_room(piece):
+                yield self.build()
+            self._pieces.append(piece)
+            self._indexes += [object_index] * len(piece)
+            self._numbers += numbers[start : start + len(piece)]
+            self._rows, self._bytes = self._rows + len(piece), self._bytes + piece.nbytes
+            start += len(piece)
+        self._outcome_indexes.append(object_index)
+        self._outcomes.append(outcome)
+        if len(self._outcomes) >= MAX_BATCH_ROWS:
+            yield self.build()
+
+    def build(self) -> pa.RecordBatch:
+        """All that has been collected since the last batch; may be empty."""
+        no_rows, no_outcomes = pa.nulls(self._rows, OUTCOME_TYPE), len(self._outcomes)
+        value_type = self._schema.field("value").type
+        columns = [
+            pa.array(self._indexes + self._outcome_indexes, pa.int32()),
+            pa.array(self._numbers + [None] * no_outcomes, pa.int64()),
+            pa.concat_arrays([*self._pieces, pa.nulls(no_outcomes, value_type)]),
+            pa.concat_arrays([no_rows, to_arrow(self._outcomes)]),
+        ]
+        self._clear()
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _has_room(self, piece: pa.Array) -> bool:
+        rows, size = self._rows + len(piece), self._bytes + int(piece.nbytes)
+        return rows <= MAX_BATCH_ROWS and size <= MAX_BATCH_BYTES
+
+    def _clear(self) -> None:
+        self._pieces: list[pa.Array] = []
+        self._indexes: list[int] = []
+        self._numbers: list[int | None] = []
+        self._outcome_indexes: list[int] = []
+        self._outcomes: list[FetchOutcome] = []
+        self._rows = self._bytes = 0
+
+
+def _split(values: pa.Array) -> Iterator[pa.Array]:
+    """Pieces of about the greatest size a batch may have; a single row is never cut."""
+    if not len(values):
+        return
+    rows_by_bytes = len(values) * MAX_BATCH_BYTES // max(values.nbytes, 1)
+    step = max(1, min(MAX_BATCH_ROWS, rows_by_bytes))
+    for start in range(0, len(values), step):
+        yield values.slice(start, step)
