@@ -23,6 +23,7 @@ from headwater.ingest.object_stores import (
 )
 from headwater.ingest.object_stores.local import build_file_etag
 from headwater.ingest.object_stores.memory import load_memory_store
+from tests.fixtures.emulator import EmulatorSession
 
 ODD_KEYS = [
     "plain.json",
@@ -99,7 +100,29 @@ def memory() -> Harness:
     )
 
 
-@pytest.fixture(params=["memory", "local"])
+@pytest.fixture
+def s3(emulator: EmulatorSession, monkeypatch: pytest.MonkeyPatch) -> Harness:
+    for name, value in emulator.environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = f"objects-{uuid.uuid4().hex[:12]}"
+    client = emulator.clients.s3
+    client.create_bucket(Bucket=bucket)
+    client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    store = build_object_store(StoreConfig("s3", endpoint=emulator.endpoint))
+
+    def put(key: str, data: bytes) -> ObjectState:
+        client.put_object(Bucket=bucket, Key=key, Body=data)
+        state = store.state(ObjectRef("s3", bucket, key))
+        assert state is not None
+        return state
+
+    def remove(key: str) -> None:
+        client.delete_object(Bucket=bucket, Key=key)
+
+    return Harness(store, bucket, put, remove, versioned=True)
+
+
+@pytest.fixture(params=["memory", "local", "s3"])
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found

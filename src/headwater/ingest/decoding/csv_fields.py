@@ -5,11 +5,15 @@ Python's own csv module has other rules for escapes and for stray quotes.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from headwater.errors import ConfigError
 from headwater.ingest.decoding.reader_options import ReaderOptions
+
+FieldEnding = Literal["closed", "open", "odd"]
 
 
 @dataclass(frozen=True)
@@ -43,26 +47,24 @@ class CsvDialect:
         """The record's fields as they stand, quotes included."""
         if not self.quote or self.quote not in record:
             return record.split(self.delimiter)
-        fields, start = [], 0
-        while True:
-            end = self._find_field_end(record, start)
-            fields.append(record[start:end])
-            if not record.startswith(self.delimiter, end):
-                return fields
-            start = end + len(self.delimiter)
+        return [record[start:end] for start, end, _ in self._iter_fields(record)]
+
+    def split_movable(self, record: str) -> list[str] | None:
+        """The fields, when each of them means the same wherever it stands; None for a record in which
+        a quote is never closed, or is followed by an escape that would take the next delimiter in.
+        """
+        if not self.quote or self.quote not in record:
+            return record.split(self.delimiter)
+        fields = list(self._iter_fields(record))
+        if any(ending != "closed" for _, _, ending in fields):
+            return None
+        return [record[start:end] for start, end, _ in fields]
 
     def is_open(self, record: str) -> bool:
         """Whether the record's last field opens a quote and does not close it."""
         if not self.quote or self.quote not in record:
             return False
-        start = 0
-        while True:
-            field_end, is_closed = self._scan_field(record, start)
-            if not is_closed:
-                return True
-            if not record.startswith(self.delimiter, field_end):
-                return False
-            start = field_end + len(self.delimiter)
+        return any(ending == "open" for _, _, ending in self._iter_fields(record))
 
     def closes(self, line: str) -> bool:
         """Whether a line that begins inside a quoted field ends outside of any."""
@@ -75,27 +77,35 @@ class CsvDialect:
             return text
         return text[1:-1].replace(self.escape + self.quote, self.quote) if self.escape else text[1:-1]
 
-    def _find_field_end(self, record: str, start: int) -> int:
-        return self._scan_field(record, start)[0]
+    def _iter_fields(self, record: str) -> Iterator[tuple[int, int, FieldEnding]]:
+        start = 0
+        while True:
+            end, ending = self._scan_field(record, start)
+            yield start, end, ending
+            if not record.startswith(self.delimiter, end):
+                return
+            start = end + len(self.delimiter)
 
-    def _scan_field(self, record: str, start: int) -> tuple[int, bool]:
-        """The position behind the field at `start`, and False when its quote is never closed."""
+    def _scan_field(self, record: str, start: int) -> tuple[int, FieldEnding]:
+        """The position behind the field at `start`."""
         blanks = self._leading_blanks.match(record, start) if self.skip_leading_blanks else None
         opening = blanks.end() if blanks else start
         if not record.startswith(self.quote, opening):
-            return self._find_delimiter(record, start), True
+            return self._find_delimiter(record, start), "closed"
         position = opening + 1
         while mark := self._quote_or_escape.search(record, position):
             position = mark.end()
             follower = record[position : position + 1]
             if mark[0] == self.escape and follower and follower in (self.quote, self.escape):
                 position += 1
-            elif mark[0] == self.quote and (end := self._field_end.match(record, position)):
-                return end.start("end"), True
+            elif mark[0] == self.quote and (found := self._field_end.match(record, position)):
+                return found.start("end"), "closed"
             elif mark[0] == self.quote and follower != self.quote:
                 # A stray quote: from here on the field counts as unquoted (STOP_AT_DELIMITER).
-                return self._find_delimiter(record, position), True
-        return len(record), False
+                end = self._find_delimiter(record, position)
+                is_odd = bool(self.escape) and self.escape in record[position:end]
+                return end, "odd" if is_odd else "closed"
+        return len(record), "open"
 
     def _find_delimiter(self, record: str, start: int) -> int:
         found = record.find(self.delimiter, start)

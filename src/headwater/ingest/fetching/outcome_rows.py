@@ -1,6 +1,6 @@
 """The row that tells what became of one object: exactly one an object."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
@@ -62,4 +62,7 @@ class FetchOutcome:
 
 def to_arrow(outcomes: list[FetchOutcome]) -> pa.StructArray:
     """One struct an outcome."""
-    return pa.array([asdict(outcome) for outcome in outcomes], OUTCOME_TYPE)
+    columns = [
+        pa.array([getattr(outcome, field.name) for outcome in outcomes], field.type) for field in OUTCOME_TYPE
+    ]
+    return pa.StructArray.from_arrays(columns, fields=list(OUTCOME_TYPE))

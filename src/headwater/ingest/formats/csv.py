@@ -140,15 +140,18 @@ def _build_reorder(
     malformed = dialect.delimiter * (column_count + 1)
 
     def reorder(record: str) -> str:
-        fields = dialect.split(record)
-        if len(fields) != field_count:
+        fields = dialect.split_movable(record)
+        if fields is None or len(fields) != field_count:
             return malformed + record
         fields.append("")
-        found = dialect.delimiter.join(pick(fields))
+        picked = list(pick(fields))
+        found = dialect.delimiter.join(picked)
         if not _is_record(found, dialect):
             # Blank now, or with a comment sign in front: quotes keep it a record.
-            first, *others = pick(fields)
-            return dialect.delimiter.join((dialect.quote + first + dialect.quote, *others))
-        return found
+            picked[0] = dialect.quote + picked[0] + dialect.quote
+            return dialect.delimiter.join(picked)
+        # A field that ends with half a delimiter takes a piece of the one that follows it now.
+        is_ambiguous = len(dialect.delimiter) > 1 and dialect.split(found) != picked
+        return malformed + record if is_ambiguous else found
 
     return reorder

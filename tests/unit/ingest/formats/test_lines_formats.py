@@ -181,6 +181,20 @@ class TestCsv:
         found = read("csv", 'b,a,x\n1,2\n1,"2\n', {"header": "true"}, ("a", "b"))
         assert rows(found) == [(2, ",,,1,2"), (3, ',,,1,"2')]
 
+    @pytest.mark.parametrize(
+        ("options", "header", "record"),
+        [
+            ({}, "b,a", '1,"never closed'),
+            ({}, "b,a", '1,"stray"\\'),
+            ({"sep": "||"}, "b||a", "1||2|"),
+        ],
+    )
+    def test_a_record_whose_fields_cannot_be_moved_is_malformed(
+        self, options: dict[str, str], header: str, record: str
+    ) -> None:
+        found = read("csv", f"{header}\n{record}\n", {"header": "true", **options}, ("a", "b"))
+        assert found.texts == [options.get("sep", ",") * 3 + record]
+
     def test_a_header_of_another_table_is_refused(self) -> None:
         with pytest.raises(ObjectSchemaError, match="it has x, y; the table has a, b"):
             read("csv", "x,y\n1,2\n", {"header": "true"}, ("a", "b"))
