@@ -1,6 +1,7 @@
 """From what the executors saw to outcomes, quarantine and ledger rows: every object has one answer."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Row
@@ -52,6 +53,14 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     reason = decision.reason or ""
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     return ObjectOutcome(stored=decision.stored, status=status, reason=reason)
+
+
+def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
+    """The outcome of an object of which no column could be inferred."""
+    if outcome.status != "ingested":
+        return outcome
+    detail = "no column could be inferred from its records; declare `schema:` for the table"
+    return replace(outcome, status="quarantined", reason="unparsable", detail=detail, rows=0, bad_rows=0)
 
 
 def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:

@@ -14,7 +14,13 @@ from headwater.capture.position import Position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
-from headwater.ingest.accounting import QUARANTINED, quarantine_frame, quarantine_items, to_skip
+from headwater.ingest.accounting import (
+    QUARANTINED,
+    quarantine_frame,
+    quarantine_items,
+    reject_columnless,
+    to_skip,
+)
 from headwater.ingest.ledger import Ledger
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
@@ -127,6 +133,8 @@ class TablePipeline:
             return skipped, False
         self._records.ensure_schema(plan.to_read, self.load_state().schema)
         read = read_batch(plan.to_read, self._records.read, self._find_ingested)
+        if self._records.is_provisional:
+            read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
         try:
             outcomes = [*skipped, *(outcome for _, outcome in read.outcomes)]
             self._check_available(outcomes)

@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
@@ -165,8 +165,8 @@ class LargeObjectReader:
             rows.append((at, None, None, None, outcome))
         schema = (
             StructType()
-            .add("object_index", "int")
-            .add("row_number", "long")
+            .add("object_index", IntegerType())
+            .add("row_number", LongType())
             .add("record", self._config.schema)
             .add("corrupt", StringType())
             .add("outcome", OUTCOME_SCHEMA)

@@ -10,8 +10,6 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
-    DataType,
     IntegerType,
     LongType,
     StringType,
@@ -97,7 +95,7 @@ class ObjectReader:
             format=config.file_format,
             options=dict(config.options),
             columns=tuple(config.schema.fieldNames()),
-            arrow_schema=_serialize(config.schema) if config.file_format in COLUMN_FORMATS else None,
+            arrow_schema=bytes(to_arrow_schema(config.schema).serialize()),
             max_object_bytes=config.max_object_bytes,
         )
 
@@ -165,14 +163,11 @@ class RecordParser:
             return F.struct(value.alias("value"))
         if self._format == "csv":
             return F.from_csv(value, _to_ddl(self._with_corrupt), self._options)
-        if self._format == "xml":
-            # Leaves of XML are text; Spark's CAST gives them the types of the schema.
-            return F.from_json(value, _with_text_leaves(self._schema)).cast(self._schema)
         return F.from_json(value, self._with_corrupt, self._options)
 
     def build_corrupt(self, parsed: Column) -> Column:
         """Null for a record that fits its columns."""
-        if self._format in COLUMN_FORMATS or self._format in ("text", "xml"):
+        if self._format in COLUMN_FORMATS or self._format == "text":
             return F.lit(None).cast(StringType())
         return parsed.getField(CORRUPT)
 
@@ -181,24 +176,8 @@ class RecordParser:
         return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
 
 
-def _with_text_leaves(schema: StructType) -> StructType:
-    return StructType([StructField(f.name, _to_text_leaves(f.dataType)) for f in schema])
-
-
-def _to_text_leaves(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return _with_text_leaves(kind)
-    if isinstance(kind, ArrayType):
-        return ArrayType(_to_text_leaves(kind.elementType))
-    return StringType()
-
-
 def _to_ddl(schema: StructType) -> str:
     return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in schema)
-
-
-def _serialize(schema: StructType) -> bytes:
-    return bytes(to_arrow_schema(schema).serialize())
 
 
 def collect_outcomes(frame: DataFrame) -> list[Row]:

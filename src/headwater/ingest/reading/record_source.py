@@ -55,6 +55,11 @@ class RecordSource:
             raise IngestError(f"table {self._name}: its columns are not known yet")
         return self._schema
 
+    @property
+    def is_provisional(self) -> bool:
+        """Whether no object has told any columns yet, so that nothing may be written."""
+        return self._is_provisional
+
     def ensure_schema(self, events: Sequence[StoredEvent], stored: StructType | None) -> None:
         """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
 
@@ -119,7 +124,8 @@ class RecordSource:
         step = max(1, len(events) // _SAMPLE_OBJECTS)
         for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
             event = stored.event
-            ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, event.etag, event.size)
+            # Without the etag: for a sample, what lies there now is as good.
+            ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
             try:
                 yield event.key, store.read(ref).data
             except ObjectError:
