@@ -1,0 +1,101 @@
+"""A batch, and when it closes: by age, count or bytes, adapted to how busy we are. Pure."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.consumer.reading import MessageReading
+from headwater.capture.quarantine_item import QuarantineItem
+
+# After a pause, a batch that stopped growing closes this much earlier than by age.
+_QUIET_SHARE = 0.25
+_PAUSE_FACTOR = 4
+# Under load a batch lasts as long as two commits, so that commits take a third of the time at most.
+_COMMITS_PER_BATCH = 2
+_MAX_LOADED_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """What closes a batch; `min_interval` is the seconds between the starts of two commits, at least."""
+
+    seconds: float
+    messages: int
+    bytes: int
+    min_interval: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How it went so far, in seconds of the monotonic clock; `loaded`: receive calls come back full."""
+
+    commit_started: float = -math.inf
+    commit_ended: float = -math.inf
+    commit_seconds: float = 0
+    loaded: bool = False
+
+
+@dataclass(slots=True)
+class Batch:
+    """What becomes one commit. An event or a bad part that is in it already is not added again."""
+
+    opened_at: float = 0
+    touched_at: float = 0
+    size: int = 0
+    message_ids: list[str] = field(default_factory=list)
+    events: dict[str, CapturedEvent] = field(default_factory=dict)
+    quarantine: dict[str, QuarantineItem] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    duplicates: int = 0
+
+    def add(self, reading: MessageReading, now: float) -> None:
+        """Add what a message holds."""
+        if not self.message_ids:
+            self.opened_at = now
+        self.touched_at = now
+        self.size += reading.size
+        self.message_ids.append(reading.message_id)
+        self.skipped.update(reading.skipped)
+        for captured in reading.events:
+            event_id = captured.event.event_id
+            if event_id in self.events:
+                self.duplicates += 1
+            else:
+                self.events[event_id] = captured
+        for item in reading.quarantine:
+            self.quarantine.setdefault(item.quarantine_id, item)
+
+    def is_full(self, limits: BatchLimits) -> bool:
+        """True when nothing more should be received for it."""
+        return len(self.message_ids) >= limits.messages or self.size >= limits.bytes
+
+    def seconds_until_close(self, limits: BatchLimits, pace: Pace, now: float) -> float:
+        """0: close it now. Infinite: nothing is in it."""
+        if not self.message_ids:
+            return math.inf
+        hold = pace.commit_started + limits.min_interval - now
+        if self.is_full(limits):
+            return max(0.0, hold)
+        due = self.opened_at + _age_limit(limits, pace)
+        if self.opened_at - pace.commit_ended >= _PAUSE_FACTOR * limits.seconds:
+            # The first object after a pause: waiting longer would mostly wait for nothing.
+            due = min(due, self.touched_at + _QUIET_SHARE * limits.seconds)
+        return max(0.0, due - now, hold)
+
+
+def _age_limit(limits: BatchLimits, pace: Pace) -> float:
+    if not pace.loaded:
+        return limits.seconds
+    return max(limits.seconds, min(_COMMITS_PER_BATCH * pace.commit_seconds, _MAX_LOADED_SECONDS))
+
+
+def choose_active_receivers(active: int, most: int, received: int, asked: int) -> int:
+    """How many receivers should run after a call that asked for `asked` messages and got `received`.
+
+    One more while calls come back at least half full (SQS rarely fills them), one less when one comes
+    back empty; never fewer than one.
+    """
+    if received == 0:
+        return max(1, active - 1)
+    return min(most, active + 1) if received * 2 >= asked else active

@@ -1,0 +1,254 @@
+"""`Consumer`: the capture loop. Receive -> parse -> quarantine commit -> events commit -> delete."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    stop_after_delay,
+    stop_any,
+    stop_when_event_set,
+    wait_random_exponential,
+)
+from tenacity.nap import sleep_using_event
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.deleter import Deleter
+from headwater.capture.consumer.emptiness import Emptiness
+from headwater.capture.consumer.heartbeat import Heartbeat
+from headwater.capture.consumer.intake import Intake
+from headwater.capture.consumer.options import ConsumerOptions
+from headwater.capture.consumer.reading import read_message
+from headwater.capture.consumer.receivers import Receivers
+from headwater.capture.consumer.stats import CaptureStats, StatsCounter
+from headwater.capture.notifications import parse_message
+from headwater.capture.quarantine_item import QuarantineItem
+from headwater.capture.queues.protocol import Queue
+from headwater.errors import (
+    HeadwaterError,
+    LakeError,
+    LakeNotWritableError,
+    SourceError,
+    TableNotFoundError,
+)
+from headwater.observability.clock import Clock, SystemClock
+from headwater.observability.crash_points import crash_point
+from headwater.observability.metrics import Metrics
+
+log = structlog.stdlib.get_logger(__name__)
+
+# How much longer than the visibility time-out a run that ends by itself waits for others' messages.
+_PREDECESSOR_SECONDS = 5.0
+
+
+class Appended(Protocol):
+    """What an events table may say of a commit."""
+
+    @property
+    def duplicates(self) -> int:
+        """Events that were in the table already."""
+        ...
+
+
+AppendEvents = Callable[[Sequence[CapturedEvent]], "Appended | None"]
+AppendQuarantine = Callable[[Sequence[QuarantineItem]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitReport:
+    """One batch that is committed; `seconds` is the wall time of its commits."""
+
+    messages: int
+    events: int
+    quarantined: int
+    seconds: float
+
+
+class Consumer:
+    """Moves what a queue says into the events table; at least once, and each event counts once.
+
+    `append_events` and `append_quarantine` commit: when they return, what they were given is durable.
+    Either may be given the same things again. Both are called from the thread that runs the consumer,
+    the quarantine first. Messages are deleted only after both.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        append_events: AppendEvents,
+        append_quarantine: AppendQuarantine,
+        options: ConsumerOptions,
+        *,
+        on_commit: Callable[[CommitReport], None] | None = None,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._queue = queue
+        self._append_events = append_events
+        self._append_quarantine = append_quarantine
+        self._options = options
+        self._on_commit = on_commit
+        self._stats = StatsCounter(metrics)
+        self._clock = clock or SystemClock()
+
+    @property
+    def stats(self) -> CaptureStats:
+        """What was done so far, over all runs."""
+        return self._stats.read()
+
+    def run(self, stop: threading.Event) -> CaptureStats:
+        """Capture until `stop` is set, then drain: commit the open batch, delete, release the rest.
+
+        Raises `HeadwaterError` when it cannot go on: the queue is gone, credentials are wrong, or the
+        commit failed for `commit_patience` seconds. What was not committed is released then.
+        """
+        self._loop(stop, self._options.long_poll_wait, None)
+        return self.stats
+
+    def run_once(
+        self,
+        stop: threading.Event | None = None,
+        *,
+        empty_polls: int = 2,
+        empty_poll_seconds: float = 1.0,
+        is_fed: Callable[[], bool] = lambda: True,
+    ) -> CaptureStats:
+        """Capture everything that is in the queue now, then return. Raises as `run` does.
+
+        The queue counts as empty after `empty_polls` long polls in a row without an older message; its
+        approximate depth can only make us look again. Messages that a dead predecessor still holds are
+        waited for, for at most the visibility time-out and a little. While `is_fed` says False,
+        somebody in this process is still sending.
+        """
+        deadline = self._clock.monotonic() + self._options.visibility_timeout + _PREDECESSOR_SECONDS
+
+        def is_over(intake: Intake) -> bool:
+            if not is_fed():
+                intake.keep_polling()
+                return False
+            return intake.is_drained() and (self._clock.monotonic() > deadline or self._is_left(intake))
+
+        emptiness = Emptiness(self._clock.now(), empty_polls)
+        self._loop(stop or threading.Event(), empty_poll_seconds, emptiness, is_over)
+        return self.stats
+
+    def _is_left(self, intake: Intake) -> bool:
+        """Whether the queue's depth agrees that nothing is left; if not, polling goes on."""
+        try:
+            depth = self._queue.depth()
+        except SourceError as error:
+            log.warning("the queue's depth cannot be read", error=error.message)
+            return not error.retryable
+        if depth.visible or depth.in_flight > intake.in_flight_count():
+            intake.keep_polling()
+            return False
+        return True
+
+    def _loop(
+        self,
+        stop: threading.Event,
+        wait_seconds: float,
+        emptiness: Emptiness | None,
+        is_over: Callable[[Intake], bool] = lambda _: False,
+    ) -> None:
+        options = self._options
+        intake = Intake(
+            options, lambda message: read_message(message, parse_message), self._stats, self._clock
+        )
+        intake.emptiness = emptiness
+        deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
+        heartbeat = Heartbeat(
+            self._queue, intake, self._stats, self._clock, visibility_timeout=options.visibility_timeout
+        )
+        receivers = Receivers(
+            self._queue,
+            intake,
+            self._clock,
+            wait_seconds=wait_seconds,
+            patience=options.receive_patience,
+            delete=deleter.submit,
+        )
+        heartbeat.start()
+        receivers.start(options.receivers)
+        try:
+            while not (stop.is_set() or intake.failure or is_over(intake)):
+                batch = intake.next_batch()
+                if batch:
+                    self._commit(batch, intake, deleter, stop)
+            rest = intake.close()
+            if rest.message_ids:
+                self._commit(rest, intake, deleter, stop)
+        finally:
+            self._end(intake, receivers, deleter, heartbeat)
+        if intake.failure:
+            raise intake.failure
+
+    def _end(self, intake: Intake, receivers: Receivers, deleter: Deleter, heartbeat: Heartbeat) -> None:
+        intake.close()
+        deleter.close()
+        uncommitted = intake.finish()
+        heartbeat.join()
+        if uncommitted:
+            log.info("messages go back to the queue", messages=len(uncommitted))
+            self._queue.release(uncommitted)
+        receivers.join(self._options.stop_patience)
+
+    def _commit(self, batch: Batch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
+        events, items = list(batch.events.values()), list(batch.quarantine.values())
+        duplicates = batch.duplicates
+        if items:
+            crash_point("before_quarantine_commit")
+            self._retry(stop, lambda: self._append_quarantine(items))
+        if events:
+            crash_point("before_events_commit")
+            appended = self._retry(stop, lambda: self._append_events(events))
+            duplicates += appended.duplicates if appended else 0
+        crash_point("after_events_commit")
+        seconds = intake.end_commit(batch)
+        self._note(batch, duplicates, seconds)
+        deleter.submit(batch.message_ids)
+        if self._on_commit and (events or items):
+            self._on_commit(CommitReport(len(batch.message_ids), len(events), len(items), seconds))
+
+    def _retry(self, stop: threading.Event, commit: "Callable[[], Appended | None]") -> "Appended | None":
+        """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
+        attempts = Retrying(
+            retry=retry_if_exception(_may_pass),
+            # A stopped run tries once: what is not committed is delivered again.
+            stop=stop_any(stop_after_delay(self._options.commit_patience), stop_when_event_set(stop)),
+            wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
+            sleep=sleep_using_event(stop),
+            before_sleep=lambda state: log.warning(
+                "a commit failed; trying again",
+                attempt=state.attempt_number,
+                error=str(state.outcome and state.outcome.exception()),
+            ),
+            reraise=True,
+        )
+        return attempts(commit)
+
+    def _note(self, batch: Batch, duplicates: int, seconds: float) -> None:
+        stats = self._stats
+        stats.add("events", len(batch.events) + batch.duplicates - duplicates)
+        stats.add("duplicates", duplicates)
+        stats.add("quarantined", len(batch.quarantine))
+        stats.add("commits", 1 if batch.events or batch.quarantine else 0)
+        stats.add_skipped(batch.skipped)
+        metrics = stats.metrics
+        if metrics:
+            metrics.count("messages_failed", len({item.message_id for item in batch.quarantine.values()}))
+            metrics.observe("commit_seconds", seconds, table="events")
+            for captured in batch.events.values():
+                delay = (captured.received_at - captured.event.event_time).total_seconds()
+                metrics.observe("message_delay_seconds", max(0.0, delay))
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, LakeNotWritableError | TableNotFoundError):
+        return False
+    return isinstance(error, LakeError) or (isinstance(error, HeadwaterError) and error.retryable)

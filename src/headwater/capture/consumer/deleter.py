@@ -1,0 +1,80 @@
+"""Deletes messages after their commit, in threads, while the next batch fills."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+import structlog
+
+from headwater.capture.consumer.intake import Intake
+from headwater.capture.consumer.stats import StatsCounter
+from headwater.capture.queues.protocol import Queue
+from headwater.errors import SourceError
+from headwater.observability.crash_points import crash_point
+
+log = structlog.stdlib.get_logger(__name__)
+
+_CHUNK = 100
+_ROUNDS = 3
+
+
+class Deleter:
+    """Deletes committed messages with their newest handles. Nothing here ends a run: what could not be
+    deleted is delivered again, recognised, and deleted then."""
+
+    def __init__(self, queue: Queue, intake: Intake, stats: StatsCounter, threads: int) -> None:
+        self._queue = queue
+        self._intake = intake
+        self._stats = stats
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="delete")
+        self._running: set[Future[None]] = set()
+        self._lock = threading.Lock()
+
+    def submit(self, message_ids: Sequence[str]) -> None:
+        """Delete these in the background. After `close` it does nothing."""
+        # At least two parts, so that "some are deleted, others are not" has a moment.
+        size = max(1, min(_CHUNK, (len(message_ids) + 1) // 2))
+        for at in range(0, len(message_ids), size):
+            try:
+                future = self._pool.submit(self._delete, message_ids[at : at + size])
+            except RuntimeError:  # closed: the message comes back after its time-out
+                return
+            with self._lock:
+                self._running.add(future)
+            future.add_done_callback(self._forget)
+
+    def _forget(self, future: "Future[None]") -> None:
+        with self._lock:
+            self._running.discard(future)
+
+    def drain(self) -> None:
+        """Wait until everything submitted is done."""
+        with self._lock:
+            running = tuple(self._running)
+        wait(running)
+
+    def close(self) -> None:
+        """Wait for what was submitted and end the threads."""
+        self._pool.shutdown(wait=True)
+
+    def _delete(self, message_ids: Sequence[str]) -> None:
+        left = list(message_ids)
+        for _ in range(_ROUNDS):
+            used = self._intake.handles(left)
+            if not used:
+                return
+            try:
+                failed = self._queue.ack(used)
+            except SourceError as error:
+                failed = dict.fromkeys(used, error.message)
+            crash_point("mid_delete")
+            left = self._intake.end_deletion(used)
+            self._stats.add("deleted", len(used) - len(failed.keys() | set(left)))
+            lost = failed.keys() - set(left)
+            if lost:
+                self._stats.add("deletes_failed", len(lost))
+                log.warning(
+                    "messages could not be deleted; they come back and are recognised",
+                    messages=len(lost),
+                    reason=failed[next(iter(lost))],
+                )

@@ -1,0 +1,51 @@
+"""Keeps undeleted messages hidden while their batch is open or being committed."""
+
+import threading
+
+import structlog
+
+from headwater.capture.consumer.intake import Intake
+from headwater.capture.consumer.stats import StatsCounter
+from headwater.capture.queues.protocol import Queue
+from headwater.errors import SourceError
+from headwater.observability.clock import Clock
+
+log = structlog.stdlib.get_logger(__name__)
+
+_PAUSE_AFTER_FAILURE = 1.0
+
+
+class Heartbeat:
+    """One thread that extends each message's visibility a third of the time-out after the last time."""
+
+    def __init__(
+        self, queue: Queue, intake: Intake, stats: StatsCounter, clock: Clock, *, visibility_timeout: int
+    ) -> None:
+        self._queue = queue
+        self._intake = intake
+        self._stats = stats
+        self._clock = clock
+        self._visibility_timeout = visibility_timeout
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it ends with the intake."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the thread; call `Intake.finish` before."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (due := self._intake.wait_for_heartbeat()) is not None:
+            at = self._clock.monotonic()
+            try:
+                failed = self._queue.extend(due, self._visibility_timeout)
+            except SourceError as error:
+                self._stats.add("extensions_failed", len(due))
+                log.warning("messages could not be kept hidden; trying again", error=error.message)
+                self._intake.pause_heartbeat(_PAUSE_AFTER_FAILURE)
+                continue
+            self._intake.end_heartbeat(due, failed, at)
+            self._stats.add("extended", len(due) - len(failed))
+            self._stats.add("extensions_failed", len(failed))

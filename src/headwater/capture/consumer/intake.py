@@ -1,0 +1,242 @@
+"""`Intake`: where receivers, committer, heartbeat and deleter meet; all of it behind one lock."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from headwater.capture.consumer.batch import Batch, BatchLimits, Pace, choose_active_receivers
+from headwater.capture.consumer.emptiness import Emptiness
+from headwater.capture.consumer.in_flight import InFlight
+from headwater.capture.consumer.options import ConsumerOptions
+from headwater.capture.consumer.reading import MessageReading
+from headwater.capture.consumer.stats import StatsCounter
+from headwater.capture.queues.protocol import Message
+from headwater.observability.clock import Clock
+
+# How late a stop signal may be noticed; an idle process wakes this often.
+_STOP_NOTICE_SECONDS = 0.25
+
+
+class Intake:
+    """The open batch and everything in flight.
+
+    While one batch is committed the next one fills. When that is full too, or too much is in flight,
+    receivers wait. `failure` is what ended a receiver; `emptiness` is set while a run is to end by itself.
+    """
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        read: Callable[[Message], MessageReading],
+        stats: StatsCounter,
+        clock: Clock,
+    ) -> None:
+        self._options = options
+        self._read = read
+        self._stats = stats
+        self._clock = clock
+        self._limits = BatchLimits(
+            options.batch_seconds,
+            options.max_messages_per_batch,
+            options.batch_bytes,
+            options.min_sync_interval,
+        )
+        self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)  # receivers wait here
+        self._work = threading.Condition(self._lock)  # the committer
+        self._beat = threading.Condition(self._lock)  # the heartbeat
+        self._in_flight = InFlight(options.visibility_timeout)
+        self._batch = Batch()
+        self._pace = Pace()
+        self._active = 1
+        self._expected = 0  # what running receive calls may return
+        self._reading = 0  # calls of `add` that are parsing
+        self._closed = False
+        self._finished = False
+        self.emptiness: Emptiness | None = None
+        self.failure: Exception | None = None
+
+    def wait_for_turn(self, index: int) -> int:
+        """Wait until receiver `index` is needed and there is room: how many to ask for; 0 is the end."""
+        asked = self._options.max_messages_per_request
+        with self._lock:
+            while not self._closed:
+                if index < self._active and self._has_room(asked):
+                    self._expected += asked
+                    return asked
+                self._clock.wait(self._room, None)
+        return 0
+
+    def _has_room(self, asked: int) -> bool:
+        in_flight = len(self._in_flight) + self._expected
+        # A cap below one request must not stop everything.
+        fits = in_flight == 0 or in_flight + asked <= self._options.max_in_flight
+        return fits and not self._batch.is_full(self._limits)
+
+    def end_call(self, asked: int, messages: Sequence[Message] | None, started: float) -> None:
+        """A receive call that began at `started` is over; None: it failed."""
+        with self._lock:
+            self._expected -= asked
+            received = len(messages or ())
+            self._active = choose_active_receivers(self._active, self._options.receivers, received, asked)
+            self._pace = replace(self._pace, loaded=self._active > 1)
+            if self.emptiness and messages is not None:
+                self.emptiness.report(messages, started, self._clock.monotonic())
+                self._work.notify_all()
+            self._room.notify_all()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but no longer than to the end of the run."""
+        until = self._clock.monotonic() + seconds
+        with self._lock:
+            while not self._closed and (left := until - self._clock.monotonic()) > 0:
+                self._clock.wait(self._room, left)
+
+    def add(self, messages: Sequence[Message]) -> tuple[bool, list[str]]:
+        """Take messages in, unless the run is over: whether it did, and which need only be deleted."""
+        with self._lock:
+            if self._closed:
+                return False, []
+            fresh, done = self._note(messages)
+            self._reading += 1
+        readings: list[MessageReading] = []
+        try:
+            readings.extend(self._read(message) for message in fresh)
+        finally:
+            with self._lock:
+                self._reading -= 1
+                self._fill(readings)
+        return True, done
+
+    def _note(self, messages: Sequence[Message]) -> tuple[list[Message], list[str]]:
+        now = self._clock.monotonic()
+        if not len(self._in_flight):
+            self._beat.notify_all()
+        fresh, done = [], []
+        for message in messages:
+            delivery = self._in_flight.receive(message.message_id, message.receipt_handle, now)
+            if delivery == "new":
+                fresh.append(message)
+            elif delivery == "done":
+                done.append(message.message_id)
+        self._stats.add("messages", len(messages))
+        self._stats.add("redelivered", len(messages) - len(fresh))
+        return fresh, done
+
+    def _fill(self, readings: Iterable[MessageReading]) -> None:
+        was_empty = not self._batch.message_ids
+        now = self._clock.monotonic()
+        for reading in readings:
+            self._batch.add(reading, now)
+        if was_empty or self._batch.is_full(self._limits) or self._closed:
+            self._work.notify_all()
+
+    def fail(self, error: Exception) -> None:
+        """A receiver cannot go on; the run is to end with this error."""
+        with self._lock:
+            self.failure = self.failure or error
+            self._work.notify_all()
+
+    def next_batch(self) -> Batch | None:
+        """The batch to commit now; None after a moment without one."""
+        with self._lock:
+            left = self._seconds_until_close()
+            if left > 0 and not self.failure:
+                self._clock.wait(self._work, min(left, _STOP_NOTICE_SECONDS))
+                left = self._seconds_until_close()
+            return self._take_batch() if left <= 0 else None
+
+    def _seconds_until_close(self) -> float:
+        if self._batch.message_ids and self.emptiness and self.emptiness.is_reached:
+            return 0
+        return self._batch.seconds_until_close(self._limits, self._pace, self._clock.monotonic())
+
+    def _take_batch(self) -> Batch:
+        batch, self._batch = self._batch, Batch()
+        self._pace = replace(self._pace, commit_started=self._clock.monotonic())
+        self._room.notify_all()
+        return batch
+
+    def end_commit(self, batch: Batch) -> float:
+        """The batch is committed; returns the seconds that took."""
+        with self._lock:
+            now = self._clock.monotonic()
+            seconds = now - self._pace.commit_started
+            self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds)
+            self._in_flight.commit(batch.message_ids)
+            return seconds
+
+    def close(self) -> Batch:
+        """End receiving, and return what is not committed once nobody adds to it any more."""
+        with self._lock:
+            self._closed = True
+            self._room.notify_all()
+            while self._reading:
+                self._clock.wait(self._work, None)
+            return self._take_batch()
+
+    def finish(self) -> dict[str, str]:
+        """End the heartbeat and let go of what is not committed; returns its handles, to be released."""
+        with self._lock:
+            self._closed = self._finished = True
+            self._room.notify_all()
+            self._beat.notify_all()
+            return self._in_flight.take_uncommitted()
+
+    def handles(self, message_ids: Iterable[str]) -> dict[str, str]:
+        """The newest handles of those messages that are still in flight."""
+        with self._lock:
+            return self._in_flight.handles(message_ids)
+
+    def end_deletion(self, used: Mapping[str, str]) -> list[str]:
+        """Messages were deleted with these handles; returns those that came again meanwhile."""
+        with self._lock:
+            again = self._in_flight.finish(used)
+            self._room.notify_all()
+            return again
+
+    def wait_for_heartbeat(self) -> dict[str, str] | None:
+        """Wait until messages need a heartbeat: their handles; None is the end."""
+        with self._lock:
+            while not self._finished:
+                now = self._clock.monotonic()
+                due = self._in_flight.find_due(now)
+                if due:
+                    return due
+                next_due = self._in_flight.next_due_at()
+                self._clock.wait(self._beat, None if next_due is None else next_due - now)
+        return None
+
+    def end_heartbeat(self, used: Mapping[str, str], failed: Iterable[str], at: float) -> None:
+        """Messages were extended with these handles by a call that began at `at`."""
+        with self._lock:
+            self._in_flight.extend(used, failed, at)
+
+    def pause_heartbeat(self, seconds: float) -> None:
+        """Wait before the next attempt, but no longer than to the end of the run."""
+        until = self._clock.monotonic() + seconds
+        with self._lock:
+            while not self._finished and (left := until - self._clock.monotonic()) > 0:
+                self._clock.wait(self._beat, left)
+
+    def in_flight_count(self) -> int:
+        """How many messages are received and not deleted."""
+        with self._lock:
+            return len(self._in_flight)
+
+    def is_drained(self) -> bool:
+        """True when enough polls found nothing and nothing is in work."""
+        with self._lock:
+            return (
+                self.emptiness is not None
+                and self.emptiness.is_reached
+                and not self._reading
+                and not self._batch.message_ids
+                and not len(self._in_flight)
+            )
+
+    def keep_polling(self) -> None:
+        """It looked empty, but the queue says there is more: count empty polls from the start."""
+        with self._lock:
+            if self.emptiness:
+                self.emptiness.reset()

@@ -1,0 +1,55 @@
+"""What the capture loop needs of the configuration, the same for every kind of source."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headwater.config.source import CaptureConfig, QueueConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOptions:
+    """Times in seconds. The defaults fit a queue in this process.
+
+    `commit_patience` is how long a failing commit is tried again, after pauses that grow from
+    `commit_pause`; `receive_patience` how long a queue may be out of reach before it ever answered;
+    `stop_patience` how long the end of a run waits for receive calls that wait for messages.
+    """
+
+    visibility_timeout: int = 30
+    long_poll_wait: float = 20
+    receivers: int = 2
+    max_messages_per_request: int = 10
+    max_messages_per_batch: int = 10_000
+    max_in_flight: int = 60_000
+    batch_seconds: float = 0.5
+    batch_bytes: int = 64 * 1024 * 1024
+    min_sync_interval: float = 0
+    delete_threads: int = 2
+    commit_patience: float = 60
+    commit_pause: float = 1
+    receive_patience: float = 60
+    stop_patience: float = 2
+
+
+def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> ConsumerOptions:
+    """The options of a source; without a queue configuration those of a queue in this process."""
+    if queue is None:
+        return ConsumerOptions(
+            batch_seconds=capture.batch_seconds,
+            batch_bytes=int(capture.batch_bytes),
+            min_sync_interval=capture.min_sync_interval,
+        )
+    return ConsumerOptions(
+        # 0 would never hide a message; the queue takes it as 1 too.
+        visibility_timeout=max(1, queue.visibility_timeout),
+        long_poll_wait=queue.long_poll_wait,
+        receivers=queue.receivers,
+        max_messages_per_request=queue.max_messages_per_request,
+        max_messages_per_batch=queue.max_messages_per_batch,
+        max_in_flight=queue.max_in_flight,
+        batch_seconds=capture.batch_seconds,
+        batch_bytes=int(capture.batch_bytes),
+        min_sync_interval=capture.min_sync_interval,
+        delete_threads=max(2, queue.receivers // 2),
+    )

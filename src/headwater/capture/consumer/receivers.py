@@ -1,0 +1,104 @@
+"""Threads that receive: one while it is quiet, up to `receivers` under load."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from headwater.capture.consumer.intake import Intake
+from headwater.capture.queues.protocol import Message, Queue
+from headwater.errors import SourceError
+from headwater.observability.clock import Clock
+from headwater.observability.crash_points import crash_point
+
+log = structlog.stdlib.get_logger(__name__)
+
+_SHORTEST_PAUSE = 0.1
+_LONGEST_PAUSE = 30.0
+# A call that came back empty sooner than this did not wait: long_poll_wait is 0, or the service ignores it.
+_SHORT_POLL = 0.5
+_LONGEST_IDLE_PAUSE = 1.0
+
+
+class Receivers:
+    """Long-polls a queue from several threads until the intake closes.
+
+    An error that may pass is waited out, for ever once the queue has answered, `patience` seconds
+    before that; any other ends the run through `Intake.fail`.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        intake: Intake,
+        clock: Clock,
+        *,
+        wait_seconds: float,
+        patience: float,
+        delete: Callable[[Sequence[str]], None],
+    ) -> None:
+        self._queue = queue
+        self._intake = intake
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._patience = patience
+        self._delete = delete
+        self._started = clock.monotonic()
+        self._has_answered = False
+        self._threads: list[threading.Thread] = []
+
+    def start(self, count: int) -> None:
+        """Start the threads; all but the first sleep until they are needed."""
+        self._threads = [
+            threading.Thread(target=self._run, args=(index,), name=f"receive-{index}", daemon=True)
+            for index in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the threads, `seconds` in all.
+
+        One that still waits for messages is left behind: it releases what it gets.
+        """
+        until = self._clock.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - self._clock.monotonic()))
+
+    def _run(self, index: int) -> None:
+        pause = _SHORTEST_PAUSE
+        try:
+            while asked := self._intake.wait_for_turn(index):
+                started = self._clock.monotonic()
+                messages = self._receive(asked, started)
+                self._intake.end_call(asked, messages, started)
+                if messages:
+                    crash_point("after_receive")
+                    self._take_in(messages)
+                    pause = _SHORTEST_PAUSE
+                    continue
+                failed = messages is None
+                if failed or self._clock.monotonic() - started < _SHORT_POLL:
+                    self._intake.pause(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE if failed else _LONGEST_IDLE_PAUSE)
+        except Exception as error:  # a thread that dies silently would look like an idle queue
+            self._intake.fail(error)
+
+    def _receive(self, asked: int, started: float) -> Sequence[Message] | None:
+        try:
+            messages = self._queue.receive(asked, self._wait_seconds)
+        except SourceError as error:
+            is_hopeless = not self._has_answered and started - self._started >= self._patience
+            if not error.retryable or is_hopeless:
+                raise
+            log.warning("the queue does not answer; trying again", error=error.message)
+            return None
+        self._has_answered = True
+        return messages
+
+    def _take_in(self, messages: Sequence[Message]) -> None:
+        taken, done = self._intake.add(messages)
+        if not taken:
+            self._queue.release({message.message_id: message.receipt_handle for message in messages})
+        if done:
+            self._delete(done)

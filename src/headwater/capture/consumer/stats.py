@@ -1,0 +1,97 @@
+"""What a consumer has done so far, for status pages, metrics and tests."""
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headwater.observability.metric_names import CounterName
+from headwater.observability.metrics import Metrics
+
+StatName = Literal[
+    "messages",
+    "redelivered",
+    "events",
+    "duplicates",
+    "quarantined",
+    "commits",
+    "deleted",
+    "deletes_failed",
+    "extended",
+    "extensions_failed",
+]
+
+_METRICS: dict[StatName, CounterName] = {
+    "messages": "messages_received",
+    "events": "events_committed",
+    "duplicates": "events_duplicate",
+    "deleted": "messages_deleted",
+    "deletes_failed": "messages_delete_failed",
+    "extended": "visibility_timeout_changed",
+    "extensions_failed": "visibility_timeout_change_failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureStats:
+    """Counts since the consumer was built.
+
+    `messages`: deliveries, redeliveries included; `redelivered`: deliveries of messages that were in
+    work or committed already. `events`: committed; `duplicates`: seen and not committed again.
+    `skipped`: parts of messages that are no object event, by reason. `quarantined`: items committed.
+    """
+
+    messages: int = 0
+    redelivered: int = 0
+    events: int = 0
+    duplicates: int = 0
+    quarantined: int = 0
+    commits: int = 0
+    deleted: int = 0
+    deletes_failed: int = 0
+    extended: int = 0
+    extensions_failed: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+
+
+class StatsCounter:
+    """Counts from many threads, and tells the metrics what they have a name for."""
+
+    def __init__(self, metrics: Metrics | None) -> None:
+        self.metrics = metrics
+        self._lock = threading.Lock()
+        self._counts: Counter[StatName] = Counter()
+        self._skipped: Counter[str] = Counter()
+
+    def add(self, name: StatName, amount: int = 1) -> None:
+        """Count `amount` more."""
+        if not amount:
+            return
+        with self._lock:
+            self._counts[name] += amount
+        metric = _METRICS.get(name)
+        if self.metrics and metric:
+            self.metrics.count(metric, amount)
+
+    def add_skipped(self, skipped: Counter[str]) -> None:
+        """Count skipped parts by reason."""
+        with self._lock:
+            self._skipped += skipped
+
+    def read(self) -> CaptureStats:
+        """The counts now."""
+        with self._lock:
+            counts = self._counts
+            return CaptureStats(
+                messages=counts["messages"],
+                redelivered=counts["redelivered"],
+                events=counts["events"],
+                duplicates=counts["duplicates"],
+                quarantined=counts["quarantined"],
+                commits=counts["commits"],
+                deleted=counts["deleted"],
+                deletes_failed=counts["deletes_failed"],
+                extended=counts["extended"],
+                extensions_failed=counts["extensions_failed"],
+                skipped=dict(self._skipped),
+            )

@@ -1,0 +1,410 @@
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from headwater.capture.consumer import CommitReport, Consumer, ConsumerOptions
+from headwater.capture.queues.memory import MemoryQueue
+from headwater.capture.queues.protocol import Message, QueueDepth
+from headwater.errors import (
+    CredentialsError,
+    LakeError,
+    LakeNotWritableError,
+    SourceError,
+    SourceUnavailableError,
+)
+from headwater.observability.clock import ManualClock
+from headwater.observability.metrics import Metrics
+from tests.fixtures.capture import FAST, RunningConsumer, Tables, build_body, build_consumer
+from tests.fixtures.notification_bodies import s3_record
+from tests.fixtures.waiting import wait_until
+
+ONCE = {"empty_polls": 2, "empty_poll_seconds": 0.05}
+EMPTY = QueueDepth(0, 0)
+
+
+def send_keys(queue: MemoryQueue, *keys: str) -> None:
+    for key in keys:
+        queue.send(build_body(key))
+
+
+def names(count: int, prefix: str = "k") -> list[str]:
+    return [f"{prefix}{number}" for number in range(count)]
+
+
+def test_once_takes_everything_and_leaves_an_empty_queue() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, *names(57))
+    stats = build_consumer(queue, tables).run_once(**ONCE)
+    assert sorted(tables.keys) == sorted(names(57))
+    assert queue.depth() == EMPTY
+    assert (stats.messages, stats.events, stats.deleted, stats.duplicates) == (57, 57, 57, 0)
+
+
+def test_once_on_an_empty_queue_commits_nothing() -> None:
+    tables = Tables()
+    assert build_consumer(MemoryQueue(), tables).run_once(**ONCE).commits == 0
+    assert not tables.commits
+
+
+def test_once_goes_on_while_somebody_still_sends() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    left = names(5)
+
+    def is_fed() -> bool:
+        if left:
+            queue.send(build_body(left.pop()))
+        return not left
+
+    build_consumer(queue, tables).run_once(**ONCE, is_fed=is_fed)
+    assert sorted(tables.keys) == names(5)
+
+
+def test_once_waits_for_what_a_dead_predecessor_holds() -> None:
+    queue, tables = MemoryQueue(visibility_timeout=1), Tables()
+    send_keys(queue, "held")
+    assert queue.receive(10, 0)
+    build_consumer(queue, tables, visibility_timeout=1).run_once(**ONCE)
+    assert tables.keys == ["held"]
+
+
+def test_once_does_not_wait_for_ever_for_messages_of_others() -> None:
+    clock = ManualClock()
+    queue, tables = MemoryQueue(visibility_timeout=3600), Tables()
+    send_keys(queue, "held")
+    assert queue.receive(10, 0)
+    consumer = build_consumer(queue, tables, clock, visibility_timeout=30)
+    polls = []
+
+    def is_fed() -> bool:
+        polls.append(1)
+        clock.advance(1)
+        return True
+
+    consumer.run_once(**ONCE, is_fed=is_fed)
+    assert len(polls) >= 35
+    assert not tables.keys
+
+
+def test_an_unusable_message_is_quarantined_and_the_others_are_not_held_up() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    queue.send("{no json", message_id="poison")
+    send_keys(queue, "good")
+    stats = build_consumer(queue, tables).run_once(**ONCE)
+    (item,) = tables.quarantine
+    assert (item.level, item.reason, item.message_id, item.payload) == (
+        "message",
+        "malformed_json",
+        "poison",
+        "{no json",
+    )
+    assert tables.keys == ["good"]
+    assert queue.depth() == EMPTY
+    assert stats.quarantined == 1
+
+
+def test_exactly_the_bad_record_among_good_ones_is_quarantined() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    records = [s3_record(object_={"key": "a"}), s3_record(eventName=None), s3_record(object_={"key": "c"})]
+    queue.send(json.dumps({"Records": records}))
+    build_consumer(queue, tables).run_once(**ONCE)
+    (item,) = tables.quarantine
+    assert (item.level, item.record_index, item.reason) == ("record", 1, "missing_field")
+    assert json.loads(item.payload or "")["eventSource"] == "aws:s3"
+    assert tables.keys == ["a", "c"]
+
+
+def test_quarantine_is_committed_before_the_events_of_its_batch() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    queue.send("?")
+    send_keys(queue, "good")
+    build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert tables.commits == [("quarantine", 1), ("events", 1)]
+
+
+def test_messages_without_an_object_event_are_counted_and_deleted_without_a_commit() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    queue.send(json.dumps({"Event": "s3:TestEvent", "Bucket": "b"}))
+    stats = build_consumer(queue, tables).run_once(**ONCE)
+    assert stats.skipped == {"test_event": 1}
+    assert (stats.commits, stats.deleted) == (0, 1)
+    assert not tables.commits
+
+
+def test_the_same_event_twice_in_a_batch_counts_once() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, "same", "same", "other")
+    stats = build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert sorted(tables.keys) == ["other", "same"]
+    assert (stats.events, stats.duplicates, stats.deleted) == (2, 1, 3)
+
+
+def test_what_a_listing_announces_says_so() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    queue.send(build_body("listed"), {"headwater-source": "listing"})
+    queue.send(build_body("notified"))
+    build_consumer(queue, tables).run_once(**ONCE)
+    assert {captured.event.key: captured.source for captured in tables.events} == {
+        "listed": "listing",
+        "notified": "notification",
+    }
+
+
+def test_nothing_is_deleted_before_its_commit_has_ended() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    tables.gate.clear()
+    send_keys(queue, *names(3))
+    with RunningConsumer(queue, tables) as running:
+        assert tables.waiting.wait(10)
+        assert queue.depth().in_flight == 3
+        tables.gate.set()
+        running.wait_for(deleted=3)
+        assert queue.depth() == EMPTY
+
+
+def test_the_next_batch_fills_while_the_last_one_is_committed() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    tables.gate.clear()
+    send_keys(queue, "first")
+    with RunningConsumer(queue, tables) as running:
+        assert tables.waiting.wait(10)
+        send_keys(queue, *names(20))
+        running.wait_for(messages=21)
+        tables.gate.set()
+        running.wait_for(events=21)
+    assert tables.commits == [("events", 1), ("events", 20)]
+
+
+def test_a_batch_closes_by_count() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, *names(95))
+    build_consumer(queue, tables, batch_seconds=60, max_messages_per_batch=30, receivers=1).run_once(**ONCE)
+    assert [size for _, size in tables.commits] == [30, 30, 30, 5]
+
+
+def test_a_batch_closes_by_bytes() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, *names(40))
+    build_consumer(queue, tables, batch_seconds=60, batch_bytes=1, receivers=1).run_once(**ONCE)
+    assert [size for _, size in tables.commits] == [10, 10, 10, 10]
+
+
+def test_receiving_stops_before_too_much_is_in_flight() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    tables.gate.clear()
+    send_keys(queue, *names(200))
+    with RunningConsumer(queue, tables, max_in_flight=50, receivers=4) as running:
+        running.wait_for(messages=50)
+        assert tables.waiting.wait(10)
+        assert queue.depth().in_flight == 50
+        tables.gate.set()
+        running.wait_for(events=200)
+    assert queue.depth() == EMPTY
+
+
+def test_a_slow_commit_does_not_let_messages_come_back() -> None:
+    clock = ManualClock()
+    queue, tables = MemoryQueue(visibility_timeout=30, clock=clock), Tables()
+    tables.gate.clear()
+    send_keys(queue, *names(12))
+    # The queue's clock stands still, so its long poll would never end.
+    quick = {"batch_seconds": 0, "stop_patience": 0.05}
+    with RunningConsumer(queue, tables, clock, visibility_timeout=30, **quick) as running:
+        running.wait_for(messages=12)
+        assert tables.waiting.wait(10)
+        for beat in range(1, 10):
+            clock.advance(10)
+            running.wait_for(extended=12 * beat)
+        tables.gate.set()
+        running.wait_for(deleted=12)
+        assert running.consumer.stats.redelivered == 0
+    queue.close()
+
+
+def test_the_newest_handle_deletes_a_message_that_came_again_during_its_commit() -> None:
+    clock = ManualClock()
+    queue, tables = MemoryQueue(visibility_timeout=5, clock=clock), Tables()
+    tables.gate.clear()
+    send_keys(queue, "k")
+    with RunningConsumer(queue, tables, visibility_timeout=3600, stop_patience=0.05) as running:
+        assert tables.waiting.wait(10)
+        clock.advance(6)
+        running.wait_for(redelivered=1)
+        tables.gate.set()
+        running.wait_for(deleted=1)
+        assert queue.depth() == EMPTY
+    queue.close()
+    assert tables.keys == ["k"]
+
+
+class FlakyQueue(MemoryQueue):
+    """Fails as it is told to: errors of the next receive calls, and reasons of the next deletions."""
+
+    def __init__(self, **options: float) -> None:
+        super().__init__(visibility_timeout=options.get("visibility_timeout", 30))
+        self.receive_errors: list[SourceError] = []
+        self.refused_deletions = 0
+
+    def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
+        if self.receive_errors:
+            raise self.receive_errors.pop(0)
+        return super().receive(max_messages, wait_seconds)
+
+    def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
+        if self.refused_deletions:
+            self.refused_deletions -= 1
+            return dict.fromkeys(handles, "refused")
+        return super().ack(handles)
+
+
+def test_a_message_whose_deletion_failed_is_deleted_when_it_comes_back_and_not_committed_again() -> None:
+    queue, tables = FlakyQueue(visibility_timeout=0.2), Tables()
+    queue.refused_deletions = 1
+    send_keys(queue, "k")
+    with RunningConsumer(queue, tables, visibility_timeout=1) as running:
+        running.wait_for(deletes_failed=1, deleted=1)
+    assert tables.keys == ["k"]
+    assert queue.depth() == EMPTY
+
+
+def test_a_queue_that_does_not_answer_for_a_moment_is_waited_for() -> None:
+    queue, tables = FlakyQueue(), Tables()
+    queue.receive_errors = [SourceUnavailableError("503"), SourceUnavailableError("503")]
+    send_keys(queue, "k")
+    build_consumer(queue, tables).run_once(**ONCE)
+    assert tables.keys == ["k"]
+
+
+def test_a_queue_that_never_answered_ends_the_run_after_a_while() -> None:
+    queue = FlakyQueue()
+    queue.receive_errors = [SourceUnavailableError("503") for _ in range(100)]
+    with pytest.raises(SourceUnavailableError):
+        build_consumer(queue, Tables(), receive_patience=0).run_once(**ONCE)
+
+
+def test_wrong_credentials_end_the_run_after_what_was_received_is_safe() -> None:
+    queue, tables = FlakyQueue(), Tables()
+    send_keys(queue, "k")
+    with RunningConsumer(queue, tables, batch_seconds=60, receivers=1) as running:
+        running.wait_for(messages=1)
+        queue.receive_errors = [CredentialsError("expired")]
+        with pytest.raises(CredentialsError):
+            running.join()
+        running._error = None
+    assert tables.keys == ["k"]
+    assert queue.depth() == EMPTY
+
+
+def test_a_failing_commit_is_tried_again_and_counts_once() -> None:
+    queue, tables = MemoryQueue(), Tables(failures=[LakeError("no"), LakeError("no")])
+    queue.send("?")
+    send_keys(queue, "k")
+    build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert tables.commits == [("quarantine", 1), ("events", 1)]
+    assert queue.depth() == EMPTY
+
+
+@pytest.mark.parametrize("error", [LakeNotWritableError("read-only"), ValueError("a bug")])
+def test_a_commit_that_cannot_work_ends_the_run_and_gives_the_messages_back(error: Exception) -> None:
+    queue, tables = MemoryQueue(), Tables(failures=[error])
+    send_keys(queue, *names(3))
+    with pytest.raises(type(error)):
+        build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert queue.depth() == QueueDepth(visible=3, in_flight=0)
+
+
+def test_a_commit_that_keeps_failing_ends_the_run_and_gives_the_messages_back() -> None:
+    queue, tables = MemoryQueue(), Tables(failures=[LakeError("no") for _ in range(1000)])
+    send_keys(queue, "k")
+    with pytest.raises(LakeError):
+        build_consumer(queue, tables, commit_patience=0.05).run_once(**ONCE)
+    assert queue.depth() == QueueDepth(visible=1, in_flight=0)
+
+
+def test_stopping_commits_the_open_batch_and_deletes_it() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, *names(15))
+    with RunningConsumer(queue, tables, batch_seconds=900) as running:
+        running.wait_for(messages=15)
+        assert not tables.commits
+    assert sorted(tables.keys) == sorted(names(15))
+    assert queue.depth() == EMPTY
+
+
+def test_a_consumer_can_run_again() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    consumer = build_consumer(queue, tables)
+    for key in ("a", "b"):
+        send_keys(queue, key)
+        consumer.run_once(**ONCE)
+    assert tables.keys == ["a", "b"]
+    assert consumer.stats.events == 2
+
+
+def test_commits_start_at_least_the_sync_interval_apart() -> None:
+    clock = ManualClock()
+    queue, tables = MemoryQueue(), Tables()
+    send_keys(queue, "a")
+    with RunningConsumer(queue, tables, clock, batch_seconds=0, min_sync_interval=60) as running:
+        running.wait_for(events=1)
+        send_keys(queue, "b")
+        running.wait_for(messages=2)
+        clock.advance(59)
+        assert running.consumer.stats.commits == 1
+        clock.advance(1)
+        running.wait_for(commits=2)
+
+
+def test_each_commit_is_reported_and_measured() -> None:
+    queue, tables = MemoryQueue(), Tables()
+    reports: list[CommitReport] = []
+    metrics = Metrics(CollectorRegistry())
+    queue.send("?")
+    send_keys(queue, "a", "b")
+    consumer = Consumer(
+        queue,
+        tables.append_events,
+        tables.append_quarantine,
+        ConsumerOptions(**{**FAST, "batch_seconds": 0.2}),
+        on_commit=reports.append,
+        metrics=metrics,
+    )
+    consumer.run_once(**ONCE)
+    assert [(report.messages, report.events, report.quarantined) for report in reports] == [(3, 2, 1)]
+    sample = metrics.registry.get_sample_value
+    assert sample("headwater_messages_received_total") == 3
+    assert sample("headwater_messages_failed_total") == 1
+    assert sample("headwater_events_committed_total") == 2
+    assert sample("headwater_commit_seconds_count", {"table": "events"}) == 1
+
+
+class CountingQueue(MemoryQueue):
+    """Counts receive calls that run at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = 0
+        self.most = 0
+
+    def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        try:
+            return super().receive(max_messages, wait_seconds)
+        finally:
+            self.waiting -= 1
+
+
+def test_one_receiver_polls_an_empty_queue_and_more_come_under_load() -> None:
+    queue, tables = CountingQueue(), Tables()
+    with RunningConsumer(queue, tables, receivers=6, long_poll_wait=20) as running:
+        wait_until(lambda: queue.waiting == 1)
+        assert queue.most == 1
+        send_keys(queue, *names(400))
+        running.wait_for(messages=400)
+        assert queue.most > 1
+        queue.close()
+        with pytest.raises(SourceError, match="closed"):
+            running.join()
+        running._error = None
