@@ -116,7 +116,7 @@ class LargeObjectReader:
     def _build_path(self, request: Request) -> str:
         ref = request.ref
         if ref.provider == "local":
-            return "file://" + str(Path(ref.bucket) / ref.key)
+            return "file:" + str(Path(ref.bucket) / ref.key)
         return build_uri(ref.provider, ref.bucket, ref.key).replace("s3://", f"{self._scheme}://", 1)
 
     def _parse(self, requests: Sequence[Request], blocks: Sequence[_Block]) -> DataFrame:
