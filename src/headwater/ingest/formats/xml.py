@@ -58,9 +58,9 @@ def _read_rows(
     try:
         parser.feed(document)
         root = parser.close()
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        return [conventions.read_row(element) for element in _iter_rows(root, conventions.row_tag)]
+    except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError) as error:
         raise ObjectUnreadableError(f"{source.uri} is not readable XML: {error}") from error
-    return [conventions.read_row(element) for element in _iter_rows(root, conventions.row_tag)]
 
 
 def _iter_rows(root: Element, row_tag: str) -> Iterator[Element]:

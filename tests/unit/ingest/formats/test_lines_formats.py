@@ -300,6 +300,7 @@ class TestXml:
         "text",
         [
             "<a><ROW>",
+            "<ROW>" + "<a>" * 5000 + "</a>" * 5000 + "</ROW>",
             "",
             '<!DOCTYPE a [<!ENTITY b "c">]><a><ROW>&b;</ROW></a>',
             '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hostname">]><a><ROW>&b;</ROW></a>',
