@@ -8,17 +8,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from headwater.app.scope import build_scope
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
-from headwater.config.table import TableConfig
-from headwater.errors import UsageError
 from headwater.ingest.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
-from headwater.ingest.planning.plan import Scope
-from headwater.ingest.planning.selection import build_selector
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
@@ -71,25 +68,18 @@ class App:
 
     def build_pipeline(self, name: str) -> TablePipeline:
         """The pipeline of one configured table. Raises `UsageError` for another name."""
-        config = self.settings.tables.get(name)
-        if config is None:
-            raise UsageError(f"no table {name!r}", hint=f"configured are: {', '.join(self.settings.tables)}")
+        scope = build_scope(self.settings, name)
+        config = self.settings.tables[name]
         store = self._build_store_config()
         return TablePipeline(
             name,
             config,
-            scope=self._build_scope(config),
+            scope=scope,
             table=Table(self.spark, table_path(self.settings.lake, name)),
             records=RecordSource(self.spark, name, config, store, store.scheme),
             stores=self.stores,
             now=read_clock,
         )
-
-    def _build_scope(self, config: TableConfig) -> Scope:
-        source = self.settings.source
-        if source.type == "s3":
-            return Scope(source.bucket, source.prefix, build_selector(config))
-        return Scope(str(source.path), "", build_selector(config))
 
     def _build_store_config(self) -> StoreConfig:
         source = self.settings.source
@@ -102,6 +92,10 @@ class App:
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
         """Pipelines of all tables, or of those named."""
         return [self.build_pipeline(name) for name in only or self.settings.tables]
+
+    def use_pool(self, name: str) -> None:
+        """Let Spark jobs of this thread run in a fair pool of that name."""
+        self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
     def close(self) -> None:
         """End the Spark session, if this app started one."""

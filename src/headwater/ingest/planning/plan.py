@@ -49,6 +49,11 @@ class Scope:
         """The key below the source's prefix; None when it is outside."""
         return key[len(self.prefix) :] if key.startswith(self.prefix) else None
 
+    def includes(self, bucket: str, key: str) -> bool:
+        """Whether an object belongs to the table."""
+        relative = self.relative_key(key)
+        return bucket == self.bucket and relative is not None and self.selector(relative) is None
+
 
 def plan_batch(
     events: Sequence[StoredEvent],

@@ -1,0 +1,99 @@
+"""Capture as one thread of a run: the consumer, and for a folder the watcher that feeds it."""
+
+import threading
+from collections.abc import Callable
+
+from headwater.app.application import App
+from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
+from headwater.capture.consumer.consumer import AppendEvents, AppendQuarantine
+from headwater.capture.events_table import EventsTable
+from headwater.capture.queues import build_queue
+from headwater.errors import HeadwaterError
+from headwater.observability.metrics import Metrics
+
+
+class Capture:
+    """Runs the consumer in a thread of its own. `failure` is what ended it, if anything did."""
+
+    def __init__(
+        self,
+        app: App,
+        append_events: AppendEvents,
+        append_quarantine: AppendQuarantine,
+        on_commit: Callable[[CommitReport], None],
+        metrics: Metrics | None,
+    ) -> None:
+        source = app.settings.source
+        self._source = source
+        self._queue = build_queue(source)
+        self._consumer = Consumer(
+            self._queue,
+            append_events,
+            append_quarantine,
+            build_options(source.queue if source.type == "s3" else None, app.settings.capture),
+            on_commit=on_commit,
+            metrics=metrics,
+        )
+        self._threads: list[threading.Thread] = []
+        self._stop = threading.Event()
+        self._fed = threading.Event()
+        self._once = False
+        self.failure: HeadwaterError | None = None
+        if source.type == "s3":
+            self._fed.set()
+
+    @property
+    def stats(self) -> CaptureStats:
+        """What the consumer did so far."""
+        return self._consumer.stats
+
+    def start(self, stop: threading.Event, ended: threading.Event, *, once: bool) -> None:
+        """Start receiving; sets `ended` when capture is over for whatever reason."""
+        self._stop, self._once = stop, once
+
+        def consume() -> None:
+            try:
+                if once:
+                    self._consumer.run_once(stop, is_fed=self._fed.is_set)
+                else:
+                    self._consumer.run(stop)
+            except HeadwaterError as error:
+                self.failure = error
+            finally:
+                ended.set()
+
+        self._start_thread(consume, "capture")
+
+    def feed(self, events: EventsTable) -> None:
+        """For a folder: announce what the events table does not know yet, then what changes."""
+        if self._source.type != "local":
+            return
+        from headwater.capture.folder_watcher import FolderWatcher
+
+        bucket = str(self._source.path)
+        watcher = FolderWatcher(self._source, events.read_known_objects(bucket), self._queue)
+
+        def announce() -> None:
+            try:
+                watcher.announce_existing()
+                self._fed.set()
+                if not self._once:
+                    watcher.run(self._stop)
+            except HeadwaterError as error:
+                self.failure = error
+                self._stop.set()
+            finally:
+                self._fed.set()
+
+        self._start_thread(announce, "folder")
+
+    def _start_thread(self, target: Callable[[], None], name: str) -> None:
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait until the threads have ended."""
+        for thread in self._threads:
+            thread.join(timeout)
+        self._queue.close()

@@ -1,0 +1,186 @@
+"""One run: capture fills the events table while every data table follows it."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import structlog
+
+from headwater.app.application import App
+from headwater.app.capture import Capture
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.consumer import CaptureStats, CommitReport
+from headwater.capture.events_table import AppendResult
+from headwater.capture.quarantine_item import QuarantineItem
+from headwater.errors import HeadwaterError, LakeError
+from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.runner import Runner
+from headwater.observability.metrics import Metrics
+
+log = structlog.stdlib.get_logger(__name__)
+
+_STOP_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class TableTotals:
+    """What one run did to one table."""
+
+    batches: int = 0
+    commits: int = 0
+    rows: int = 0
+    bad_rows: int = 0
+    bytes: int = 0
+    objects: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, result: BatchResult) -> None:
+        """Count one batch."""
+        self.batches += 1
+        self.commits += result.committed
+        self.rows += result.rows
+        self.bad_rows += result.bad_rows
+        self.bytes += result.bytes
+        self.objects += result.objects
+        self.reasons += result.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did. `failures` holds the last error of tables that could not be brought up to date."""
+
+    capture: CaptureStats
+    tables: dict[str, TableTotals]
+    failures: dict[str, HeadwaterError]
+
+
+@dataclass(frozen=True, slots=True)
+class RunObserver:
+    """Told of commits as they happen, from several threads; must not block."""
+
+    on_capture: Callable[[CommitReport], None] = lambda _: None
+    on_batch: Callable[[BatchResult], None] = lambda _: None
+
+
+class Run:
+    """Wires capture and ingest of one `App`. Use one object for one run.
+
+    `on_session` is called in the calling thread when the Spark session is up.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        only: Sequence[str] = (),
+        observer: RunObserver | None = None,
+        metrics: Metrics | None = None,
+        on_session: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._app = app
+        self._on_session = on_session
+        self._only = only
+        self._observer = observer or RunObserver()
+        self._metrics = metrics
+        self._totals = {name: TableTotals() for name in only or app.settings.tables}
+        self._session: Future[None] = Future()
+        self._capture = Capture(
+            app, self._append_events, self._append_quarantine, self._note_capture, metrics
+        )
+
+    def once(self, stop: threading.Event) -> RunReport:
+        """Bring in everything that is there now, then return; earlier when `stop` is set.
+
+        Raises `HeadwaterError` when the source or the lake cannot be used.
+        """
+        return self._run(stop, once=True)
+
+    def until(self, stop: threading.Event) -> RunReport:
+        """Run until `stop` is set, then finish what is open. Raises `HeadwaterError` as `once` does."""
+        return self._run(stop, once=False)
+
+    def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
+        # Messages are received while the JVM starts, so the first commit waits for one of them only.
+        ended = threading.Event()
+        self._capture.start(stop, ended, once=once)
+        runner: Runner | None = None
+        try:
+            runner = self._start_runner()
+            self._session.set_result(None)
+            ended.wait()
+        except BaseException as error:
+            if not self._session.done():
+                lost = LakeError("the Spark session did not start")
+                self._session.set_exception(error if isinstance(error, HeadwaterError) else lost)
+            stop.set()
+            raise
+        finally:
+            self._capture.join(_STOP_SECONDS)
+            if runner is not None:
+                (runner.stop if stop.is_set() or self._capture.failure else runner.finish)()
+        if self._capture.failure:
+            raise self._capture.failure
+        return RunReport(self._capture.stats, self._totals, runner.failures if runner is not None else {})
+
+    def _start_runner(self) -> Runner:
+        app = self._app
+        spark = app.spark
+        self._on_session()
+        runner = Runner(
+            spark, app.events, app.build_pipelines(self._only), self._note_batch, self._note_failure
+        )
+        self._capture.feed(app.events)
+        runner.start()
+        return runner
+
+    def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
+        self._session.result()
+        self._app.use_pool("capture")
+        return self._app.events.append(batch)
+
+    def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
+        self._session.result()
+        self._app.use_pool("capture")
+        self._app.stores.quarantine.append(items)
+
+    def _note_capture(self, report: CommitReport) -> None:
+        log.debug("events committed", events=report.events, seconds=round(report.seconds, 2))
+        self._observer.on_capture(report)
+
+    def _note_batch(self, result: BatchResult) -> None:
+        self._totals[result.table].add(result)
+        if result.objects:
+            log.info(
+                "batch",
+                table=result.table,
+                rows=result.rows,
+                seconds=round(result.seconds, 2),
+                **result.objects,
+            )
+        if self._metrics:
+            record_batch(self._metrics, result)
+        self._observer.on_batch(result)
+
+    def _note_failure(self, table: str, error: HeadwaterError) -> None:
+        if self._metrics:
+            self._metrics.count("batches_failed", table=table)
+        log.warning("a table's batch failed", table=table, error=error.message, hint=error.hint)
+
+
+def record_batch(metrics: Metrics, result: BatchResult) -> None:
+    """Tell the metrics what one batch did."""
+    table = result.table
+    metrics.count("objects_succeeded", result.objects["ingested"], table=table)
+    metrics.count("objects_empty", result.skipped["empty_object"], table=table)
+    metrics.count("objects_not_found", result.objects["missing"], table=table)
+    metrics.count("objects_access_denied", result.skipped["forbidden"], table=table)
+    metrics.count("objects_failed", result.objects["quarantined"], table=table)
+    metrics.count("object_bytes_read", result.bytes, table=table)
+    metrics.count("rows_written", result.rows, table=table)
+    metrics.count("records_failed", result.bad_rows, table=table)
+    if result.committed:
+        metrics.observe("commit_seconds", result.seconds, table=table)
+    for seconds in result.freshness:
+        metrics.observe("freshness_seconds", max(0.0, seconds), table=table)

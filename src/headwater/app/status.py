@@ -1,0 +1,165 @@
+"""What the tables say of themselves, read without a JVM."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from headwater.app.scope import build_scope
+from headwater.capture.position import BEGINNING, Position
+from headwater.capture.quarantine_reader import QuarantineReader
+from headwater.capture.queues import build_queue
+from headwater.config.settings import Settings
+from headwater.errors import SourceError
+from headwater.lake.layout import events_path, quarantine_path, table_path
+from headwater.lake.snapshot_reader import SnapshotReader
+
+_PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """One data table. `commits` are those of the active timeline; `checkpoint` is a position in the events
+    table, None before the first commit.
+
+    `lag_events` are events of the table's own keys behind the checkpoint; `lag_seconds` is the age of
+    the oldest of them, 0 when there is none.
+    """
+
+    rows: int
+    commits: int
+    checkpoint: str | None
+    last_commit: datetime | None
+    lag_events: int
+    lag_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventsStatus:
+    """The events table."""
+
+    rows: int
+    commits: int
+    last_commit: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineStatus:
+    """What lies in quarantine, by level."""
+
+    messages: int
+    objects: int
+    records: int
+
+    @property
+    def total(self) -> int:
+        """Everything in quarantine."""
+        return self.messages + self.objects + self.records
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus:
+    """About how many messages wait or are with a consumer; `error` when it could not be asked."""
+
+    visible: int | None
+    in_flight: int | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`headwater status`."""
+
+    events: EventsStatus
+    tables: dict[str, TableStatus]
+    quarantine: QuarantineStatus
+    queue: QueueStatus | None
+
+
+class StatusReader:
+    """Reads the tables of one configuration. Raises `LakeError`."""
+
+    def __init__(self, settings: Settings, storage_options: Mapping[str, str], now: datetime) -> None:
+        self._settings = settings
+        self._options = storage_options
+        self._now = now
+
+    def read(self, only: Sequence[str] = ()) -> Status:
+        """Everything; `only` names the tables wanted."""
+        lake = self._settings.lake
+        events = SnapshotReader(events_path(lake), self._options)
+        has_events = events.exists()
+        return Status(
+            events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
+            tables={
+                name: self._read_table(name, events if has_events else None)
+                for name in only or self._settings.tables
+            },
+            quarantine=read_quarantine_status(lake, self._options),
+            queue=self._read_queue(),
+        )
+
+    def _read_events(self, events: SnapshotReader) -> EventsStatus:
+        names = events.commit_names
+        return EventsStatus(
+            rows=events.count_rows(),
+            commits=len(names),
+            last_commit=parse_instant(names[-1].completed) if names else None,
+        )
+
+    def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
+        reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
+        exists = reader.exists()
+        metadata = (reader.find_metadata("checkpoint") if exists else None) or {}
+        checkpoint = metadata.get("checkpoint")
+        position = Position.parse(checkpoint) if checkpoint else BEGINNING
+        pending = self._read_pending(name, events, position) if events else []
+        names = reader.commit_names if exists else []
+        return TableStatus(
+            rows=reader.count_rows() if exists else 0,
+            commits=len(names),
+            checkpoint=checkpoint,
+            last_commit=parse_instant(names[-1].completed) if names else None,
+            lag_events=len(pending),
+            lag_seconds=max(0.0, (self._now - min(pending)).total_seconds()) if pending else 0.0,
+        )
+
+    def _read_pending(self, name: str, events: SnapshotReader, position: Position) -> list[datetime]:
+        """Times of the table's own events behind the position."""
+        scope = build_scope(self._settings, name)
+        completed = {commit.requested: commit.completed for commit in events.commit_names}
+        # One millisecond less: the commit in which a batch ended is looked at again.
+        after = str(int(position.completed) - 1).zfill(17) if int(position.completed) else position.completed
+        rows = events.read_since(after, _PENDING_COLUMNS).to_pylist()
+        pending = []
+        for row in rows:
+            commit = completed.get(row["_hoodie_commit_time"], row["_hoodie_commit_time"])
+            if Position(commit, row["batch_index"]) > position and scope.includes(row["bucket"], row["key"]):
+                pending.append(row["event_time"])
+        return pending
+
+    def _read_queue(self) -> QueueStatus | None:
+        source = self._settings.source
+        if source.type != "s3":
+            return None
+        queue = build_queue(source)
+        try:
+            depth = queue.depth()
+        except SourceError as error:
+            return QueueStatus(None, None, error.message)
+        finally:
+            queue.close()
+        return QueueStatus(depth.visible, depth.in_flight)
+
+
+def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:
+    """How much lies in quarantine. Raises `LakeError`."""
+    levels = Counter(
+        row["level"] for row in QuarantineReader(quarantine_path(lake), storage_options).list_rows()
+    )
+    return QuarantineStatus(levels["message"], levels["object"], levels["record"])
+
+
+def parse_instant(instant: str) -> datetime:
+    """Hudi's `yyyyMMddHHmmssSSS`, which our tables write in UTC."""
+    return datetime.strptime(instant + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)

@@ -1,0 +1,146 @@
+"""`headwater run`: bring objects into tables, until stopped or once."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_error, render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.run import RunReport
+    from headwater.config.settings import Settings
+
+FAILED = 1
+INCOMPLETE = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)
+
+
+def run(
+    ctx: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Bring in what is there now, then exit.")] = False,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", min=1, max=65535, help="Serve Prometheus metrics on loopback."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Fill the events table and keep every data table up with it.
+
+    SIGTERM and Ctrl-C finish what is open, then exit. Exit code 3: something lies in quarantine.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    report = run_app(settings, once=once, only=tuple(tables or ()), metrics_port=metrics_port)
+    quarantined = count_quarantined(settings)
+    if as_json:
+        render_json({"capture": report.capture, "tables": report.tables, "quarantined": quarantined})
+    else:
+        render_report(report, quarantined)
+    for error in report.failures.values():
+        render_error(error, as_json=as_json)
+    if report.failures:
+        raise typer.Exit(FAILED)
+    if once and quarantined:
+        raise typer.Exit(INCOMPLETE)
+
+
+def run_app(
+    settings: "Settings", *, once: bool, only: tuple[str, ...], metrics_port: int | None
+) -> "RunReport":
+    """Check, wire and run. Raises `HeadwaterError`."""
+    from headwater.app import App
+    from headwater.app.run import Run
+    from headwater.config.environment import read_environment
+    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
+
+    environ = read_environment()
+    arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
+    app = App(settings, environ=environ)
+    stop = threading.Event()
+    try:
+        with stop_on_signals(stop) as rearm:
+            a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=rearm)
+            return a_run.once(stop) if once else a_run.until(stop)
+    finally:
+        app.close()
+
+
+def serve_metrics(port: int | None) -> Any:
+    """Metrics, served when a port was asked for."""
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    from headwater.observability.metrics import Metrics
+
+    registry = CollectorRegistry()
+    if port is not None:
+        start_http_server(port, addr="127.0.0.1", registry=registry)
+    return Metrics(registry)
+
+
+@contextmanager
+def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
+    """Set `stop` on SIGTERM and SIGINT. The function given takes the signals back from PySpark,
+    which puts a handler of its own on SIGINT when a session starts."""
+
+    def ask_to_stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+
+    def arm() -> None:
+        signal.signal(signal.SIGTERM, ask_to_stop)
+        signal.signal(signal.SIGINT, ask_to_stop)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    arm()
+    try:
+        yield arm
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def count_quarantined(settings: "Settings") -> int:
+    """How many things lie in quarantine now, from whatever run."""
+    from headwater.app.status import read_quarantine_status
+    from headwater.lake.s3 import build_storage_options
+
+    options = build_storage_options(settings.lake, settings.lake_storage)
+    return read_quarantine_status(settings.lake, options).total
+
+
+def render_report(report: "RunReport", quarantined: int) -> None:
+    """What the run did, as a table."""
+    capture = report.capture
+    render_text(
+        f"{capture.events:,} events captured from {capture.messages:,} messages"
+        + (f", {capture.duplicates:,} duplicates" if capture.duplicates else "")
+        + (f", {capture.quarantined:,} unusable" if capture.quarantined else "")
+    )
+    render_table(
+        ("table", "ingested", "rows", "bad rows", "other objects", "commits"),
+        [
+            (
+                name,
+                totals.objects["ingested"],
+                totals.rows,
+                totals.bad_rows,
+                ", ".join(f"{count} {reason}" for reason, count in sorted(totals.reasons.items())),
+                totals.commits,
+            )
+            for name, totals in report.tables.items()
+        ],
+    )
+    if quarantined:
+        render_text(f"{quarantined:,} in quarantine: headwater quarantine list")

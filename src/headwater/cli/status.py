@@ -1,0 +1,76 @@
+"""`headwater status`: rows, lag, quarantine and last commits, without a JVM."""
+
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.status import Status
+    from headwater.config.settings import Settings
+
+_WATCH_SECONDS = 2.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("status")(status)
+
+
+def status(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show it again every two seconds.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what has arrived, what is behind, and what could not be used."""
+    settings = Invocation.of(ctx).load_settings()
+    only = tuple(tables or ())
+    while True:
+        found = read_status(settings, only)
+        if as_json:
+            render_json(found)
+        else:
+            render_status(found)
+        if not watch:
+            return
+        time.sleep(_WATCH_SECONDS)
+
+
+def read_status(settings: "Settings", only: tuple[str, ...] = ()) -> "Status":
+    """The status now. Raises `LakeError`, and `UsageError` for an unknown table."""
+    from headwater.app.status import StatusReader
+    from headwater.lake.s3 import build_storage_options
+
+    options = build_storage_options(settings.lake, settings.lake_storage)
+    return StatusReader(settings, options, datetime.now(timezone.utc)).read(only)
+
+
+def render_status(found: "Status") -> None:
+    """As text."""
+    events, quarantine = found.events, found.quarantine
+    render_text(f"events      {events.rows:,} rows, last commit {_format_time(events.last_commit)}")
+    if found.queue:
+        waiting = found.queue.error or f"{found.queue.visible:,} waiting, {found.queue.in_flight:,} in flight"
+        render_text(f"queue       {waiting}")
+    levels = ("messages", "objects", "records")
+    counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
+    render_text(f"quarantine  {counts}")
+    render_text("")
+    render_table(
+        ("table", "rows", "commits", "last commit", "events behind", "seconds behind"),
+        [
+            (name, t.rows, t.commits, _format_time(t.last_commit), t.lag_events, round(t.lag_seconds))
+            for name, t in found.tables.items()
+        ],
+    )
+
+
+def _format_time(when: datetime | None) -> str:
+    return when.strftime("%Y-%m-%d %H:%M:%SZ") if when else "never"
