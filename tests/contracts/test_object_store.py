@@ -21,7 +21,7 @@ from headwater.ingest.object_stores import (
     StoreConfig,
     build_object_store,
 )
-from headwater.ingest.object_stores.local import build_file_etag
+from headwater.capture.listers.local import build_file_etag
 from headwater.ingest.object_stores.memory import load_memory_store
 from tests.fixtures.emulator import EmulatorSession
 

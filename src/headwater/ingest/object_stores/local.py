@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.capture.listers.local import build_file_etag
 from headwater.errors import (
     HeadwaterError,
     ObjectForbiddenError,
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO})
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP})
 _TRIES_WHILE_CHANGING = 3
-
-
-def build_file_etag(status: os.stat_result) -> str:
-    """The etag of a file: it changes whenever the modification time or the size does."""
-    return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
 def resolve_key(ref: ObjectRef) -> Path:

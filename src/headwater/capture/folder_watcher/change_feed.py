@@ -1,0 +1,72 @@
+"""`ChangeFeed`: paths below a folder to look at again, from the operating system."""
+
+import threading
+from pathlib import Path
+
+import structlog
+
+# The documented low-level interface: unlike `watchfiles.watch` it tells when it has begun, and each
+# wait has its own time-out. https://watchfiles.helpmanual.io/api/rust_backend/
+from watchfiles._rust_notify import RustNotify
+
+from headwater.errors import SourceUnavailableError
+
+log = structlog.stdlib.get_logger(__name__)
+
+_STEP_MS = 50
+_DEBOUNCE_MS = 400
+_POLL_MS = 2000
+
+
+class ChangeFeed:
+    """Begins when it is built; a context manager.
+
+    Raises `SourceUnavailableError` when the folder is not there. Where the system cannot watch so many
+    folders, the library looks at all files every two seconds instead.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._identity = find_identity(root)
+        if self._identity is None:
+            raise SourceUnavailableError(
+                f"the source folder {root} is not there", hint="it is watched again when it is back"
+            )
+        try:
+            self._notify = _watch(root, force_polling=False)
+        except OSError as error:
+            log.warning(
+                "changes cannot be watched; looking at all files every two seconds instead",
+                error=str(error),
+                hint="raise fs.inotify.max_user_watches (sysctl)",
+            )
+            self._notify = _watch(root, force_polling=True)
+
+    def __enter__(self) -> "ChangeFeed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._notify.close()
+
+    def wait(self, seconds: float, stop: threading.Event) -> list[str]:
+        """Wait for changes, at most `seconds` or until `stop` is set: the paths, parents before children."""
+        timeout_ms = max(1, int(seconds * 1000))
+        changes = self._notify.watch(_DEBOUNCE_MS, _STEP_MS, timeout_ms, stop)
+        return [] if isinstance(changes, str) else sorted(path for _, path in changes)
+
+    def is_attached(self) -> bool:
+        """False when the folder was removed or replaced: its successor needs a new feed."""
+        return find_identity(self._root) == self._identity
+
+
+def find_identity(folder: Path) -> tuple[int, int] | None:
+    """Device and inode of a folder; None when it is not there."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _watch(root: Path, *, force_polling: bool) -> RustNotify:
+    return RustNotify([str(root)], False, force_polling, _POLL_MS, True, True)

@@ -1,0 +1,28 @@
+"""The lister seam: what lies in a bucket or folder now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """One object as a listing shows it. `key` is decoded; `size` in bytes; `last_modified` aware, UTC."""
+
+    key: str
+    size: int
+    etag: str
+    version_id: str | None
+    last_modified: datetime
+
+
+class Lister(Protocol):
+    """Enumerates the newest state of all objects of one bucket or folder."""
+
+    def iter_objects(self, prefix: str = "") -> Iterator[ListedObject]:
+        """Objects whose keys start with `prefix`, in the order of their keys (by UTF-8 bytes).
+
+        Raises `SourceError` when the bucket or folder cannot be listed.
+        """
+        ...
