@@ -13,20 +13,15 @@ from botocore import exceptions as boto
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headwater.capture.aws import AwsError, AwsPlace, error_code, explain_aws_failure
 from headwater.capture.queues.protocol import Message, QueueDepth
-from headwater.errors import (
-    ConfigError,
-    CredentialsError,
-    QueueNotFoundError,
-    SourceError,
-    SourceUnavailableError,
-)
+from headwater.errors import ConfigError, SourceError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
     from mypy_boto3_sqs.type_defs import BatchResultErrorEntryTypeDef, MessageTypeDef
 
-    from headwater.config.source import QueueConfig, SourceConfig
+    from headwater.config.source import QueueConfig, S3SourceConfig, SourceConfig
 
 MAX_BATCH = 10
 MAX_LONG_POLL_SECONDS = 20
@@ -37,41 +32,9 @@ FALLBACK_REGION = "us-east-1"
 # sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
 _AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
 
-_MISSING_QUEUE = frozenset(
-    {"QueueDoesNotExist", "NonExistentQueue", "InvalidAddress", "QueueDeletedRecently"}
-)
-_CLOCK = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
-_WRONG_SECRET = frozenset({"SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature"})
-_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
-_WRONG_KEY = frozenset(
-    {
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "InvalidAccessKeyId",
-        "MissingAuthenticationToken",
-    }
-)
-_DENIED = frozenset(
-    {"AccessDenied", "AccessDeniedException", "InvalidSecurity", "KmsAccessDenied", "OptInRequired"}
-)
-_BUSY = frozenset(
-    {
-        "RequestThrottled",
-        "Throttling",
-        "ThrottlingException",
-        "KmsThrottled",
-        "ServiceUnavailable",
-        "InternalError",
-    }
-    | {"InternalFailure", "RequestTimeout", "TooManyRequestsException", "SlowDown"}
-)
-_NO_CREDENTIALS = (
-    boto.NoCredentialsError,
-    boto.PartialCredentialsError,
-    boto.CredentialRetrievalError,
-    boto.TokenRetrievalError,
-    boto.SSOError,
-    boto.ProfileNotFound,
+_RIGHTS = (
+    "allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and "
+    "sqs:GetQueueAttributes on the queue, and kms:Decrypt on its key"
 )
 
 _Failures = dict[str, str]
@@ -236,65 +199,16 @@ def _to_message(message: "MessageTypeDef", received_at: datetime) -> Message:
 
 
 def _is_over_limit(error: BotoCoreError | ClientError) -> bool:
-    return isinstance(error, ClientError) and _error_code(error) == "OverLimit"
+    return isinstance(error, ClientError) and error_code(error) == "OverLimit"
 
 
-def _error_code(error: ClientError) -> str:
-    # The query protocol says AWS.SimpleQueueService.NonExistentQueue, the JSON protocol QueueDoesNotExist.
-    return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
+def _to_source_error(error: AwsError, url: str) -> SourceError:
+    return explain_aws_failure(error, name_queue(url))
 
 
-def _to_source_error(error: BotoCoreError | ClientError, url: str) -> SourceError:
-    """What went wrong in our words, with what to do about it."""
-    if isinstance(error, ClientError):
-        return _to_answer_error(error, url)
-    if isinstance(error, _NO_CREDENTIALS):
-        return CredentialsError(
-            f"no credentials for queue {url}: {error}",
-            hint="set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a machine role",
-        )
-    if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
-        return SourceUnavailableError(
-            f"queue {url} does not answer: {error}",
-            hint="check the network and source.queue.endpoint; it is tried again",
-        )
-    return SourceError(f"queue {url}: {error}", hint="check source.queue and the AWS configuration")
-
-
-def _to_answer_error(error: ClientError, url: str) -> SourceError:
-    code = _error_code(error)
-    text = str(error.response.get("Error", {}).get("Message", ""))
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    says = f"queue {url}: {code}: {text}"
-    if code in _MISSING_QUEUE:
-        return QueueNotFoundError(
-            f"queue {url} does not exist: {code}: {text}",
-            hint="check the account, the name and the region in source.queue.url",
-        )
-    credentials_hint = _credentials_hint(code, text)
-    if credentials_hint:
-        return CredentialsError(says, hint=credentials_hint)
-    if code in _BUSY or status == 429 or status >= 500:
-        return SourceUnavailableError(says, hint="it is tried again")
-    return SourceError(says, hint="check source.queue in the configuration")
-
-
-def _credentials_hint(code: str, text: str) -> str:
-    # "Signature expired: ... is now earlier than ..." comes as an invalid signature, and is a clock.
-    if code in _CLOCK or (code in _WRONG_SECRET and re.search(r"expired|not yet current", text)):
-        return "the clock of this machine is off by minutes: set it (timedatectl, chrony, ntpd)"
-    if code in _WRONG_SECRET:
-        return "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY or the profile"
-    if code in _EXPIRED:
-        return "the credentials have expired: log in again (aws sso login) or renew the token"
-    if code in _WRONG_KEY:
-        return "the access key is not known there: check AWS_ACCESS_KEY_ID or the profile, and the region"
-    if code in _DENIED:
-        return (
-            "allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and "
-            "sqs:GetQueueAttributes on the queue, and kms:Decrypt on its key"
-        )
-    return ""
+def name_queue(url: str) -> AwsPlace:
+    """The queue as error messages call it."""
+    return AwsPlace(f"queue {url}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
@@ -307,13 +221,38 @@ def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
     return queue.endpoint or f"{parts.scheme}://{parts.netloc}", region
 
 
+def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
+    """A client for the queue of a source. Raises `ConfigError` when no region is to be found."""
+    queue = source.queue
+    endpoint, region = find_endpoint(queue)
+    try:
+        # A session of its own: boto3's default one is not thread-safe while it builds a client.
+        session = boto3.session.Session()
+        return session.client(
+            "sqs",
+            region_name=region
+            or source.region
+            or session.region_name
+            or (FALLBACK_REGION if endpoint else None),
+            endpoint_url=endpoint,
+            config=config,
+        )
+    except boto.NoRegionError as error:
+        raise ConfigError(
+            f"no region for queue {queue.url}",
+            hint="set source.queue.region, source.region or AWS_REGION",
+        ) from error
+    except boto.ProfileNotFound as error:
+        raise explain_aws_failure(error, name_queue(queue.url)) from error
+    except (BotoCoreError, ValueError) as error:
+        raise ConfigError(f"queue {queue.url}: {error}", hint="check source.queue.endpoint") from error
+
+
 def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
     """The queue of an S3 source. Raises `ConfigError` when no region is to be found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
     queue = source.queue
-    endpoint, region = find_endpoint(queue)
-    region = region or source.region
     threads = max(2, queue.receivers // 2)
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 5},
@@ -325,23 +264,8 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
         # A tenth of the CPU of a call; the parameters are ours.
         parameter_validation=False,
     )
-    try:
-        session = boto3.session.Session()
-        client = session.client(
-            "sqs",
-            region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
-            endpoint_url=endpoint,
-            config=config,
-        )
-    except boto.NoRegionError as error:
-        raise ConfigError(
-            f"no region for queue {queue.url}",
-            hint="set source.queue.region, source.region or AWS_REGION",
-        ) from error
-    except (BotoCoreError, ValueError) as error:
-        raise ConfigError(f"queue {queue.url}: {error}", hint="check source.queue.endpoint") from error
     return SqsQueue(
-        client,
+        build_sqs_client(source, config),
         queue.url,
         visibility_timeout=queue.visibility_timeout,
         max_messages_per_request=queue.max_messages_per_request,

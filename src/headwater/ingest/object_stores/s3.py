@@ -5,18 +5,16 @@ from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    CredentialRetrievalError,
-    NoCredentialsError,
-    ParamValidationError,
-    PartialCredentialsError,
-    SSOError,
-    TokenRetrievalError,
-)
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from headwater.capture.aws import (
+    NO_CREDENTIALS,
+    error_status,
+    find_credentials_hint,
+    is_busy,
+    is_wrong_region,
+)
 from headwater.errors import (
     CredentialsError,
     HeadwaterError,
@@ -43,26 +41,6 @@ if TYPE_CHECKING:
 _NULL_VERSION = "null"
 _BODY_ATTEMPTS = 3
 
-_CREDENTIALS_CODES = {
-    "ExpiredToken": "the session token has expired; renew it",
-    "ExpiredTokenException": "the session token has expired; renew it",
-    "InvalidAccessKeyId": "the access key is not known there; check AWS_ACCESS_KEY_ID and the endpoint",
-    "InvalidClientTokenId": "the access key is not known there; check AWS_ACCESS_KEY_ID and the endpoint",
-    "InvalidToken": "the session token is not valid; check AWS_SESSION_TOKEN",
-    "RequestTimeTooSkewed": "the clock of this machine is wrong; set it (NTP), then run again",
-    "SignatureDoesNotMatch": "the secret key does not fit the access key; check AWS_SECRET_ACCESS_KEY",
-    "TokenRefreshRequired": "the session token has expired; renew it",
-}
-_CREDENTIALS_ERRORS = (
-    NoCredentialsError,
-    PartialCredentialsError,
-    CredentialRetrievalError,
-    TokenRetrievalError,
-    SSOError,
-)
-_WRONG_REGION_CODES = frozenset(
-    {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
-)
 # What no object can have: S3 says 400, and for us there is simply no such key or version.
 _IMPOSSIBLE_CODES = frozenset({"KeyTooLongError", "InvalidArgument", "InvalidURI"})
 
@@ -130,7 +108,7 @@ class S3ObjectStore:
         where = self.uri(ref) + (f" version {ref.version_id}" if ref.version_id else "")
         if isinstance(error, ClientError):
             return _translate_answer(error, where, ref)
-        if isinstance(error, _CREDENTIALS_ERRORS):
+        if isinstance(error, NO_CREDENTIALS):
             return CredentialsError(
                 f"no usable AWS credentials to read {where}: {error}",
                 hint="set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY where the executors run",
@@ -162,17 +140,18 @@ def _to_state(answer: "GetObjectOutputTypeDef | HeadObjectOutputTypeDef") -> Obj
 
 def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> HeadwaterError:
     code = error.response.get("Error", {}).get("Code", "")
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in _CREDENTIALS_CODES:
-        return CredentialsError(f"{where} may not be read: {code}", hint=_CREDENTIALS_CODES[code])
-    if code in _WRONG_REGION_CODES:
+    status = error_status(error)
+    credentials_hint = find_credentials_hint(error)
+    if credentials_hint:
+        return CredentialsError(f"{where} may not be read: {code}", hint=credentials_hint)
+    if is_wrong_region(error):
         return SourceError(f"bucket {ref.bucket} is in another region: {error}", hint="set `source.region`")
     if status == 412:
         return ObjectSupersededError(f"{where} no longer has etag {ref.etag}")
     # 405: the version is a delete marker.
     if code not in _FORBIDDEN_HINTS and (status in (404, 405) or code in _IMPOSSIBLE_CODES):
         return ObjectMissingError(f"{where} does not exist ({code})")
-    if status >= 500 or status == 429 or code in ("RequestTimeout", "SlowDown"):
+    if is_busy(error):
         return ObjectUnavailableError(f"{where} could not be read: {code}", hint="it is tried again")
     hint = _FORBIDDEN_HINTS.get(code, _FORBIDDEN_HINTS["AccessDenied"])
     return ObjectForbiddenError(f"{where} may not be read: {code}", hint=hint)

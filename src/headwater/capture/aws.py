@@ -1,0 +1,156 @@
+"""What AWS, and what speaks its protocols, refuses: the one place that knows its error codes."""
+
+import re
+from dataclasses import dataclass
+
+from botocore import exceptions as boto
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.errors import (
+    CredentialsError,
+    QueueNotFoundError,
+    SourceError,
+    SourceUnavailableError,
+)
+
+AwsError = BotoCoreError | ClientError
+
+NO_CREDENTIALS = (
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.TokenRetrievalError,
+    boto.SSOError,
+    boto.ProfileNotFound,
+)
+NO_CREDENTIALS_HINT = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a machine role"
+_MISSING_QUEUE = frozenset(
+    {"QueueDoesNotExist", "NonExistentQueue", "InvalidAddress", "QueueDeletedRecently"}
+)
+_WRONG_REGION = frozenset(
+    {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
+)
+_CLOCK = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
+_WRONG_SECRET = frozenset({"SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature"})
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
+_WRONG_KEY = frozenset(
+    {
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+        "MissingAuthenticationToken",
+    }
+)
+_DENIED = frozenset(
+    {"AccessDenied", "AccessDeniedException", "InvalidSecurity", "KmsAccessDenied", "OptInRequired"}
+)
+_BUSY = frozenset(
+    {
+        "InternalError",
+        "InternalFailure",
+        "KmsThrottled",
+        "RequestThrottled",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AwsPlace:
+    """What was asked: its name in messages, its key in the configuration, the rights it takes."""
+
+    name: str
+    setting: str
+    rights: str
+
+
+def error_code(error: ClientError) -> str:
+    """The code without its namespace: the query protocol says `AWS.SimpleQueueService.NonExistentQueue`."""
+    return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
+
+
+def error_status(error: ClientError) -> int:
+    """The HTTP status; 0 when there is none."""
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+
+
+def is_denied(error: AwsError) -> bool:
+    """Whether good credentials lack a right. A HEAD request has no body, and so only the status."""
+    return isinstance(error, ClientError) and error_code(error) in {*_DENIED, "403", "Forbidden"}
+
+
+def is_busy(error: ClientError) -> bool:
+    """Whether the same request may work later."""
+    status = error_status(error)
+    return error_code(error) in _BUSY or status == 429 or status >= 500
+
+
+def is_wrong_region(error: ClientError) -> bool:
+    """Whether S3 says that the bucket is elsewhere."""
+    return error_code(error) in _WRONG_REGION
+
+
+def find_credentials_hint(error: ClientError) -> str:
+    """What to do about credentials that were refused; empty when something else is wrong."""
+    code = error_code(error)
+    text = str(error.response.get("Error", {}).get("Message", ""))
+    # "Signature expired: ... is now earlier than ..." comes as an invalid signature, and is a clock.
+    if code in _CLOCK or (code in _WRONG_SECRET and re.search(r"expired|not yet current", text)):
+        return "the clock of this machine is off by minutes: set it (timedatectl, chrony, ntpd)"
+    if code in _WRONG_SECRET:
+        return "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY or the profile"
+    if code in _EXPIRED:
+        return "the credentials have expired: log in again (aws sso login) or renew the token"
+    if code == "InvalidToken":
+        return "the session token is not valid: check AWS_SESSION_TOKEN"
+    if code in _WRONG_KEY:
+        return (
+            "the access key is not known there: check AWS_ACCESS_KEY_ID or the profile, "
+            "the endpoint and the region"
+        )
+    return ""
+
+
+def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
+    """What went wrong at a queue or a bucket, in our words, with what to do about it."""
+    if isinstance(error, ClientError):
+        return _explain_answer(error, place)
+    if isinstance(error, NO_CREDENTIALS):
+        return CredentialsError(f"no credentials for {place.name}: {error}", hint=NO_CREDENTIALS_HINT)
+    if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
+        return SourceUnavailableError(
+            f"{place.name} does not answer: {error}",
+            hint=f"check the network and {place.setting}.endpoint; it is tried again",
+        )
+    return SourceError(f"{place.name}: {error}", hint=f"check {place.setting} and the AWS configuration")
+
+
+def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
+    code = error_code(error)
+    text = str(error.response.get("Error", {}).get("Message", ""))
+    says = f"{place.name}: {code}: {text}"
+    if code in _MISSING_QUEUE:
+        return QueueNotFoundError(
+            f"{place.name} does not exist: {code}: {text}",
+            hint=f"check the account, the name and the region in {place.setting}.url",
+        )
+    if code in {"NoSuchBucket", "404"}:
+        return SourceError(
+            f"{place.name} does not exist: {code}",
+            hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` makes a bucket",
+        )
+    credentials_hint = find_credentials_hint(error)
+    if credentials_hint:
+        return CredentialsError(says, hint=credentials_hint)
+    if is_denied(error):
+        return CredentialsError(says, hint=place.rights)
+    if is_wrong_region(error):
+        return SourceError(says, hint=f"it is in another region: set {place.setting}.region")
+    if is_busy(error):
+        return SourceUnavailableError(says, hint="it is tried again")
+    return SourceError(says, hint=f"check {place.setting} in the configuration")

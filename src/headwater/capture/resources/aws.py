@@ -1,0 +1,51 @@
+"""The credentials that AWS clients of this process find, and how patient the checks' clients are."""
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.capture.aws import NO_CREDENTIALS_HINT, find_credentials_hint
+from headwater.capture.resources.finding import Finding
+
+NAME = "credentials"
+
+# A check answers soon: who waits for it sits in front of it.
+QUICK = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 2},
+    tcp_keepalive=True,
+)
+
+
+def check_credentials(*, ask_aws: bool) -> Finding:
+    """Are there credentials, and, with `ask_aws`, whose are they? Never shows a part of them.
+
+    Without `ask_aws` nothing is sent: credentials of another store are none of AWS's business.
+    """
+    try:
+        session = boto3.session.Session()
+        credentials = session.get_credentials()
+        if credentials is None:
+            return Finding(NAME, "problem", "no AWS credentials were found", NO_CREDENTIALS_HINT)
+        found = f"found by {credentials.method}"
+        return _ask_identity(session, found) if ask_aws else Finding(NAME, "ok", found)
+    except (BotoCoreError, ClientError) as error:
+        return Finding(NAME, "problem", f"the AWS credentials cannot be used: {error}", NO_CREDENTIALS_HINT)
+
+
+def _ask_identity(session: boto3.session.Session, found: str) -> Finding:
+    client = session.client("sts", region_name=session.region_name or "us-east-1", config=QUICK)
+    try:
+        answer = client.get_caller_identity()
+    except ClientError as error:
+        hint = find_credentials_hint(error)
+        if hint:
+            return Finding(NAME, "problem", f"they are refused: {error}", hint)
+        return Finding(NAME, "ok", f"{found}; whose they are may not be asked")
+    except BotoCoreError:
+        # STS may be out of reach in a closed network in which S3 and SQS are not.
+        return Finding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
+    finally:
+        client.close()
+    return Finding(NAME, "ok", f"{found}: {answer['Arn']}")

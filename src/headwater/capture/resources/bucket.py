@@ -1,0 +1,71 @@
+"""What a bucket said of itself, and what follows from it; asks nobody."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.notification import Route, Wanted, judge_routes, list_paths
+from headwater.capture.resources.queue_policy import Sender, judge_policy
+
+QUEUE_REGION = "source.queue.region"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """A queue's ARN and its policy (JSON text, empty when it has none)."""
+
+    arn: str
+    policy: str = ""
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, str]) -> "QueueView | None":
+        """From the attributes of a queue; None when it could not be asked."""
+        return cls(attributes["QueueArn"], attributes.get("Policy", "")) if "QueueArn" in attributes else None
+
+    @property
+    def partition(self) -> str:
+        """`aws`, `aws-cn`, ..."""
+        return self.arn.split(":")[1]
+
+    @property
+    def region(self) -> str:
+        """Where the queue is."""
+        return self.arn.split(":")[3]
+
+
+def judge_region(actual: str | None, configured: str | None, used: str | None) -> Finding | None:
+    """Is the bucket where it is asked for? `used` is the client's region when none is configured."""
+    name = "source.region"
+    if not actual:
+        return None
+    if configured and configured != actual:
+        detail = f"the bucket is in {actual}, source.region says {configured}"
+        return Finding(name, "problem", detail, f"set source.region to {actual}")
+    if not configured and used and used not in (actual, "aws-global"):
+        detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
+        return Finding(name, "warning", detail, f"set source.region to {actual}")
+    return Finding(name, "ok", f"the bucket is in {actual}")
+
+
+def judge_way(
+    routes: tuple[Route, ...], queue: QueueView, wanted: Wanted, bucket_region: str | None
+) -> list[Finding]:
+    """Does what the bucket tells reach the queue, and may it be sent there?"""
+    paths = list_paths(routes, queue.arn)
+    is_indirect = any(route.kind != "queue" for route in paths)
+    findings = judge_routes(routes, wanted)
+    if bucket_region and bucket_region != queue.region and not is_indirect:
+        detail = f"the bucket is in {bucket_region}, the queue in {queue.region}: S3 cannot notify across"
+        fix = f"make the queue in {bucket_region}, or go through EventBridge"
+        findings.append(Finding(QUEUE_REGION, "problem", detail, fix))
+    sender = _find_sender(paths, f"arn:{queue.partition}:s3:::{wanted.bucket}")
+    return [*findings, judge_policy(queue.policy, queue.arn, sender)]
+
+
+def _find_sender(paths: list[Route], bucket_arn: str) -> Sender:
+    kinds = {route.kind for route in paths}
+    if "topic" in kinds:
+        return Sender("sns.amazonaws.com", next(route.target for route in paths if route.kind == "topic"))
+    if "eventbridge" in kinds:
+        return Sender("events.amazonaws.com")
+    return Sender("s3.amazonaws.com", bucket_arn)

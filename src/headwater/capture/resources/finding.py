@@ -1,0 +1,26 @@
+"""`Finding`: what one check saw, and what to do about it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import HeadwaterError
+
+Status = Literal["ok", "warning", "problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`name` is what was looked at, dotted (`source.queue.policy`); `fix` is empty when all is well.
+
+    A warning leaves headwater working, or is a doubt that cannot be settled from here.
+    """
+
+    name: str
+    status: Status
+    detail: str
+    fix: str = ""
+
+
+def to_finding(name: str, error: HeadwaterError) -> Finding:
+    """The problem that an error tells of."""
+    return Finding(name, "problem", error.message, error.hint)

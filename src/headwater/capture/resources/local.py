@@ -1,0 +1,32 @@
+"""A folder as a source: is it there, and may it be read?"""
+
+import os
+
+from headwater.capture.resources.finding import Finding, to_finding
+from headwater.config.source import LocalSourceConfig
+from headwater.errors import SourceError
+
+NAME = "source.path"
+
+
+def ensure_folder(source: LocalSourceConfig) -> None:
+    """Raises `SourceError` when the folder is missing, is no folder or may not be read."""
+    path = source.path
+    if not path.exists():
+        raise SourceError(f"the source folder {path} does not exist", hint="make it, or correct source.path")
+    if not path.is_dir():
+        raise SourceError(f"the source {path} is not a folder", hint="name its folder in source.path")
+    # A folder needs both: r to list it, x to reach what is in it.
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise SourceError(
+            f"the source folder {path} may not be read", hint=f"give this user the right: chmod u+rx {path}"
+        )
+
+
+def check_local_source(source: LocalSourceConfig) -> list[Finding]:
+    """One finding."""
+    try:
+        ensure_folder(source)
+    except SourceError as error:
+        return [to_finding(NAME, error)]
+    return [Finding(NAME, "ok", f"{source.path} can be read")]

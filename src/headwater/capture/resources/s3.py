@@ -1,0 +1,210 @@
+"""What S3 says of the source's bucket and of an `s3a://` lake."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.capture.aws import AwsError, AwsPlace, explain_aws_failure, is_denied
+from headwater.capture.resources.aws import QUICK, check_credentials
+from headwater.capture.resources.bucket import QueueView, judge_region, judge_way
+from headwater.capture.resources.clock import judge_clock
+from headwater.capture.resources.finding import Finding, to_finding
+from headwater.capture.resources.notification import NAME as NOTIFICATION
+from headwater.capture.resources.notification import Route, Wanted
+from headwater.capture.resources.sqs import check_queue
+from headwater.config.settings import LakeStorageConfig
+from headwater.config.source import S3SourceConfig
+from headwater.errors import HeadwaterError, LakeNotWritableError, SourceError
+from headwater.observability.clock import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import (
+        NotificationConfigurationFilterOutputTypeDef,
+        NotificationConfigurationResponseTypeDef,
+    )
+
+BUCKET = "source.bucket"
+FALLBACK_REGION = "us-east-1"
+_RIGHTS = "allow s3:ListBucket on the bucket, s3:GetObject and s3:GetObjectVersion on its objects"
+_LAKE_RIGHTS = (
+    "allow s3:GetObject, s3:PutObject and s3:DeleteObject under the lake, s3:ListBucket on its bucket"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketAnswer:
+    """A bucket that answered: its region where the store tells it, and the answer's headers."""
+
+    region: str | None
+    headers: Mapping[str, str]
+
+
+def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Clock) -> list[Finding]:
+    """Credentials, queue, bucket, clock, and the way from the bucket to the queue.
+
+    `needs_removals`: some table must hear of removed objects. Trouble that makes other checks
+    meaningless is the only finding about them.
+    """
+    credentials = check_credentials(ask_aws=source.endpoint is None)
+    if credentials.status == "problem":
+        return [credentials]
+    attributes, queue_findings = check_queue(source)
+    wanted = Wanted(source.bucket, attributes.get("QueueArn", ""), source.prefix, needs_removals)
+    try:
+        with closing(build_s3_client(source.endpoint, source.region)) as client:
+            bucket_findings = list(_check_bucket(client, source, QueueView.of(attributes), wanted, clock))
+    except HeadwaterError as error:
+        bucket_findings = [to_finding(BUCKET, error)]
+    return [credentials, *bucket_findings, *queue_findings]
+
+
+def build_s3_client(endpoint: str | None, region: str | None, path_style: bool | None = None) -> "S3Client":
+    """A client that answers or fails soon. Raises `SourceError` when it cannot be built."""
+    path_style = endpoint is not None if path_style is None else path_style
+    try:
+        session = boto3.session.Session()
+        return session.client(
+            "s3",
+            region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
+            endpoint_url=endpoint,
+            config=QUICK.merge(Config(s3={"addressing_style": "path" if path_style else "auto"})),
+        )
+    except (BotoCoreError, ValueError) as error:
+        raise SourceError(
+            f"S3 at {endpoint or 'AWS'}: {error}", hint="check the endpoint, the region and AWS_PROFILE"
+        ) from error
+
+
+def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer:
+    """Ask whether the bucket is there. Raises what `explain_aws_failure` makes of a refusal."""
+    try:
+        answer = client.head_bucket(Bucket=bucket)
+    except (BotoCoreError, ClientError) as error:
+        raise explain_aws_failure(_find_reason(client, bucket, error), place) from error
+    headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
+    return BucketAnswer(answer.get("BucketRegion") or headers.get("x-amz-bucket-region"), headers)
+
+
+def ensure_bucket(source: S3SourceConfig) -> None:
+    """Raises `CredentialsError` when credentials are missing or wrong, `SourceError` without a bucket.
+
+    Credentials that may read objects but not list the bucket are good enough to run.
+    """
+    place = name_bucket(source)
+    with closing(build_s3_client(source.endpoint, source.region)) as client:
+        try:
+            client.list_objects_v2(Bucket=source.bucket, Prefix=source.prefix, MaxKeys=1)
+        except (BotoCoreError, ClientError) as error:
+            if not is_denied(error):
+                raise explain_aws_failure(error, place) from error
+
+
+def name_bucket(source: S3SourceConfig) -> AwsPlace:
+    """The bucket as error messages call it."""
+    return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
+
+
+def check_s3_lake(lake: str, storage: LakeStorageConfig) -> Finding:
+    """Put and delete a tiny object under an `s3a://` lake."""
+    parts = urlsplit(lake)
+    prefix = parts.path.strip("/")
+    key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
+    place = AwsPlace(f"the lake {lake}", "lake_storage", _LAKE_RIGHTS)
+    try:
+        with closing(build_s3_client(storage.endpoint, storage.region, storage.path_style)) as client:
+            client.put_object(Bucket=parts.netloc, Key=key, Body=b"")
+            client.delete_object(Bucket=parts.netloc, Key=key)
+    except (BotoCoreError, ClientError) as error:
+        reason = explain_aws_failure(error, place)
+        return to_finding("lake", LakeNotWritableError(reason.message, hint=reason.hint))
+    except HeadwaterError as error:
+        return to_finding("lake", error)
+    return Finding("lake", "ok", f"{lake} can be written")
+
+
+def _check_bucket(
+    client: "S3Client", source: S3SourceConfig, queue: QueueView | None, wanted: Wanted, clock: Clock
+) -> Iterator[Finding]:
+    answer = ask_bucket(client, source.bucket, name_bucket(source))
+    yield Finding(BUCKET, "ok", f"{source.bucket} answers")
+    if "date" in answer.headers:
+        yield judge_clock(clock.now(), parsedate_to_datetime(answer.headers["date"]))
+    # Another store's region is a word without a meaning, unless it was configured.
+    used = None if source.endpoint else client.meta.region_name
+    region = judge_region(answer.region, source.region, used)
+    if region:
+        yield region
+    yield _check_versioning(client, source.bucket)
+    if queue:
+        yield from _check_way(client, queue, wanted, None if source.endpoint else answer.region)
+
+
+def _check_versioning(client: "S3Client", bucket: str) -> Finding:
+    name = "source.versioning"
+    try:
+        status = client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
+    except (BotoCoreError, ClientError) as error:
+        return _doubt(name, error, "s3:GetBucketVersioning")
+    if status == "Enabled":
+        return Finding(name, "ok", "on: each event's very version is read")
+    return Finding(
+        name, "ok", f"{status.lower()}: an object overwritten before it is read is read as it is then"
+    )
+
+
+def _check_way(
+    client: "S3Client", queue: QueueView, wanted: Wanted, bucket_region: str | None
+) -> list[Finding]:
+    try:
+        answer = client.get_bucket_notification_configuration(Bucket=wanted.bucket)
+    except (BotoCoreError, ClientError) as error:
+        return [_doubt(NOTIFICATION, error, "s3:GetBucketNotification")]
+    return judge_way(tuple(_iter_routes(answer)), queue, wanted, bucket_region)
+
+
+def _doubt(name: str, error: AwsError, right: str) -> Finding:
+    fix = (
+        f"allow {right} to have it checked" if is_denied(error) else "the store may not support the question"
+    )
+    return Finding(name, "warning", f"cannot be checked: {error}", fix)
+
+
+def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:
+    """The refusal with its code: the answer to a HEAD has no body, and so only a status."""
+    if not isinstance(error, ClientError):
+        return error
+    try:
+        client.list_objects_v2(Bucket=bucket, MaxKeys=1)
+    except (BotoCoreError, ClientError) as told:
+        return told
+    return error
+
+
+def _iter_routes(answer: "NotificationConfigurationResponseTypeDef") -> Iterator[Route]:
+    for to_queue in answer.get("QueueConfigurations", ()):
+        rules = _read_filter(to_queue.get("Filter"))
+        yield Route("queue", to_queue["QueueArn"], frozenset(to_queue["Events"]), *rules)
+    for to_topic in answer.get("TopicConfigurations", ()):
+        rules = _read_filter(to_topic.get("Filter"))
+        yield Route("topic", to_topic["TopicArn"], frozenset(to_topic["Events"]), *rules)
+    for to_function in answer.get("LambdaFunctionConfigurations", ()):
+        rules = _read_filter(to_function.get("Filter"))
+        yield Route("function", to_function["LambdaFunctionArn"], frozenset(to_function["Events"]), *rules)
+    if "EventBridgeConfiguration" in answer:
+        yield Route("eventbridge")
+
+
+def _read_filter(found: "NotificationConfigurationFilterOutputTypeDef | None") -> tuple[str, str]:
+    """Prefix and suffix; S3 keeps them form-encoded, and writes their names in either case."""
+    rules = (found or {}).get("Key", {}).get("FilterRules", [])
+    values = {rule.get("Name", "").lower(): unquote(rule.get("Value", "")) for rule in rules}
+    return values.get("prefix", ""), values.get("suffix", "")

@@ -1,0 +1,39 @@
+"""What an SQS queue says of itself."""
+
+from collections.abc import Mapping
+from contextlib import closing
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.capture.aws import explain_aws_failure
+from headwater.capture.queues.sqs import build_sqs_client, name_queue
+from headwater.capture.resources.aws import QUICK
+from headwater.capture.resources.finding import Finding, to_finding
+from headwater.capture.resources.queue_attributes import NAME, judge_attributes
+from headwater.config.source import S3SourceConfig
+from headwater.errors import HeadwaterError
+
+
+def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
+    """All attributes of the source's queue.
+
+    Raises `SourceError` (`QueueNotFoundError`, `CredentialsError`, ...), and `ConfigError` when no
+    region is to be found.
+    """
+    url = source.queue.url
+    with closing(build_sqs_client(source, QUICK)) as client:
+        try:
+            answer = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+        except (BotoCoreError, ClientError) as error:
+            raise explain_aws_failure(error, name_queue(url)) from error
+    return {str(name): value for name, value in answer.get("Attributes", {}).items()}
+
+
+def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[Finding]]:
+    """The queue's attributes (none when it cannot be asked) and what they tell; not its policy."""
+    try:
+        attributes = read_attributes(source)
+    except HeadwaterError as error:
+        return {}, [to_finding(NAME, error)]
+    there = Finding(NAME, "ok", f"{source.queue.url} exists")
+    return attributes, [there, *judge_attributes(attributes, source.queue.visibility_timeout)]
