@@ -7,9 +7,14 @@ from headwater.app.application import App
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.consumer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
+from headwater.capture.folder_watcher import FolderWatcher
 from headwater.capture.queues import build_queue
+from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import HeadwaterError
 from headwater.observability.metrics import Metrics
+
+# One empty long poll asks all of a real queue's servers; a queue in this process needs no waiting.
+_EMPTY_POLL_SECONDS = {"s3": 1.0, "local": 0.05}
 
 
 class Capture:
@@ -54,7 +59,11 @@ class Capture:
         def consume() -> None:
             try:
                 if once:
-                    self._consumer.run_once(stop, is_fed=self._fed.is_set)
+                    self._consumer.run_once(
+                        stop,
+                        is_fed=self._fed.is_set,
+                        empty_poll_seconds=_EMPTY_POLL_SECONDS[self._source.type],
+                    )
                 else:
                     self._consumer.run(stop)
             except HeadwaterError as error:
@@ -66,16 +75,14 @@ class Capture:
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""
-        if self._source.type != "local":
+        if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):
             return
-        from headwater.capture.folder_watcher import FolderWatcher
-
         bucket = str(self._source.path)
         watcher = FolderWatcher(self._source, events.read_known_objects(bucket), self._queue)
 
         def announce() -> None:
             try:
-                watcher.announce_existing()
+                watcher.announce_existing(self._stop)
                 self._fed.set()
                 if not self._once:
                     watcher.run(self._stop)

@@ -122,7 +122,7 @@ class Run:
                 (runner.stop if stop.is_set() or self._capture.failure else runner.finish)()
         if self._capture.failure:
             raise self._capture.failure
-        return RunReport(self._capture.stats, self._totals, runner.failures if runner is not None else {})
+        return RunReport(self._capture.stats, self._totals, runner.failures)
 
     def _start_runner(self) -> Runner:
         app = self._app

@@ -58,6 +58,7 @@ class EventsTable:
         self._tail = _Tail()
         self._changed = threading.Condition()
         self._appends = 0
+        self._refreshed_at = time.monotonic()
         self._exists = self._table.load_timeline().exists()
         if self._exists:
             self._tail.restart(self._newest_commit())
@@ -192,8 +193,12 @@ class EventsTable:
             self._appends += 1
             self._changed.notify_all()
 
-    def refresh(self) -> None:
-        """Notice commits of other processes."""
+    def refresh(self, at_most_every: float = 0) -> None:
+        """Notice commits of other processes; does nothing within `at_most_every` seconds of the last look."""
+        now = time.monotonic()
+        if now - self._refreshed_at < at_most_every:
+            return
+        self._refreshed_at = now
         if not self._exists:
             self._exists = self._table.load_timeline().exists()
         newest = self._newest_commit() if self._exists else None

@@ -4,22 +4,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.fold import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.reading.object_reader import Request
+from headwater.ingest.reading.object_reader import Request, SeenObject
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
-def to_outcome(request: Request, seen: Row) -> ObjectOutcome:
-    """One object's outcome from its row of `collect_outcomes`."""
-    found = seen["outcome"]
-    good, bad = seen["good"], seen["bad"]
+def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
+    """One object's outcome from what the executors saw of it."""
+    found, good, bad = seen.outcome, seen.good, seen.bad
     version = found["version_id"] or found["etag"] or ""
     status, reason, detail = found["status"], found["reason"] or "", found["detail"] or ""
     if status == "missing":

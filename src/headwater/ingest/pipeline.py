@@ -27,6 +27,7 @@ from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.planning.selection import parse_partition_values
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
+from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import (
     EVENT_ID,
     EVENT_TIME,
@@ -131,8 +132,9 @@ class TablePipeline:
         if not plan.to_read:
             self._stores.ledger.write(self.name, skipped, self._now())
             return skipped, False
-        self._records.ensure_schema(plan.to_read, self.load_state().schema)
-        read = read_batch(plan.to_read, self._records.read, self._find_ingested)
+        with explained_read(self.name):
+            self._records.ensure_schema(plan.to_read, self.load_state().schema)
+            read = read_batch(plan.to_read, self._records.read, self._find_ingested)
         if self._records.is_provisional:
             read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
         try:

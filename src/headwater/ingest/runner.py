@@ -119,6 +119,7 @@ class Runner:
                 break
             else:
                 self._events.wait(seen, _FOREIGN_COMMITS_SECONDS)
+                self._events.refresh(_FOREIGN_COMMITS_SECONDS)
         pipeline.save_checkpoint()
 
 

@@ -85,6 +85,16 @@ class Timeline:
         return None
 
 
+def delete_folder(spark: SparkSession, path: str) -> None:
+    """Delete a folder with all that is in it, on any file system; none is fine. Raises `LakeError`."""
+    jvm: Any = spark.sparkContext._jvm
+    folder = jvm.org.apache.hadoop.fs.Path(path)
+    try:
+        folder.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(folder, True)
+    except Py4JJavaError as error:
+        raise explain_lake_failure(path, error) from error
+
+
 def _to_commit(instant: Any) -> Commit:
     return Commit(
         completed=instant.getCompletionTime(), requested=instant.requestedTime(), action=instant.getAction()

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.reading.object_reader import Request, collect_outcomes
+from headwater.ingest.reading.object_reader import Request, SeenObject, collect_outcomes
 
 State = tuple[str, str]
 """Object id, and version id or etag."""
@@ -62,14 +62,14 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
             break
         frame = read(requests).persist(StorageLevel.MEMORY_AND_DISK)
         frames.append(frame)
-        seen = {row["object_index"]: row for row in collect_outcomes(frame)}
+        seen = collect_outcomes(frame)
         again: list[Request] = []
         for request in requests:
-            row = seen[request.object_index]
-            retry = None if look == _LOOKS - 1 else _look_again(request, row, named)
+            found = seen[request.object_index]
+            retry = None if look == _LOOKS - 1 else _look_again(request, found, named)
             if retry is None:
-                outcomes.append((request.object_index, to_outcome(request, row)))
-                if request.observed and row["outcome"]["status"] == "read":
+                outcomes.append((request.object_index, to_outcome(request, found)))
+                if request.observed and found.outcome["status"] == "read":
                     observed.append(
                         (request.stored.event.object_id, request.ref.version_id or request.ref.etag or "")
                     )
@@ -107,9 +107,9 @@ def _drop_ingested(requests: list[Request], find_ingested: FindIngested) -> list
     return [r for r in requests if r.stored.event.kind != "restored" or _address(r.ref) not in known]
 
 
-def _look_again(request: Request, row: Row, named: set[State]) -> Request | None:
+def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Request | None:
     """A request for what lies under the key now, or None when there is nothing further to read."""
-    found = row["outcome"]
+    found = seen.outcome
     if found["status"] != "superseded":
         return None
     version_id, etag = found["present_version_id"], found["present_etag"]

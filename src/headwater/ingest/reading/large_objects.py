@@ -74,7 +74,7 @@ class LargeObjectReader:
                     readable.append(request)
                 except (Py4JError, PySparkException) as error:
                     failed[request.object_index] = _shorten(error)
-        outcomes = self._build_outcomes(requests, blocks, failed)
+        outcomes = self._build_outcomes(requests, failed)
         return outcomes.unionByName(self._parse(readable, blocks)) if readable else outcomes
 
     def _scan(self, requests: Sequence[Request]) -> list[_Block]:
@@ -152,16 +152,14 @@ class LargeObjectReader:
         is_header = (row_number == 1) & F.lit(self._config.file_format == "csv" and has_header)
         return not_blank & ~is_header
 
-    def _build_outcomes(
-        self, requests: Sequence[Request], blocks: Sequence[_Block], failed: Mapping[int, str]
-    ) -> DataFrame:
+    def _build_outcomes(self, requests: Sequence[Request], failed: Mapping[int, str]) -> DataFrame:
         rows = []
         for request in requests:
             at, ref = request.object_index, request.ref
-            count = sum(block.rows for block in blocks if block.object_index == at)
             problem = failed.get(at)
             status, reason = ("quarantined", "unparsable") if problem else ("read", None)
-            outcome = (status, reason, problem, ref.size, count, ref.etag, ref.version_id, None, None, None)
+            # Blank lines and headers are not records yet: who asks for rows has to count.
+            outcome = (status, reason, problem, ref.size, None, ref.etag, ref.version_id, None, None, None)
             rows.append((at, None, None, None, outcome))
         schema = (
             StructType()

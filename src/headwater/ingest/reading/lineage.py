@@ -1,20 +1,22 @@
 """Lineage: the columns that say which object, version, row and event a row came from."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-import pandas as pd
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType, TimestampType
 
 OBJECT = "_headwater_object"
 VERSION = "_headwater_version"
 ROW = "_headwater_row"
 EVENT_ID = "_headwater_event_id"
 EVENT_TIME = "_headwater_event_time"
+
+_LITERAL_LIMIT = 100
 
 LINEAGE_COLUMNS = (OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME)
 
@@ -43,9 +45,28 @@ def with_lineage(
     rows: DataFrame, spark: SparkSession, lineages: Sequence[Lineage], partition_columns: tuple[str, ...]
 ) -> DataFrame:
     """Add lineage and path partition columns in place of `object_index` and `row_number`."""
-    schema = StructType(
+    schema = _build_schema(partition_columns)
+    numbered = rows.withColumnRenamed("row_number", ROW)
+    own = [OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME]
+    data = [name for name in rows.columns if name not in {"object_index", "row_number"}]
+    if len(lineages) <= _LITERAL_LIMIT:
+        # A literal instead of a join saves a small batch a Spark job; look-up in it is linear.
+        found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))
+        joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
+        joined = joined.select(*numbered.columns, "lineage.*")
+    else:
+        known = spark.createDataFrame(
+            [(lineage.object_index, *_to_values(lineage)) for lineage in lineages],
+            StructType([StructField("object_index", IntegerType()), *schema.fields]),
+        )
+        # One row an object: the join neither drops nor repeats rows.
+        joined = numbered.join(F.broadcast(known), on="object_index", how="inner")
+    return joined.select(*(F.col(f"`{name}`") for name in (*data, *partition_columns, *own)))
+
+
+def _build_schema(partition_columns: tuple[str, ...]) -> StructType:
+    return StructType(
         [
-            StructField("object_index", IntegerType()),
             StructField(OBJECT, StringType()),
             StructField(VERSION, StringType()),
             StructField(EVENT_ID, StringType()),
@@ -53,16 +74,23 @@ def with_lineage(
             *(StructField(name, StringType()) for name in partition_columns),
         ]
     )
-    data = {
-        "object_index": pd.array([lineage.object_index for lineage in lineages], dtype="Int32"),
-        OBJECT: [lineage.uri for lineage in lineages],
-        VERSION: [lineage.version for lineage in lineages],
-        EVENT_ID: [lineage.event_id for lineage in lineages],
-        EVENT_TIME: pd.Series([lineage.event_time for lineage in lineages], dtype="datetime64[us, UTC]"),
+
+
+def _to_values(lineage: Lineage) -> tuple[object, ...]:
+    return (
+        lineage.uri,
+        lineage.version,
+        lineage.event_id,
+        lineage.event_time,
+        *lineage.partition_values,
+    )
+
+
+def _to_literal(lineages: Sequence[Lineage], schema: StructType) -> Column:
+    texts = {
+        str(lineage.object_index): dict(zip(schema.fieldNames(), _to_values(lineage), strict=True))
+        for lineage in lineages
     }
-    for at, name in enumerate(partition_columns):
-        data[name] = [lineage.partition_values[at] for lineage in lineages]
-    known = spark.createDataFrame(pd.DataFrame(data), schema=schema)
-    # One row an object: the join neither drops nor repeats rows.
-    joined = rows.join(F.broadcast(known), on="object_index", how="inner")
-    return joined.withColumnRenamed("row_number", ROW).drop("object_index")
+    text = json.dumps(texts, default=lambda time: time.isoformat())
+    # The stubs know no maps, Spark does.
+    return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -180,15 +180,42 @@ def _to_ddl(schema: StructType) -> str:
     return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in schema)
 
 
-def collect_outcomes(frame: DataFrame) -> list[Row]:
-    """One row an object: `object_index`, `outcome`, and how many records were `good` and `bad`."""
-    is_record = F.col("outcome").isNull()
+@dataclass(frozen=True, slots=True)
+class SeenObject:
+    """What the executors saw of one object: its outcome row, and how many records fit the columns or not."""
+
+    outcome: Row
+    good: int
+    bad: int
+
+
+def collect_outcomes(frame: DataFrame) -> dict[int, SeenObject]:
+    """By `object_index`. Computes and thereby persists the frame; counts by object only if it has to."""
+    corrupt = Observation()
+    observed = frame.observe(corrupt, F.count("corrupt").alias("records"))
+    outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()
+    if not corrupt.get["records"] and all(row["outcome"]["rows"] is not None for row in outcomes):
+        return {
+            row["object_index"]: SeenObject(row["outcome"], row["outcome"]["rows"], 0) for row in outcomes
+        }
+    counts = {row["object_index"]: row for row in _count_records(frame)}
+    return {
+        row["object_index"]: _to_seen(row["outcome"], counts.get(row["object_index"])) for row in outcomes
+    }
+
+
+def _count_records(frame: DataFrame) -> list[Row]:
     return (
-        frame.groupBy("object_index")
-        .agg(
-            F.first("outcome", ignorenulls=True).alias("outcome"),
-            F.count(F.when(is_record & F.col("corrupt").isNull(), 1)).alias("good"),
-            F.count("corrupt").alias("bad"),
-        )
+        frame.where(F.col("outcome").isNull())
+        .groupBy("object_index")
+        .agg(F.count(F.lit(1)).alias("all"), F.count("corrupt").alias("bad"))
         .collect()
+    )
+
+
+def _to_seen(outcome: Row, counts: Row | None) -> SeenObject:
+    return (
+        SeenObject(outcome, counts["all"] - counts["bad"], counts["bad"])
+        if counts
+        else SeenObject(outcome, 0, 0)
     )

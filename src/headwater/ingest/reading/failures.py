@@ -1,0 +1,38 @@
+"""What a Spark job that reads objects threw -> one of our errors."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from headwater import errors
+from headwater.errors import HeadwaterError, IngestError
+
+# An error raised in an executor's Python arrives as text at the end of its traceback.
+_OURS = re.compile(r"headwater\.errors\.(?P<name>\w+Error): (?P<message>[^\n]*)(?:\n\s*-> (?P<hint>[^\n]*))?")
+
+
+@contextmanager
+def explained_read(table: str) -> Iterator[None]:
+    """Raise our own error for whatever Spark throws while objects are read."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise explain_read_failure(table, str(error)) from error
+
+
+def explain_read_failure(table: str, text: str) -> HeadwaterError:
+    """The error an executor raised, or an `IngestError` with the first telling line."""
+    found = _OURS.search(text)
+    if found:
+        kind = getattr(errors, found["name"], IngestError)
+        if isinstance(kind, type) and issubclass(kind, HeadwaterError):
+            return kind(f"table {table}: {found['message'].strip()}", hint=(found["hint"] or "").strip())
+    telling = [line.strip() for line in text.splitlines() if "Error" in line or "Exception" in line]
+    first = (telling or text.splitlines() or ["unknown"])[0]
+    return IngestError(
+        f"table {table}: the batch could not be read: {first[:500]}",
+        hint="the batch is tried again; if it stays so, the log of the JVM has the whole story",
+    )
