@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
@@ -20,6 +19,7 @@ from pyspark.sql.types import (
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.reading.handful import fetch_here, to_pandas
 from headwater.ingest.reading.schema import CORRUPT, parser_options
 
 COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary"})
@@ -50,6 +50,10 @@ OUTCOME_SCHEMA = StructType(
         StructField("present_size", LongType()),
     ]
 )
+
+# Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
+_HANDFUL_OBJECTS = 64
+_HANDFUL_BYTES = 1024 * 1024
 
 _OBJECTS_A_TASK = 500
 _BYTES_A_TASK = 64 * 1024 * 1024
@@ -88,7 +92,7 @@ class ObjectReader:
         self._config = config
 
     def read(self, requests: Sequence[Request]) -> DataFrame:
-        """Fetch and parse in executors; nothing is fetched before an action."""
+        """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
         config = self._config
         plan = FetchPlan(
             store=config.store,
@@ -98,6 +102,9 @@ class ObjectReader:
             arrow_schema=bytes(to_arrow_schema(config.schema).serialize()),
             max_object_bytes=config.max_object_bytes,
         )
+        wanted = _to_arrow(requests)
+        if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
+            return self._parse(fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA))
 
         def fetch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return fetch_objects(iter(batches), plan)
@@ -111,26 +118,14 @@ class ObjectReader:
                 StructField("outcome", OUTCOME_SCHEMA),
             ]
         )
-        return self._parse(self._distribute(requests).mapInArrow(fetch, schema))
+        return self._parse(self._distribute(requests, wanted).mapInArrow(fetch, schema))
 
-    def _distribute(self, requests: Sequence[Request]) -> DataFrame:
-        data = {
-            "object_index": pd.array([r.object_index for r in requests], dtype="Int32"),
-            "provider": [r.ref.provider for r in requests],
-            "bucket": [r.ref.bucket for r in requests],
-            "key": [r.ref.key for r in requests],
-            "version_id": [r.ref.version_id for r in requests],
-            "etag": [r.ref.etag for r in requests],
-            "size": pd.array([r.ref.size for r in requests], dtype="Int64"),
-        }
-        frame = self._spark.createDataFrame(pd.DataFrame(data), schema=_REQUEST_SCHEMA)
+    def _distribute(self, requests: Sequence[Request], wanted: pa.Table) -> DataFrame:
+        frame = self._spark.createDataFrame(to_pandas(wanted), schema=_REQUEST_SCHEMA)
         total = sum(r.ref.size or 0 for r in requests)
-        wanted = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
-        cores = self._spark.sparkContext.defaultParallelism
-        if wanted > cores:
-            return frame.repartition(wanted)
+        tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
         # createDataFrame spreads the rows over all cores already.
-        return frame if len(requests) > 1 else frame.coalesce(1)
+        return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
 
     def _parse(self, fetched: DataFrame) -> DataFrame:
         is_record = F.col("outcome").isNull()
@@ -144,6 +139,28 @@ class ObjectReader:
             F.when(is_record, parser.build_corrupt(parsed)).alias("corrupt"),
             "outcome",
         )
+
+
+def _to_arrow(requests: Sequence[Request]) -> pa.Table:
+    refs = [request.ref for request in requests]
+    text = pa.string()
+    return pa.table(
+        {
+            "object_index": pa.array([request.object_index for request in requests], pa.int32()),
+            "provider": pa.array([ref.provider for ref in refs], text),
+            "bucket": pa.array([ref.bucket for ref in refs], text),
+            "key": pa.array([ref.key for ref in refs], text),
+            "version_id": pa.array([ref.version_id for ref in refs], text),
+            "etag": pa.array([ref.etag for ref in refs], text),
+            "size": pa.array([ref.size for ref in refs], pa.int64()),
+        }
+    )
+
+
+def _is_handful(requests: Sequence[Request]) -> bool:
+    sizes = [request.ref.size for request in requests]
+    known = [size for size in sizes if size is not None]
+    return len(sizes) <= _HANDFUL_OBJECTS and len(known) == len(sizes) and sum(known) <= _HANDFUL_BYTES
 
 
 class RecordParser:

@@ -1,0 +1,40 @@
+"""A handful of small objects, fetched in this process: no Python worker has to be woken for them."""
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from headwater.ingest.object_fetch import FetchPlan, fetch_objects
+
+_NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype()}
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Integers stay integers where some are null."""
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
+    return frame
+
+
+def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: StructType) -> DataFrame:
+    """What `fetch_objects` gives for a format of lines, as a frame. Fetches at once.
+
+    `outcome` is the type of that column, which travels flat: pandas knows no nullable structs.
+    """
+    batches = list(fetch_objects(iter(wanted.to_batches()), plan))
+    flat = pa.Table.from_batches(batches).flatten()
+    schema = StructType(
+        [
+            StructField("object_index", IntegerType()),
+            StructField("row_number", LongType()),
+            StructField("value", StringType()),
+            *(StructField(f"outcome.{field.name}", field.dataType) for field in outcome),
+        ]
+    )
+    frame = spark.createDataFrame(to_pandas(flat), schema=schema)
+    fields = [F.col(f"`outcome.{field.name}`").alias(field.name) for field in outcome]
+    is_outcome = F.col("`outcome.status`").isNotNull()
+    return frame.select(
+        "object_index", "row_number", "value", F.when(is_outcome, F.struct(*fields)).alias("outcome")
+    )
