@@ -1,0 +1,134 @@
+"""How much of what raw boto3 can receive and delete does capture commit to the events table?
+
+A queue holds 20,000 notifications. Ours: the consumer, from its first receive call until every event is
+committed and every message deleted, into a real events table. Floor: as many threads that receive ten
+messages and delete them, on one shared client, and keep nothing. Same server, same process, in turns.
+"""
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.pairs import choose_median, measure_pairs, say
+from benchmarks.result import BenchmarkResult
+from benchmarks.rig.apps import build_settings, open_app, use_emulator_credentials
+from benchmarks.rig.elasticmq import run_elasticmq
+from benchmarks.rig.notifications import BUCKET, load_queue
+from headwater.app import App
+from headwater.capture.consumer import Consumer, build_options
+from headwater.capture.queues import build_queue
+from headwater.demo.landing_zone import Clients, build_clients
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
+
+MESSAGES = 20_000
+WARM_UP = 4_000
+PAIRS = 3
+THREADS = 8
+_LIMIT_SECONDS = 120
+
+
+def run() -> BenchmarkResult:
+    """Events per second against messages per second."""
+    use_emulator_credentials()
+    with tempfile.TemporaryDirectory() as name, run_elasticmq(Path(name)) as endpoint:
+        clients = build_clients(endpoint, connections=THREADS)
+        url = clients.sqs.create_queue(QueueName="landing", Attributes={"VisibilityTimeout": "120"})[
+            "QueueUrl"
+        ]
+        queue = {"url": url, "endpoint": endpoint, "receivers": THREADS}
+        # A receive call that still waits when a run ends would hide messages of the next one.
+        queue |= {"visibility_timeout": 120, "long_poll_wait": 1}
+        source = {"type": "s3", "bucket": BUCKET, "region": "us-east-1", "queue": queue}
+        tables = {"orders": {"path": "orders/**/*.json"}}
+        with open_app(build_settings(Path(name), source, tables)) as app:
+            seeds = count(1)
+
+            def measure(drain: Callable[[int], float], messages: int = MESSAGES) -> float:
+                load_queue(endpoint, url, messages, next(seeds))
+                return messages / drain(messages)
+
+            def ours(messages: int) -> float:
+                return capture(app, messages)
+
+            def floor(messages: int) -> float:
+                return receive_and_delete(clients, url, messages)
+
+            say(f"warm-up: ours {measure(ours, WARM_UP):.0f}/s, floor {measure(floor, WARM_UP):.0f}/s")
+            pair = choose_median(measure_pairs(lambda: measure(ours), lambda: measure(floor), PAIRS))
+    return BenchmarkResult("capture_throughput", pair.value, pair.floor, "events/s", 0.7, "higher")
+
+
+def capture(app: App, messages: int) -> float:
+    """Seconds in which the consumer commits and deletes that many messages."""
+    source = app.settings.source
+    assert source.type == "s3"
+    queue = build_queue(source)
+    options = build_options(source.queue, app.settings.capture)
+    reports = []
+    consumer = Consumer(
+        queue, app.events.append, app.stores.quarantine.append, options, on_commit=reports.append
+    )
+    stop = threading.Event()
+    thread = threading.Thread(target=consumer.run, args=(stop,))
+    started = time.monotonic()
+    thread.start()
+    deadline = time.monotonic() + _LIMIT_SECONDS
+    while consumer.stats.deleted < messages and time.monotonic() < deadline and thread.is_alive():
+        time.sleep(0.01)
+    seconds = time.monotonic() - started
+    stats = consumer.stats
+    stop.set()
+    thread.join()
+    queue.close()
+    commits = ", ".join(f"{report.events} in {report.seconds:.2f} s" for report in reports)
+    say(f"  {stats.events} events, {stats.deleted} deleted; commits: {commits}")
+    if stats.events != messages or stats.deleted < messages:
+        raise RuntimeError(f"{messages} messages, but {stats}")
+    return seconds
+
+
+def receive_and_delete(clients: Clients, url: str, messages: int) -> float:
+    """Seconds in which threads that do nothing else empty the queue."""
+    started = time.monotonic()
+    deadline = started + _LIMIT_SECONDS
+    lock = threading.Lock()
+    left = messages
+    ended = started
+
+    def drain() -> None:
+        nonlocal left, ended
+        while left > 0:
+            answer = clients.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+            found = answer.get("Messages", [])
+            if found:
+                handles = [
+                    {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
+                    for at, message in enumerate(found)
+                ]
+                clients.sqs.delete_message_batch(QueueUrl=url, Entries=handles)
+            elif time.monotonic() > deadline:
+                raise TimeoutError(f"{left} of {messages} messages did not come; {describe(clients, url)}")
+            with lock:
+                left -= len(found)
+                ended = time.monotonic() if found else ended
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for done in [pool.submit(drain) for _ in range(THREADS)]:
+            done.result()
+    return ended - started
+
+
+def describe(clients: Clients, url: str) -> str:
+    """What the queue says of itself."""
+    names: Sequence[QueueAttributeNameType] = (
+        "ApproximateNumberOfMessages",
+        "ApproximateNumberOfMessagesNotVisible",
+    )
+    return str(clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"])

@@ -1,0 +1,49 @@
+"""Measure ours and the floor in turns, so that what else the machine does falls on both."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_STARTED = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One measurement of each, right after each other."""
+
+    value: float
+    floor: float
+
+    @property
+    def ratio(self) -> float:
+        """`value / floor`."""
+        return self.value / self.floor
+
+
+def say(text: str) -> None:
+    """Progress for people: time since the start and the load average go with it."""
+    load = os.getloadavg()[0]
+    print(f"[{time.monotonic() - _STARTED:6.1f} s, load {load:4.1f}] {text}", file=sys.stderr, flush=True)
+
+
+def measure_pairs(ours: Callable[[], float], floor: Callable[[], float], count: int) -> list[Pair]:
+    """`count` pairs; which of the two comes first alternates."""
+    pairs = []
+    for at in range(count):
+        if at % 2 == 0:
+            floor_value = floor()
+            value = ours()
+        else:
+            value = ours()
+            floor_value = floor()
+        pairs.append(Pair(value, floor_value))
+        ratio = value / floor_value
+        say(f"pair {at + 1} of {count}: ours {value:.3f}, floor {floor_value:.3f}, ratio {ratio:.3f}")
+    return pairs
+
+
+def choose_median(pairs: list[Pair]) -> Pair:
+    """The pair whose ratio is the median; of an even number the lower one in the middle."""
+    return sorted(pairs, key=lambda pair: pair.ratio)[(len(pairs) - 1) // 2]

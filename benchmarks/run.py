@@ -1,0 +1,79 @@
+"""Run all benchmarks or one: `python -m benchmarks.run [NAME]`, or `make bench B=NAME`.
+
+Standard output has one JSON object a result, progress goes to standard error. Exit codes: 0 measured
+(whether a goal is met is in the result), 1 a benchmark failed to run, 2 there is no such benchmark.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.pairs import say
+from benchmarks.result import BenchmarkResult
+
+ROOT = Path(__file__).parents[1]
+
+BENCHMARKS = (
+    "capture_throughput",
+    "events_commit",
+    "idle",
+    "ingest_large",
+    "ingest_small",
+    "freshness",
+    "first_commit",
+)
+"""Each is a module here whose docstring says what it asks, with `run() -> BenchmarkResult` or several."""
+
+_LIMIT_SECONDS = 1800
+_IN_THIS_PROCESS = "--in-this-process"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; returns the exit code."""
+    if arguments[:1] == [_IN_THIS_PROCESS]:
+        return run_in_this_process(arguments[1])
+    unknown = [name for name in arguments if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    failed = [name for name in arguments or BENCHMARKS if not run_in_own_process(name)]
+    if failed:
+        print(f"not measured: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def run_in_own_process(name: str) -> bool:
+    """Run one benchmark where no other one's JVM is warm; prints its results. False when it failed."""
+    question = (import_module(f"benchmarks.{name}").__doc__ or "").strip().splitlines()[0]
+    say(f"{name}: {question}")
+    command = [sys.executable, "-m", "benchmarks.run", _IN_THIS_PROCESS, name]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=_LIMIT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        say(f"{name}: not done after {_LIMIT_SECONDS} s")
+        return False
+    print(done.stdout, end="", flush=True)
+    return done.returncode == 0 and bool(done.stdout)
+
+
+def run_in_this_process(name: str) -> int:
+    """Print the results of one benchmark; whatever else writes to standard output goes to standard error."""
+    results_only = os.dup(1)
+    os.dup2(2, 1)
+    found = import_module(f"benchmarks.{name}").run()
+    results = [found] if isinstance(found, BenchmarkResult) else list(found)
+    with os.fdopen(results_only, "w") as output:
+        for result in results:
+            if result.broken:
+                say(f"{result.name}: {result.broken}")
+            print(result.to_json(), file=output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
