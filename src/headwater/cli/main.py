@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, init, quarantine, run, sql, status
+from headwater.cli import config, doctor, init, quarantine, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
@@ -25,6 +25,7 @@ COMMANDS = (
     sql,
     quarantine,
     config,
+    doctor,
 )
 
 

@@ -61,12 +61,14 @@ def run_app(
 ) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
     from headwater.app import App
+    from headwater.app.preflight import check_before_run
     from headwater.app.run import Run
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
+    check_before_run(settings, environ)
     app = App(settings, environ=environ)
     stop = threading.Event()
     try:
@@ -142,5 +144,11 @@ def render_report(report: "RunReport", quarantined: int) -> None:
             for name, totals in report.tables.items()
         ],
     )
+    for name, totals in report.tables.items():
+        if totals.filtered and not totals.objects:
+            render_text(
+                f"{name}: none of {totals.filtered:,} events is of a key that its path and filters name; keys are in:"
+            )
+            render_text('  headwater sql "select key from events limit 10"')
     if quarantined:
         render_text(f"{quarantined:,} in quarantine: headwater quarantine list")

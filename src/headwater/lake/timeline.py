@@ -1,16 +1,25 @@
 """A table's timeline: which commits completed when, and what they carry. The only user of the JVM gateway."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError
 from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_PROPERTIES_FILE
 
+_REFUSALS = (
+    "Permission denied",
+    "AccessDenied",
+    "Read-only file system",
+    "Mkdirs failed",
+    "ParentNotDirectoryException",
+)
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
 
@@ -101,6 +110,15 @@ def _to_commit(instant: Any) -> Commit:
     )
 
 
+@contextmanager
+def explained_lake(path: str) -> Iterator[None]:
+    """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise explain_lake_failure(path, error) from error
+
+
 def explain_lake_failure(path: str, error: Exception) -> LakeError:
     """Turn what Hudi or Hadoop threw into one sentence with a fix."""
     from headwater.errors import LakeNotWritableError
@@ -108,7 +126,13 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     text = str(error)
     if any(
         sign in text
-        for sign in ("Permission denied", "AccessDenied", "Read-only file system", "Mkdirs failed")
+        for sign in (
+            "Permission denied",
+            "AccessDenied",
+            "Read-only file system",
+            "Mkdirs failed",
+            "ParentNotDirectory",
+        )
     ):
         return LakeNotWritableError(
             f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"

@@ -33,17 +33,22 @@ class QueueView:
         return self.arn.split(":")[3]
 
 
-def judge_region(actual: str | None, configured: str | None, used: str | None) -> Finding | None:
-    """Is the bucket where it is asked for? `used` is the client's region when none is configured."""
-    name = "source.region"
+def judge_region(
+    section: str, actual: str | None, configured: str | None, used: str | None
+) -> Finding | None:
+    """Is the bucket where it is asked for? None when it does not tell.
+
+    `section` is the configuration's; `used` is the client's region when none is configured.
+    """
+    name = f"{section}.region"
     if not actual:
         return None
     if configured and configured != actual:
-        detail = f"the bucket is in {actual}, source.region says {configured}"
-        return Finding(name, "problem", detail, f"set source.region to {actual}")
+        detail = f"the bucket is in {actual}, requests are for {configured}"
+        return Finding(name, "problem", detail, f"set {name} to {actual}")
     if not configured and used and used not in (actual, "aws-global"):
         detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
-        return Finding(name, "warning", detail, f"set source.region to {actual}")
+        return Finding(name, "warning", detail, f"set {name} to {actual}")
     return Finding(name, "ok", f"the bucket is in {actual}")
 
 

@@ -50,8 +50,8 @@ def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> Finding:
             f"whether {sender.name} may send depends on conditions that cannot be judged from here",
             "put an object and see that `headwater run` hears of it",
         )
-    what = "has no policy" if not text else "has a policy, and it"
-    return Finding(NAME, "problem", f"the queue {what} does not let {sender.name} send", fix)
+    detail = f"the queue's policy does not let {sender.name} send" if text else "the queue has no policy"
+    return Finding(NAME, "problem", f"{detail}: what is sent to it is lost", fix)
 
 
 def _parse_statements(text: str | None) -> list[Mapping[str, object]] | None:

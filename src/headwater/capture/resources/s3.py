@@ -113,8 +113,8 @@ def name_bucket(source: S3SourceConfig) -> AwsPlace:
     return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
-def check_s3_lake(lake: str, storage: LakeStorageConfig) -> Finding:
-    """Put and delete a tiny object under an `s3a://` lake."""
+def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[Finding]:
+    """Put and delete a tiny object under an `s3a://` lake; is its bucket where Spark will look?"""
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
     key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
@@ -123,12 +123,17 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> Finding:
         with closing(build_s3_client(storage.endpoint, storage.region, storage.path_style)) as client:
             client.put_object(Bucket=parts.netloc, Key=key, Body=b"")
             client.delete_object(Bucket=parts.netloc, Key=key)
+            headers = client.head_bucket(Bucket=parts.netloc)["ResponseMetadata"].get("HTTPHeaders", {})
     except (BotoCoreError, ClientError) as error:
         reason = explain_aws_failure(error, place)
-        return to_finding("lake", LakeNotWritableError(reason.message, hint=reason.hint))
+        return [to_finding("lake", LakeNotWritableError(reason.message, hint=reason.hint))]
     except HeadwaterError as error:
-        return to_finding("lake", error)
-    return Finding("lake", "ok", f"{lake} can be written")
+        return [to_finding("lake", error)]
+    # Unlike boto3, the S3A that Spark writes with does not follow a store to another region.
+    signed_for = storage.region or (FALLBACK_REGION if storage.endpoint else None)
+    region = judge_region("lake_storage", headers.get("x-amz-bucket-region"), signed_for, None)
+    there = Finding("lake", "ok", f"{lake} can be written")
+    return [there, region] if region and region.status != "ok" else [there]
 
 
 def _check_bucket(
@@ -138,9 +143,7 @@ def _check_bucket(
     yield Finding(BUCKET, "ok", f"{source.bucket} answers")
     if "date" in answer.headers:
         yield judge_clock(clock.now(), parsedate_to_datetime(answer.headers["date"]))
-    # Another store's region is a word without a meaning, unless it was configured.
-    used = None if source.endpoint else client.meta.region_name
-    region = judge_region(answer.region, source.region, used)
+    region = judge_region("source", answer.region, source.region, client.meta.region_name)
     if region:
         yield region
     yield _check_versioning(client, source.bucket)

@@ -1,0 +1,51 @@
+"""`diagnose`: everything that can be seen to be wrong from here, and how to mend it."""
+
+from collections.abc import Mapping
+
+from headwater.app.lake_check import check_lake, check_spark
+from headwater.app.machine import check_machine
+from headwater.capture.resources import Finding
+from headwater.config.settings import Settings
+from headwater.lake.jars import MAVEN_CENTRAL
+from headwater.observability.clock import Clock, SystemClock
+
+
+def diagnose(
+    settings: Settings,
+    environ: Mapping[str, str],
+    start_spark: bool = False,
+    *,
+    clock: Clock | None = None,
+    central: str = MAVEN_CENTRAL,
+) -> list[Finding]:
+    """Findings in the order of the data: machine, source, lake. Expected trouble is never raised.
+
+    `start_spark` writes a tiny table to the lake, reads and removes it; takes tens of seconds.
+    `central` is the Maven repository that is asked last for missing jars.
+    """
+    findings = [
+        *check_machine(settings, environ, central),
+        *check_source(settings, clock or SystemClock()),
+        *check_lake(settings),
+    ]
+    if start_spark:
+        findings.append(check_spark(settings, environ))
+    return findings
+
+
+def check_source(settings: Settings, clock: Clock) -> list[Finding]:
+    """Findings about the folder, or about bucket, queue and what lies between them."""
+    source = settings.source
+    if source.type == "local":
+        from headwater.capture.resources.local import check_local_source
+
+        return check_local_source(source)
+    from headwater.capture.resources.s3 import check_s3_source
+
+    mirrors = any(table.effective_mode == "mirror" for table in settings.tables.values())
+    return check_s3_source(source, needs_removals=mirrors, clock=clock)
+
+
+def is_healthy(findings: list[Finding]) -> bool:
+    """Whether there is no problem; warnings are allowed."""
+    return all(finding.status != "problem" for finding in findings)

@@ -1,0 +1,72 @@
+"""Can the lake be written? A file or object that is deleted again, or a whole table through Spark."""
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from headwater.capture.resources import Finding, to_finding
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError, LakeNotWritableError
+
+LAKE = "lake"
+SPARK = "spark"
+
+
+def check_lake(settings: Settings) -> list[Finding]:
+    """Try to write there without Spark; a warning where only Spark can."""
+    lake = settings.lake
+    if find_local_path(lake) is not None:
+        try:
+            ensure_local_lake(lake)
+        except LakeNotWritableError as error:
+            return [to_finding(LAKE, error)]
+        return [Finding(LAKE, "ok", f"{lake} can be written")]
+    scheme = urlsplit(lake).scheme
+    if scheme in ("s3", "s3a"):
+        from headwater.capture.resources.s3 import check_s3_lake
+
+        return check_s3_lake(lake, settings.lake_storage)
+    detail = f"only Spark can tell whether {scheme}:// can be written"
+    return [Finding(LAKE, "warning", detail, "headwater doctor --spark tries it")]
+
+
+def find_local_path(lake: str) -> Path | None:
+    """The folder of a lake on this machine; None for another one."""
+    parts = urlsplit(lake)
+    if parts.scheme == "file":
+        return Path(parts.path)
+    return None if "://" in lake else Path(lake)
+
+
+def ensure_local_lake(lake: str) -> None:
+    """Raises `LakeNotWritableError` when no file can be made there. A lake elsewhere is left alone.
+
+    Leaves nothing behind: of a lake that does not exist yet, its nearest folder is tried.
+    """
+    path = find_local_path(lake)
+    if path is None:
+        return
+    folder = next(place for place in (path, *path.absolute().parents) if place.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".headwater-"):
+            pass
+    except OSError as error:
+        raise LakeNotWritableError(
+            f"the lake {lake} cannot be written: {folder}: {error.strerror}",
+            hint=f"give this user the right to write in {folder}, or name another place in lake",
+        ) from error
+
+
+def check_spark(settings: Settings, environ: Mapping[str, str]) -> Finding:
+    """Start a session, write a tiny table into the lake, read it and remove it."""
+    from headwater.app.application import App
+    from headwater.app.trial_table import try_table
+
+    try:
+        with closing(App(settings, environ=environ)) as app:
+            seconds = try_table(app)
+    except HeadwaterError as error:
+        return to_finding(SPARK, error)
+    return Finding(SPARK, "ok", f"a table was written, read and removed in {seconds:.0f} s, session included")

@@ -1,0 +1,87 @@
+"""Can this machine run headwater: Python, PySpark, Java and the jars? Starts no JVM that stays."""
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from headwater.capture.resources import Finding, to_finding
+from headwater.config.settings import Settings
+from headwater.errors import PlatformError
+from headwater.lake.jars import MAVEN_CENTRAL, find_download_size, plan_jars
+from headwater.lake.java import find_java
+from headwater.lake.session import HUDI_BUNDLE
+
+PYTHONS = ((3, 10), (3, 11), (3, 12))
+PYSPARK_LINE = "3.5."
+MIB = 1024 * 1024
+
+
+def check_machine(
+    settings: Settings, environ: Mapping[str, str], central: str = MAVEN_CENTRAL
+) -> list[Finding]:
+    """Four findings."""
+    return [
+        judge_python(sys.version_info[:3]),
+        check_pyspark(),
+        check_java(environ),
+        check_jars(settings, environ, central),
+    ]
+
+
+def judge_python(found: tuple[int, int, int]) -> Finding:
+    """Is it a Python that PySpark's workers run on?"""
+    text = ".".join(str(part) for part in found)
+    if found[:2] in PYTHONS:
+        return Finding("python", "ok", text)
+    return Finding(
+        "python", "problem", f"{text}; PySpark 3.5 needs 3.10 to 3.12", "install headwater into one of those"
+    )
+
+
+def check_pyspark() -> Finding:
+    """Is it the line that the Hudi bundle was built for?"""
+    fix = "pip install 'pyspark>=3.5,<3.6'"
+    try:
+        found = version("pyspark")
+    except PackageNotFoundError:
+        return Finding("pyspark", "problem", "it is not installed", fix)
+    if found.startswith(PYSPARK_LINE):
+        return Finding("pyspark", "ok", found)
+    return Finding("pyspark", "problem", f"{found} does not fit {HUDI_BUNDLE}", fix)
+
+
+def check_java(environ: Mapping[str, str]) -> Finding:
+    """Is there a Java that Spark runs on?"""
+    try:
+        java = find_java(environ)
+    except PlatformError as error:
+        return to_finding("java", error)
+    return Finding("java", "ok", f"{java.version} at {java.path}, found by {java.origin}")
+
+
+def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> Finding:
+    """Are the jars here, or to be had?"""
+    plan = plan_jars(settings, Path(environ.get("HOME", str(Path.home()))), central)
+    if not plan.missing:
+        count = len(plan.wanted)
+        return Finding("jars", "ok", f"{count} package{'' if count == 1 else 's'}, on this machine")
+    names = ", ".join(f"{item.artifact}-{item.version}" for item in plan.missing)
+    if not plan.repositories:
+        return Finding(
+            "jars",
+            "warning",
+            f"{names} will be fetched as spark.jars.ivySettings says; that cannot be checked from here",
+            "headwater doctor --spark fetches them",
+        )
+    sizes = [find_download_size(item, plan.repositories) for item in plan.missing]
+    if None in sizes:
+        return Finding(
+            "jars",
+            "problem",
+            f"{names} are not on this machine and not to be had from {', '.join(plan.repositories)}",
+            "check the network, or name a mirror with spark.config: {spark.jars.ivySettings: FILE} or "
+            "{spark.jars.repositories: URL}",
+        )
+    megabytes = sum(size or 0 for size in sizes) / MIB
+    return Finding("jars", "ok", f"{names} will be downloaded at the first start ({megabytes:.0f} MiB)")

@@ -1,0 +1,40 @@
+"""What must be true before a run starts; seconds before Spark would find out, and in clearer words."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from headwater.app.lake_check import ensure_local_lake
+from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
+from headwater.lake.java import find_java
+
+
+def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
+    """Raise the first thing that would make a run fail. Starts no Spark; all is asked at the same time.
+
+    Raises:
+        PlatformError: no usable Java.
+        LakeNotWritableError: a lake on this machine cannot be written.
+        CredentialsError: none, or wrong ones, or the clock is too far off.
+        SourceError: no such folder, bucket or queue (`QueueNotFoundError`), or it does not answer.
+        ConfigError: no region is to be found.
+    """
+    checks: list[Callable[[], object]] = [
+        lambda: find_java(environ),
+        lambda: ensure_local_lake(settings.lake),
+        *_list_source_checks(settings.source),
+    ]
+    with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:
+        for future in [pool.submit(check) for check in checks]:
+            future.result()
+
+
+def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
+    if source.type == "local":
+        from headwater.capture.resources.local import ensure_folder
+
+        return [lambda: ensure_folder(source)]
+    from headwater.capture.resources.s3 import ensure_bucket
+    from headwater.capture.resources.sqs import read_attributes
+
+    return [lambda: read_attributes(source), lambda: ensure_bucket(source)]

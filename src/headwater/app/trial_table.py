@@ -1,0 +1,32 @@
+"""A tiny table, written to the lake, read and removed: what only Spark can prove."""
+
+import time
+import uuid
+
+from headwater.app.application import App
+from headwater.errors import LakeError
+from headwater.lake.layout import trial_path
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+from headwater.lake.timeline import delete_folder
+
+ROWS = [(1, "one"), (2, "two")]
+
+
+def try_table(app: App) -> float:
+    """Seconds that it took, the start of the session included. No file stays in the lake.
+
+    Raises `PlatformError` when there is no session, `LakeError` when the lake refuses.
+    """
+    started = time.monotonic()
+    path = trial_path(app.settings.lake, uuid.uuid4().hex)
+    frame = app.spark.createDataFrame(ROWS, "id int, word string")
+    try:
+        table = Table(app.spark, path)
+        table.write(frame, WriteOptions("trial", "insert", record_key=("id",)))
+        found = table.read().count()
+    finally:
+        delete_folder(app.spark, path)
+    if found != len(ROWS):
+        raise LakeError(f"{path}: wrote {len(ROWS)} rows and read {found}", hint="please report this")
+    return time.monotonic() - started

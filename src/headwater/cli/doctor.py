@@ -1,0 +1,63 @@
+"""`headwater doctor`: what is wrong on this machine, at the source and in the lake, and the fix."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.capture.resources import Finding
+
+FAILED = 1
+_MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    ctx: typer.Context,
+    spark: Annotated[
+        bool,
+        typer.Option("--spark", help="Start Spark, too; write, read and remove a tiny table in the lake."),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check Java, jars, credentials, bucket, notifications, queue and lake; say how to mend what is wrong.
+
+    Changes nothing. Exit code 1: there is a problem; warnings are no problem.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    from headwater.app.doctor import diagnose, is_healthy
+    from headwater.config.environment import read_environment
+
+    findings = diagnose(settings, read_environment(), spark)
+    if as_json:
+        render_json({"ok": is_healthy(findings), "findings": findings})
+    else:
+        render_findings(findings)
+    if not is_healthy(findings):
+        raise typer.Exit(FAILED)
+
+
+def render_findings(findings: "list[Finding]") -> None:
+    """A line for each, with its fix below it, and a sum."""
+    render_table(
+        ("", "check", "what was found"),
+        [
+            (_MARKS[item.status], item.name, item.detail + (f"\n-> {item.fix}" if item.fix else ""))
+            for item in findings
+        ],
+    )
+    counts = Counter(item.status for item in findings)
+    parts = [
+        f"{counts[status]} {status}{'s' if counts[status] > 1 else ''}"
+        for status in ("problem", "warning")
+        if counts[status]
+    ]
+    render_text(f"\n{' and '.join(parts)}." if parts else "\nAll is good.")

@@ -1,0 +1,157 @@
+"""What `diagnose` and `check_before_run` say of a folder as source; no network, Javas that are scripts."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headwater.app.doctor import diagnose, is_healthy
+from headwater.app.machine import check_jars, judge_python
+from headwater.app.preflight import check_before_run
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError, LakeNotWritableError, PlatformError, SourceError
+from headwater.lake.session import HUDI_BUNDLE
+
+# Port 9 is "discard": nobody listens there.
+NO_REPOSITORY = "http://127.0.0.1:9"
+
+
+def write_java(folder: Path, version: str) -> Path:
+    executable = folder / "bin" / "java"
+    executable.parent.mkdir(parents=True)
+    executable.write_text(
+        f"#!/bin/sh\necho 'java.home = {folder}' >&2\necho 'java.version = {version}' >&2\n"
+    )
+    executable.chmod(0o755)
+    return folder
+
+
+def write_jars(home: Path) -> None:
+    group, artifact, version = HUDI_BUNDLE.split(":")
+    jars = home / ".ivy2" / "cache" / group / artifact / "jars"
+    jars.mkdir(parents=True)
+    (jars / f"{artifact}-{version}.jar").write_bytes(b"")
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A machine with a Java and the jars."""
+    write_jars(tmp_path / "home")
+    java = write_java(tmp_path / "java17", "17.0.1")
+    return {"HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "empty"), "JAVA_HOME": str(java)}
+
+
+def build_settings(tmp_path: Path, **changes: object) -> Settings:
+    (tmp_path / "in").mkdir(exist_ok=True)
+    return Settings.model_validate(
+        {
+            "source": {"type": "local", "path": str(tmp_path / "in")},
+            "lake": str(tmp_path / "lake"),
+            "tables": {"a": {"path": "*.json"}},
+            **changes,
+        }
+    )
+
+
+def list_troubles(settings: Settings, environ: dict[str, str]) -> dict[str, str]:
+    """Status by name of what is not good; each has a fix."""
+    found = diagnose(settings, environ, central=NO_REPOSITORY)
+    troubles = [finding for finding in found if finding.status != "ok"]
+    assert all(finding.fix for finding in troubles)
+    assert is_healthy(found) == all(finding.status == "warning" for finding in troubles)
+    return {finding.name: finding.status for finding in troubles}
+
+
+def test_a_good_machine_has_no_troubles_and_nothing_is_left_behind(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    settings = build_settings(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    assert list_troubles(settings, environ) == {}
+    check_before_run(settings, environ)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_missing_jars_that_cannot_be_downloaded_are_a_problem(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    (tmp_path / "empty-home").mkdir()
+    environ = {**environ, "HOME": str(tmp_path / "empty-home")}
+    assert list_troubles(build_settings(tmp_path), environ) == {"jars": "problem"}
+
+
+def test_jars_that_a_settings_file_decides_about_are_a_warning(tmp_path: Path) -> None:
+    settings = build_settings(tmp_path, spark={"config": {"spark.jars.ivySettings": "ivy.xml"}})
+    assert check_jars(settings, {"HOME": str(tmp_path)}, NO_REPOSITORY).status == "warning"
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [((3, 9, 1), "problem"), ((3, 10, 0), "ok"), ((3, 12, 4), "ok"), ((3, 13, 0), "problem")],
+)
+def test_python_has_to_be_one_that_pyspark_runs_on(version: tuple[int, int, int], status: str) -> None:
+    assert judge_python(version).status == status
+
+
+def test_a_lake_on_a_foreign_file_system_is_left_to_spark(tmp_path: Path, environ: dict[str, str]) -> None:
+    settings = build_settings(tmp_path, lake="hdfs://name/lake")
+    assert list_troubles(settings, environ) == {"lake": "warning"}
+    check_before_run(settings, environ)
+
+
+def remove_source(tmp_path: Path) -> None:
+    (tmp_path / "in").rmdir()
+
+
+def put_a_file_for_the_source(tmp_path: Path) -> None:
+    (tmp_path / "in").rmdir()
+    (tmp_path / "in").write_text("a file")
+
+
+def put_a_file_for_the_lake(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("in the way")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "expected"),
+    [
+        (remove_source, "source.path", SourceError),
+        (put_a_file_for_the_source, "source.path", SourceError),
+        (put_a_file_for_the_lake, "lake", LakeNotWritableError),
+    ],
+)
+def test_spoiled_places_are_told_by_the_doctor_and_stop_a_run(
+    tmp_path: Path,
+    environ: dict[str, str],
+    spoil: Callable[[Path], None],
+    name: str,
+    expected: type[HeadwaterError],
+) -> None:
+    settings = build_settings(tmp_path)
+    spoil(tmp_path)
+    assert list_troubles(settings, environ) == {name: "problem"}
+    with pytest.raises(expected) as caught:
+        check_before_run(settings, environ)
+    assert type(caught.value) is expected
+    assert caught.value.hint
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_source_that_may_not_be_read_is_a_problem(tmp_path: Path, environ: dict[str, str]) -> None:
+    settings = build_settings(tmp_path)
+    (tmp_path / "in").chmod(0)
+    assert list_troubles(settings, environ) == {"source.path": "problem"}
+
+
+def test_no_java_is_told_and_stops_a_run(
+    tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The machine that runs this test may have a Java in one of the usual places.
+    monkeypatch.setattr("headwater.lake.java._USUAL_PLACES", ())
+    monkeypatch.setattr("headwater.lake.java.find_spec", lambda _: None)
+    settings = build_settings(tmp_path)
+    environ = {**environ, "JAVA_HOME": str(write_java(tmp_path / "java8", "1.8.0_1"))}
+    assert list_troubles(settings, environ) == {"java": "problem"}
+    with pytest.raises(PlatformError, match=r"1\.8\.0_1"):
+        check_before_run(settings, environ)

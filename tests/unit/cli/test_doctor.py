@@ -1,0 +1,59 @@
+"""`headwater doctor` as a command: exit codes, text, JSON."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.capture.resources import Finding
+from headwater.cli.doctor import render_findings
+from headwater.cli.main import app
+
+# Without jars to look for, nothing is asked of the network.
+CONFIG = """
+source: {type: local, path: in}
+lake: out
+tables: {a: {path: a.json}}
+spark: {config: {spark.jars.packages: ""}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "headwater.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def run(folder: Path, *args: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["-c", str(folder / "headwater.yaml"), "doctor", *args])
+    return done.exit_code, done.output
+
+
+def test_a_problem_is_exit_code_1_and_has_its_fix(folder: Path) -> None:
+    code, output = run(folder)
+    assert code == 1
+    assert "PROBLEM" in output
+    assert "-> make it, or correct source.path" in output
+
+
+def test_json_has_a_verdict_and_every_finding(folder: Path) -> None:
+    code, output = run(folder, "--json")
+    told = json.loads(output)
+    assert (code, told["ok"]) == (1, False)
+    source = next(finding for finding in told["findings"] if finding["name"] == "source.path")
+    assert source["status"] == "problem"
+    assert set(source) == {"name", "status", "detail", "fix"}
+
+
+def test_warnings_are_counted_apart_from_problems(capsys: pytest.CaptureFixture[str]) -> None:
+    render_findings([Finding("a", "ok", "fine"), *[Finding("b", "warning", "hm", "look")] * 2])
+    output = capsys.readouterr().out
+    assert output.rstrip().endswith("2 warnings.")
+    assert "-> look" in output
+
+
+def test_a_wrong_configuration_is_exit_code_2(folder: Path) -> None:
+    (folder / "headwater.yaml").write_text(CONFIG + "lakee: x\n")
+    code, _ = run(folder)
+    assert code == 2
