@@ -10,7 +10,6 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.folder_watcher import FolderWatcher
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.memory import MemoryQueue
-from headwater.errors import HeadwaterError
 from headwater.observability.metrics import Metrics
 
 # One empty long poll asks all of a real queue's servers; a queue in this process needs no waiting.
@@ -43,7 +42,7 @@ class Capture:
         self._stop = threading.Event()
         self._fed = threading.Event()
         self._once = False
-        self.failure: HeadwaterError | None = None
+        self.failure: Exception | None = None
         if source.type == "s3":
             self._fed.set()
 
@@ -66,7 +65,7 @@ class Capture:
                     )
                 else:
                     self._consumer.run(stop)
-            except HeadwaterError as error:
+            except Exception as error:
                 self.failure = error
             finally:
                 ended.set()
@@ -86,7 +85,7 @@ class Capture:
                 self._fed.set()
                 if not self._once:
                     watcher.run(self._stop)
-            except HeadwaterError as error:
+            except Exception as error:
                 self.failure = error
                 self._stop.set()
             finally:

@@ -33,6 +33,8 @@ class TableTotals:
     rows: int = 0
     bad_rows: int = 0
     bytes: int = 0
+    filtered: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
     objects: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -43,6 +45,8 @@ class TableTotals:
         self.rows += result.rows
         self.bad_rows += result.bad_rows
         self.bytes += result.bytes
+        self.filtered += result.filtered
+        self.foreign += result.foreign
         self.objects += result.objects
         self.reasons += result.skipped
 
@@ -150,7 +154,15 @@ class Run:
         self._observer.on_capture(report)
 
     def _note_batch(self, result: BatchResult) -> None:
-        self._totals[result.table].add(result)
+        totals = self._totals[result.table]
+        if result.foreign and not totals.foreign:
+            log.warning(
+                "events of other buckets are not read",
+                table=result.table,
+                buckets=sorted(result.foreign),
+                hint="if one of them is meant, correct source.bucket",
+            )
+        totals.add(result)
         if result.objects:
             log.info(
                 "batch",

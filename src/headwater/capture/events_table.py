@@ -23,7 +23,7 @@ from headwater.capture.seen_events import SeenEvents
 from headwater.capture.stored_event import StoredEvent
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit, Timeline
+from headwater.lake.timeline import Commit, Timeline, explained_lake
 
 _CACHED_EVENTS = 50_000
 _ARCHIVED_COMMITS_A_PAGE = 200
@@ -69,7 +69,7 @@ class EventsTable:
         An empty or wholly known batch makes no commit.
         """
         started = time.monotonic()
-        with self._write_lock:
+        with self._write_lock, explained_lake(self._table.path):
             ids = [(event_day(captured), captured.event.event_id) for captured in batch]
             kept = [c for c, is_new in zip(batch, self._seen.keep_new(ids), strict=True) if is_new]
             if kept:
@@ -120,6 +120,10 @@ class EventsTable:
         cached = self._tail.read_after(position, max_events)
         if cached is not None:
             return cached
+        with explained_lake(self._table.path):
+            return self._read_after(position, max_events)
+
+    def _read_after(self, position: Position, max_events: int) -> EventPage:
         if not self._exists and not self._table.load_timeline().exists():
             return EventPage((), position, more=False)
         self._exists = True
@@ -165,6 +169,10 @@ class EventsTable:
         """Key -> etag of the objects of one bucket that exist as far as the events tell."""
         if not self._exists:
             return {}
+        with explained_lake(self._table.path):
+            return self._read_known_objects(bucket)
+
+    def _read_known_objects(self, bucket: str) -> dict[str, str]:
         newest = F.max_by(F.struct("kind", "etag"), F.struct("order_key", "event_time")).alias("newest")
         rows = (
             self._table.read()

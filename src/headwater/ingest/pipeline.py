@@ -104,6 +104,10 @@ class TablePipeline:
         Raises `LakeError`, `SourceError` or `IngestError`; then the checkpoint has not moved and the
         same batch is planned again.
         """
+        with explained_read(self.name):
+            return self._run_batch()
+
+    def _run_batch(self) -> BatchResult | None:
         started = time.monotonic()
         state = self.load_state()
         page = self._stores.events.read_after(self.position, self._config.max_files_per_trigger)
@@ -119,6 +123,10 @@ class TablePipeline:
 
     def save_checkpoint(self) -> bool:
         """Commit the position when it is ahead of the checkpoint by events that made no rows."""
+        with explained_read(self.name):
+            return self._save_checkpoint()
+
+    def _save_checkpoint(self) -> bool:
         state = self.load_state()
         if self.position == state.checkpoint or not self._table.load_timeline().exists():
             return False
@@ -132,9 +140,8 @@ class TablePipeline:
         if not plan.to_read:
             self._stores.ledger.write(self.name, skipped, self._now())
             return skipped, False
-        with explained_read(self.name):
-            self._records.ensure_schema(plan.to_read, self.load_state().schema)
-            read = read_batch(plan.to_read, self._records.read, self._find_ingested)
+        self._records.ensure_schema(plan.to_read, self.load_state().schema)
+        read = read_batch(plan.to_read, self._records.read, self._find_ingested)
         if self._records.is_provisional:
             read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
         try:
@@ -242,7 +249,8 @@ class TablePipeline:
             rows=sum(outcome.rows for outcome in outcomes),
             bad_rows=sum(outcome.bad_rows for outcome in outcomes),
             bytes=sum(outcome.bytes for outcome in outcomes),
-            filtered=plan.filtered + plan.foreign,
+            filtered=plan.filtered,
+            foreign=plan.foreign,
             seconds=seconds,
             committed=committed,
             more=more,

@@ -49,6 +49,7 @@ class Runner:
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._defects: list[Exception] = []
         self.failures: dict[str, HeadwaterError] = {}
 
     def start(self) -> None:
@@ -73,6 +74,8 @@ class Runner:
         self._events.wake()
         for thread in self._threads:
             thread.join()
+        if self._defects:
+            raise self._defects[0]
 
     def _run(self, pipeline: TablePipeline) -> None:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pipeline.name)
@@ -83,6 +86,8 @@ class Runner:
         except HeadwaterError as error:
             self.failures[pipeline.name] = error
             self._on_failure(pipeline.name, error)
+        except Exception as error:
+            self._defects.append(error)
 
     def _build_retrying(self, pipeline: TablePipeline) -> Retrying:
         def report(state: RetryCallState) -> None:

@@ -2,12 +2,10 @@
 
 import logging
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
-from headwater.lake.timeline import Timeline, explain_lake_failure
+from headwater.lake.timeline import Timeline, explained_lake
 
 _log = logging.getLogger(__name__)
 
@@ -35,10 +33,8 @@ class Table:
                     key,
                     options.extra[key],
                 )
-        try:
+        with explained_lake(self.path):
             frame.write.format("hudi").options(**options.to_hoodie()).mode("append").save(self.path)
-        except (Py4JError, PySparkException) as error:
-            raise explain_lake_failure(self.path, error) from error
 
     def read(self) -> DataFrame:
         """The newest snapshot, Hudi's own columns included."""

@@ -27,7 +27,10 @@ class ObjectOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this."""
+    """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this.
+
+    `filtered` counts events that the table's rules left out, `foreign` those of other buckets.
+    """
 
     table: str
     end: str
@@ -37,6 +40,7 @@ class BatchResult:
     bad_rows: int = 0
     bytes: int = 0
     filtered: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     committed: bool = False
     more: bool = False

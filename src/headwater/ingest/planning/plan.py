@@ -1,5 +1,6 @@
 """Plan one batch of one table: which events, which objects, where the checkpoint ends. Pure."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,14 +22,14 @@ class Limits:
 class BatchPlan:
     """`decisions` for the table's own events; `end` is the checkpoint after the batch.
 
-    `foreign` counts events of other buckets, `filtered` those the table's rules left out. `more`
+    `foreign` counts events of other buckets by bucket, `filtered` those the table's rules left out. `more`
     says that the page holds further events behind `end`.
     """
 
     decisions: tuple[Decision, ...]
     end: Position
     filtered: int
-    foreign: int
+    foreign: Counter[str]
     more: bool
 
     @property
@@ -67,14 +68,15 @@ def plan_batch(
     `events` are one page, in order of position; a batch that ends inside a commit resumes there.
     """
     taken: list[StoredEvent] = []
-    filtered = foreign = size = 0
+    filtered = size = 0
+    foreign: Counter[str] = Counter()
     end = page_end
     more = False
     for stored in events:
         event = stored.event
         if event.bucket != scope.bucket:
             # Never fetched: a forged message must not make us read somebody else's bucket.
-            foreign += 1
+            foreign[event.bucket] += 1
             continue
         relative = scope.relative_key(event.key)
         if relative is None or scope.selector(relative) is not None:

@@ -48,7 +48,7 @@ def test_first_object_is_taken_however_big():
 
 def test_other_buckets_are_never_read():
     plan = plan_batch(stored(2, bucket="theirs"), END, scope(), Limits(10, 1000))
-    assert (plan.to_read, plan.foreign, plan.end) == ((), 2, END)
+    assert (plan.to_read, plan.foreign, plan.end) == ((), {"theirs": 2}, END)
 
 
 def test_keys_are_relative_to_the_sources_prefix():
