@@ -12,13 +12,14 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, doctor, init, quarantine, run, sql, status
+from headwater.cli import config, demo, doctor, init, quarantine, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
 
 # In the order of `--help`. A new command is one file with `register(app)` and one entry here.
 COMMANDS = (
+    demo,
     init,
     run,
     status,

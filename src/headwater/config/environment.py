@@ -131,15 +131,22 @@ def _with_value(data: Data, path: KeyPath, value: object) -> Data:
 
 
 @contextmanager
-def temporary_environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of this process for a while, for libraries that can be told in no other way."""
+def temporary_environment(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of this process for a while, for libraries that can be told in no other way.
+
+    None takes a variable away for as long.
+    """
     before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+    _set_variables(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _set_variables(before)
+
+
+def _set_variables(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

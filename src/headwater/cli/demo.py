@@ -1,0 +1,71 @@
+"""`headwater demo`: the whole pipeline on this machine, no cloud, no Docker."""
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Each demo gets a new folder below this one.")
+    ] = Path("demo"),
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, max=3600, help="How long the sample shop writes.")
+    ] = 60,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the emulator up after the report, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Watch files become tables: an S3 and SQS emulator, a shop that writes, and this pipeline.
+
+    Nothing of your AWS set-up is read. At the end every row is compared with what was put; exit code 1:
+    something is missing.
+    """
+    from headwater.cli.run import stop_on_signals
+    from headwater.demo.demo import DemoOptions, run_demo
+
+    stop = threading.Event()
+    options = DemoOptions(folder, seconds, keep, _find_command())
+    with stop_on_signals(stop), open_console() as console:
+        report = run_demo(options, console, stop)
+    if report is None:
+        raise typer.Exit(INTERRUPTED)
+    if report.problems:
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def open_console() -> "Iterator[Console]":
+    """A console on a copy of stdout: while a JVM starts, the original is turned away from the terminal."""
+    from rich.console import Console
+
+    sys.stdout.flush()
+    with os.fdopen(
+        os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="backslashreplace"
+    ) as file:
+        yield Console(file=file, highlight=False)
+
+
+def _find_command() -> str:
+    """How headwater is called from here."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found and Path(found).resolve() == called.resolve() else str(called)

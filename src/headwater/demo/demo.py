@@ -1,0 +1,249 @@
+"""The whole pipeline on this machine: an emulator, a shop that writes, the real `Run`, and a check."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from headwater.app import App
+from headwater.app.run import Run, RunObserver, RunReport
+from headwater.capture.quarantine_reader import QuarantineReader
+from headwater.capture.queues import build_queue
+from headwater.config.loader import load_settings
+from headwater.config.settings import Settings
+from headwater.demo.emulator import CREDENTIALS, REGION, Emulator, ensure_emulator
+from headwater.demo.landing_zone import Clients, build_clients
+from headwater.demo.plain_reading import compare_rows, read_plainly
+from headwater.demo.progress import Progress
+from headwater.demo.report import Findings, Report, build_report
+from headwater.demo.scenario import Scenario, plan_scenario
+from headwater.demo.screen import Screen, open_screen, print_plain
+from headwater.demo.surroundings import (
+    Workspace,
+    create_workspace,
+    find_emulator_folder,
+    find_emulator_python,
+    use_emulator_only,
+)
+from headwater.demo.upload import ShopBucket, Uploader, create_shop_bucket, read_uploads
+from headwater.ingest.planning.selection import build_selector
+from headwater.lake.layout import events_path, quarantine_path, table_path
+from headwater.lake.snapshot_reader import SnapshotReader
+
+SEED = 20260504
+# How long nothing may arrive before we stop waiting for it.
+PATIENCE_SECONDS = 60.0
+LOOK_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """`parent` gets a new folder; `seconds` of writing; `keep` the emulator up after the report.
+
+    `command` is how headwater is called here.
+    """
+
+    parent: Path
+    seconds: float
+    keep: bool
+    command: str
+
+
+def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> Report | None:
+    """Play it and print the report; None when `stop` was set before everything had been written.
+
+    Raises `HeadwaterError` when it cannot be played.
+    """
+    workspace = create_workspace(options.parent, datetime.now())
+    print_plain(console, f"This demo lives in {workspace.folder}, its log in {workspace.log_path.name}.")
+    python = _ensure_emulator(console)
+    with (
+        _log_to(workspace.log_path),
+        use_emulator_only() as environ,
+        Emulator(python, workspace.emulator_folder) as emulator,
+        closing(build_clients(emulator.endpoint)) as clients,
+    ):
+        shop = create_shop_bucket(clients)
+        workspace.write_config(emulator.endpoint, shop.zone)
+        settings = load_settings(workspace.config_path, environ)
+        print_plain(console, f"S3 and SQS answer at {emulator.endpoint}; bucket {shop.zone.bucket}.")
+        show = _Show(settings, environ, plan_scenario(SEED, options.seconds), clients, shop)
+        report = show.play(console, stop, workspace, options.command)
+        if report is None:
+            print_plain(console, f"Stopped. What was committed by then is in {workspace.folder}.")
+            return None
+        print_plain(console, "\n".join(("", *report.lines)))
+        if options.keep:
+            _keep_emulator(console, emulator, workspace, options.command, stop)
+    return report
+
+
+class _Show:
+    """One performance: the pipeline in a thread, the uploads in another, the screen in this one."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        scenario: Scenario,
+        clients: Clients,
+        shop: ShopBucket,
+    ) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._scenario = scenario
+        self._clients = clients
+        self._shop = shop
+        selectors = {name: build_selector(table) for name, table in settings.tables.items()}
+        self._progress = Progress(
+            scenario,
+            tuple(settings.tables),
+            lambda key: [name for name, select in selectors.items() if select(key) is None],
+        )
+        self._ended = threading.Event()
+        self._is_open = False
+        self._uploader = Uploader(clients, shop, scenario, stop=self._ended, on_step=self._progress.note_step)
+
+    def play(
+        self, console: Console, stop: threading.Event, workspace: Workspace, command: str
+    ) -> Report | None:
+        with open_screen(console) as screen, ThreadPoolExecutor(1, "pipeline") as threads:
+            self._progress.enter(
+                "starting Java and Spark (the first time, jars of about 90 MB are downloaded)"
+            )
+            pipeline = threads.submit(self._run_pipeline)
+            try:
+                self._watch(screen, pipeline, stop)
+            finally:
+                self._end(screen, pipeline)
+            done = pipeline.result()
+            if self._uploader.failure:
+                raise self._uploader.failure
+            if stop.is_set():
+                return None
+            self._progress.enter("comparing every row with a plain reading of the bucket")
+            screen.show(self._progress.look())
+            return self._check(done, workspace, command)
+
+    def _run_pipeline(self) -> RunReport:
+        app = App(self._settings, environ=self._environ)
+        observer = RunObserver(self._progress.note_capture, self._progress.note_batch)
+        try:
+            return Run(app, observer=observer, on_session=self._open).until(self._ended)
+        finally:
+            app.close()
+
+    def _open(self) -> None:
+        self._progress.enter("the first file of each table: Spark warms up, tables are made")
+        self._uploader.start()
+
+    def _watch(self, screen: Screen, pipeline: Future[RunReport], stop: threading.Event) -> None:
+        """Until everything has arrived, or something has gone wrong, or `stop`."""
+        moves, patient_until = -1, 0.0
+        with closing(build_queue(self._settings.source)) as queue:
+            while not (stop.wait(LOOK_SECONDS) or pipeline.done() or self._uploader.failure):
+                depth = queue.depth()
+                self._progress.note_queue(depth.visible, depth.in_flight)
+                view = self._progress.look()
+                screen.show(view)
+                if view.moves != moves:
+                    moves, patient_until = view.moves, time.monotonic() + PATIENCE_SECONDS
+                is_late = time.monotonic() > patient_until
+                if self._has_written(is_late) and (
+                    is_late or (self._progress.has_all() and not depth.visible and not depth.in_flight)
+                ):
+                    return
+
+    def _has_written(self, is_late: bool) -> bool:
+        """Whether the scenario is over; opens the shop when it is time."""
+        if self._uploader.ident is None:
+            return False
+        if not self._is_open and (is_late or self._progress.is_warm()):
+            self._is_open = True
+            self._progress.enter("the shop is open: objects land, tables follow")
+            self._uploader.open_shop()
+        if self._uploader.is_alive():
+            return False
+        self._progress.enter("all is written; waiting until everything has arrived")
+        return True
+
+    def _end(self, screen: Screen, pipeline: Future[RunReport]) -> None:
+        self._ended.set()
+        self._uploader.open_shop()
+        self._progress.enter("stopping the pipeline: what is open is finished")
+        while not pipeline.done():
+            screen.show(self._progress.look())
+            time.sleep(LOOK_SECONDS)
+        if self._uploader.ident is not None:
+            self._uploader.join()
+
+    def _check(self, done: RunReport, workspace: Workspace, command: str) -> Report:
+        view = self._progress.look()
+        expected = read_plainly(read_uploads(self._clients, self._scenario, self._shop.zone.bucket))
+        lake = self._settings.lake
+        checks = []
+        for name, rows in expected.rows.items():
+            columns = list(rows[0]) if rows else []
+            found = SnapshotReader(table_path(lake, name)).read(columns).to_pylist()
+            checks.append(compare_rows(name, rows, found))
+        findings = Findings(
+            checks=checks,
+            quarantine=QuarantineReader(quarantine_path(lake)).list_rows(),
+            event_keys=SnapshotReader(events_path(lake)).read(["key"])["key"].to_pylist(),
+            dead_letters=self._count_dead_letters(),
+            failures=[f"table {name}: {error.message}" for name, error in done.failures.items()],
+        )
+        return build_report(self._scenario, expected, findings, view, workspace.config_path, command)
+
+    def _count_dead_letters(self) -> int:
+        answer = self._clients.sqs.get_queue_attributes(
+            QueueUrl=self._shop.dead_letters_url, AttributeNames=["ApproximateNumberOfMessages"]
+        )
+        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
+
+def _ensure_emulator(console: Console) -> Path:
+    given = find_emulator_python()
+    if given:
+        return given
+    folder = find_emulator_folder()
+    if not (folder / "bin" / "ministack").exists():
+        print_plain(console, f"Installing the S3 and SQS emulator into {folder} (once; about 20 MB) ...")
+    with console.status("installing"):
+        return ensure_emulator(folder)
+
+
+def _keep_emulator(
+    console: Console, emulator: Emulator, workspace: Workspace, command: str, stop: threading.Event
+) -> None:
+    credentials = CREDENTIALS | {"AWS_REGION": REGION}
+    exports = " ".join(f"{name}={value}" for name, value in credentials.items())
+    print_plain(
+        console,
+        f"\nThe emulator stays at {emulator.endpoint} until Ctrl-C. To go on, in another terminal:\n"
+        f"  export {exports}\n"
+        f"  {command} --config {workspace.config_path} run",
+    )
+    stop.wait()
+
+
+@contextmanager
+def _log_to(path: Path) -> Iterator[None]:
+    """Log lines go to a file: they would tear the picture."""
+    handlers = [one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler)]
+    before = [handler.stream for handler in handlers]
+    with path.open("a", encoding="utf-8") as log:
+        for handler in handlers:
+            handler.setStream(log)
+        try:
+            yield
+        finally:
+            for handler, stream in zip(handlers, before, strict=True):
+                handler.setStream(stream)

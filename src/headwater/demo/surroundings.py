@@ -1,0 +1,132 @@
+"""Where a demo runs: a fresh folder, a headwater.yaml in it, and an environment without the user's AWS."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import headwater
+from headwater.config.environment import read_environment, temporary_environment
+from headwater.demo.emulator import CREDENTIALS, HOST, REGION
+from headwater.demo.landing_zone import LandingZone
+from headwater.errors import PlatformError
+
+EMULATOR_PYTHON_VARIABLE = "HEADWATER_EMULATOR_PYTHON"
+
+_CONFIG = """\
+# Written by `headwater demo`. The S3 and SQS behind `endpoint` lived only as long as the demo did.
+source:
+  type: s3
+  bucket: {bucket}
+  region: {region}
+  endpoint: {endpoint}
+  queue:
+    url: {queue_url}
+lake: lake
+tables:
+  orders:                    # JSON lines, some gzipped: rows follow their key, the newest change wins
+    path: ["orders/**/*.json", "orders/**/*.json.gz"]
+    record_key: order_id
+    ordering: updated_at
+  clicks:                    # CSV: each file's rows are added once
+    path: clicks/**
+    format: csv
+    options: {{header: "true"}}
+    schema: {click_schema}
+    partition_columns: day
+  products:                  # Parquet: rows follow their key, the newer file wins
+    path: products/**/*.parquet
+    record_key: product_id
+"""
+_CLICK_SCHEMA = (
+    "click_id bigint, session string, page string, referrer string, product_id string, at timestamp, ms int"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder of one demo."""
+
+    folder: Path
+
+    @property
+    def config_path(self) -> Path:
+        """Its headwater.yaml."""
+        return self.folder / "headwater.yaml"
+
+    @property
+    def log_path(self) -> Path:
+        """What would otherwise have gone through the picture."""
+        return self.folder / "demo.log"
+
+    @property
+    def emulator_folder(self) -> Path:
+        """The emulator's log and temporary files."""
+        return self.folder / "emulator"
+
+    def write_config(self, endpoint: str, zone: LandingZone) -> None:
+        """Write the file that a user would write, endpoints included."""
+        text = _CONFIG.format(
+            bucket=zone.bucket,
+            region=REGION,
+            endpoint=endpoint,
+            queue_url=zone.queue_url,
+            click_schema=json.dumps(_CLICK_SCHEMA),
+        )
+        self.config_path.write_text(text, "utf-8")
+
+
+def create_workspace(parent: Path, now: datetime) -> Workspace:
+    """A new folder below `parent`, named after the time. Raises `PlatformError` when it cannot be made."""
+    stem = f"run-{now:%Y%m%d-%H%M%S}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        taken = {path.name for path in parent.iterdir()}
+        names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+        folder = parent / next(name for name in names if name not in taken)
+        folder.mkdir()
+    except OSError as error:
+        raise PlatformError(
+            f"{parent}: no folder can be made there: {error.strerror}", hint="name another with --dir"
+        ) from error
+    return Workspace(folder)
+
+
+def find_emulator_python() -> Path | None:
+    """The Python that HEADWATER_EMULATOR_PYTHON names, if any."""
+    given = read_environment().get(EMULATOR_PYTHON_VARIABLE)
+    return Path(given) if given else None
+
+
+def find_emulator_folder() -> Path:
+    """The venv of the emulator: the clone's own, else one in the user's cache."""
+    root = Path(headwater.__file__).parents[2]
+    if (root / "scripts" / "install.py").exists():
+        return root / ".cache" / "emulator"
+    cache = read_environment().get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "headwater" / "emulator"
+
+
+@contextmanager
+def use_emulator_only() -> Iterator[Mapping[str, str]]:
+    """For the duration nothing of the user's AWS set-up counts, and nothing goes through a proxy.
+
+    Gives the environment of then.
+    """
+    environ = read_environment()
+    own: dict[str, str | None] = {name: None for name in environ if name.startswith(("AWS_", "HEADWATER__"))}
+    direct = ",".join(filter(None, (environ.get("NO_PROXY") or environ.get("no_proxy"), HOST, "localhost")))
+    changes = own | {
+        **CREDENTIALS,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": direct,
+        "no_proxy": direct,
+    }
+    with temporary_environment(changes):
+        yield environ

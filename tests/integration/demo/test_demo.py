@@ -1,0 +1,85 @@
+"""`headwater demo` as a user starts it: a real process, emulator, JVM and all."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.waiting import wait_until
+
+HEADWATER = Path(sys.executable).parent / "headwater"
+DEMO_SECONDS = 280
+COMMAND_SECONDS = 60
+
+
+def run_headwater(folder, *words, seconds=COMMAND_SECONDS):
+    done = subprocess.run(
+        [str(HEADWATER), *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+        start_new_session=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def list_processes_in(folder):
+    """Command lines of processes that work in or below a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(folder):
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder and the output of a finished demo."""
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, run_headwater(folder, "demo", "--seconds", "10", seconds=DEMO_SECONDS)
+
+
+@pytest.mark.timeout(300)
+def test_every_table_equals_what_was_put(demo):
+    _, output = demo
+    assert output.count("equal to what was put") == 3
+    assert "every row is there once" in output
+
+
+def test_what_cannot_be_used_is_told_with_address_and_reason(demo):
+    _, output = demo
+    assert "What was quarantined, and why (4)" in output
+    for address in ("orders-cut.json.gz", "orders-never-uploaded.json", "orders-torn.json, line 3"):
+        assert address in output
+    assert "ping from a colleague's laptop" in output
+
+
+def test_it_tells_how_fresh_the_tables_were(demo):
+    _, output = demo
+    assert "Freshness, PUT to committed: p50" in output
+
+
+def test_it_leaves_no_process(demo):
+    folder, _ = demo
+    wait_until(lambda: not list_processes_in(folder), f"a process is left over in {folder}")
+
+
+def test_the_commands_it_names_work_after_the_emulator_is_gone(demo):
+    folder, output = demo
+    (config,) = folder.glob("demo/run-*/headwater.yaml")
+    assert f"--config {config.relative_to(folder)} status" in output
+    status = json.loads(run_headwater(folder, "--config", str(config), "status", "--json"))
+    assert status["quarantine"] == {"messages": 1, "objects": 2, "records": 1}
+    rows = run_headwater(folder, "--config", str(config), "sql", "select count(*) as n from orders", "--json")
+    assert json.loads(rows)["n"] == status["tables"]["orders"]["rows"] > 0
+    assert (
+        len(run_headwater(folder, "--config", str(config), "quarantine", "list", "--json").splitlines()) == 4
+    )
