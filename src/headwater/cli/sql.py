@@ -1,0 +1,105 @@
+"""`headwater sql`: any table, with no JVM where the table allows."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import format_json, render_json_lines, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.config.settings import Settings
+    from headwater.lake.sql_engine import Fallback, QueryResult
+
+SHOWN_ROWS = 100
+SHOWN_CHARS = 300
+HIDDEN_PREFIX = "_hoodie_"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sql")(sql)
+
+
+def sql(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help='Such as "select * from events limit 10".')],
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help=f"Rows, at most. Default: {SHOWN_ROWS}; all with --json."),
+    ] = None,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Show Hudi's own columns (`_hoodie_*`) too.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Query a table: those of the configuration, and events, quarantine and ledger.
+
+    With --json one object a row: times ISO 8601 in UTC, decimals as text (exact), binary as base64.
+    """
+    shown = limit or SHOWN_ROWS
+    # One row more than shown tells whether there are more.
+    result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1)
+    if as_json:
+        render_json_lines(result.rows)
+        return
+    columns = [name for name in result.columns if all_columns or not _is_hidden(name, query)]
+    rows = list(islice(result.rows, shown + 1))
+    render_table(columns, [[_format(row[name]) for name in columns] for row in rows[:shown]])
+    if len(rows) > shown:
+        render_text(f"The first {shown} rows; --limit N shows more, --json all.")
+    else:
+        render_text(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
+
+
+def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
+    """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
+    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.sql_engine import run_query
+
+    return run_query(
+        query,
+        list_tables(settings),
+        storage_options=build_storage_options(settings.lake, settings.lake_storage),
+        limit=limit,
+        fallback=_build_fallback(settings, limit),
+    )
+
+
+def list_tables(settings: "Settings") -> dict[str, str]:
+    """Paths by the name that SQL knows them by."""
+    from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
+
+    lake = settings.lake
+    own = {"events": events_path(lake), "quarantine": quarantine_path(lake), "ledger": ledger_path(lake)}
+    return {**{name: table_path(lake, name) for name in settings.tables}, **own}
+
+
+def _build_fallback(settings: "Settings", limit: int | None) -> "Fallback":
+    def run_there(query: str, tables: Mapping[str, str]) -> "QueryResult":
+        from headwater.app.application import App
+        from headwater.lake.sql.spark import run_on_spark
+
+        # The session lives as long as the rows are read: until the process ends.
+        return run_on_spark(App(settings).spark, query, tables, limit)
+
+    return run_there
+
+
+def _is_hidden(column: str, query: str) -> bool:
+    return column.startswith(HIDDEN_PREFIX) and column not in query.lower()
+
+
+def _format(value: object) -> str:
+    """A cell: NULL apart from an empty text, numbers without separators, nested values as JSON."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool | list | dict):
+        text = format_json(value)
+    elif isinstance(value, str | int | float):
+        text = str(value)
+    else:
+        text = format_json(value).strip('"')
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text):,} characters)"

@@ -1,0 +1,233 @@
+"""Reading Hudi tables without a JVM, through hudi-rs: rows, commits and what commits carry.
+
+Table versions 6 (rows only), 8 and 9, copy-on-write and merge-on-read, in a folder or a store.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from hudi import HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
+
+from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
+from headwater.lake.options import COMMIT_METADATA_PREFIX
+from headwater.lake.timeline_files import CommitName, list_commit_names
+
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
+
+_UNSUPPORTED = re.compile(r"(?i)unsupported|not (yet )?(supported|implemented)|only support")
+_REFUSED = re.compile(
+    r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
+)
+_UNREACHABLE = re.compile(
+    r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION"
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Commit:
+    """A completed write; both instants are Hudi's `yyyyMMddHHmmssSSS` text; ordered by completion.
+
+    `extra_metadata` is as Hudi keeps it, the table's schema aside.
+    """
+
+    completed: str
+    requested: str
+    action: str
+    extra_metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def own_metadata(self) -> Mapping[str, str]:
+        """What headwater wrote into this commit, without the prefix."""
+        prefix = COMMIT_METADATA_PREFIX
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.extra_metadata.items()
+            if name.startswith(prefix)
+        }
+
+
+class SnapshotReader:
+    """One look at one table: what was complete when it was first asked. Build another for a newer look.
+
+    Every method but `exists` raises `TableNotFoundError` where no table lies, `TableUnsupportedError`
+    where only Spark can read it, and `LakeError` for the rest.
+    """
+
+    def __init__(self, table_path: str, storage_options: Mapping[str, str] = NO_OPTIONS) -> None:
+        self.path = table_path
+        self._uri = _to_uri(table_path)
+        self._options = dict(storage_options)
+
+    @cached_property
+    def hudi_table(self) -> HudiTable:
+        """The table as hudi-rs sees it."""
+        if urlsplit(self._uri).scheme not in READABLE_SCHEMES:
+            raise TableUnsupportedError(
+                f"{self.path}: this location can be read by Spark only",
+                hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
+            )
+        with self.explained():
+            return HudiTableBuilder.from_base_uri(self._uri).with_options(self._options).build()
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what hudi-rs and the store throw meanwhile into one sentence with a fix."""
+        try:
+            yield
+        except HeadwaterError:
+            raise
+        # hudi-rs does not export its exception, so no narrower class can be named.
+        except Exception as error:
+            raise explain_read_failure(self.path, str(error)) from error
+
+    def exists(self) -> bool:
+        """Whether a table lies at the path, be it empty. Raises `LakeError` when that cannot be told."""
+        try:
+            return self.hudi_table is not None
+        except TableNotFoundError:
+            return False
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """All columns, Hudi's own first; none before the first commit."""
+        if not self._instants:
+            return pa.schema([])
+        with self.explained():
+            return self.hudi_table.get_schema_with_meta_fields()
+
+    def read(
+        self, columns: Sequence[str] | None = None, filters: Sequence[tuple[str, str, str]] | None = None
+    ) -> pa.Table:
+        """The newest snapshot. `filters` are `(column, operator, value)`, all of which must hold; operators
+        are =, !=, <, <=, >, >=, in and not in (values split at commas)."""
+        options = HudiReadOptions(filters=list(filters or ()), projection=_as_list(columns))
+        return self._read(options, columns)
+
+    def read_since(self, completed: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Newest state of the rows written by commits that completed after `completed`.
+
+        Rows of commits which have left the timeline come too when `completed` is older than what is
+        left of it: when they completed cannot be told, and twice is better than never.
+        """
+        names = self.commit_names
+        if names and completed >= names[0].completed:
+            options = HudiReadOptions(projection=_as_list(columns)).with_query_type(HudiQueryType.Incremental)
+            return self._read(options.with_start_timestamp(completed), columns)
+        return self.read(columns)
+
+    def count_rows(self) -> int:
+        """Rows of the newest snapshot; reads no column."""
+        with self.explained():
+            return sum(batch.num_rows for batch in self.hudi_table.read(HudiReadOptions(projection=[])))
+
+    def list_commits(self, newest: int | None = None) -> list[Commit]:
+        """Completed writes of the active timeline (compaction and clustering, too), oldest first.
+
+        Each costs a read of its metadata; `newest` bounds how many.
+        """
+        names = self.commit_names[-newest:] if newest else self.commit_names
+        return [self._load_commit(name) for name in names]
+
+    def last_commit(self) -> Commit | None:
+        """The commit that completed last; None for a table without any."""
+        return next(iter(self.list_commits(newest=1)), None)
+
+    def find_metadata(self, key: str) -> Mapping[str, str] | None:
+        """Own metadata of the newest commit that carries `key`: other writers' commits do not hide it."""
+        for name in reversed(self.commit_names):
+            metadata = self._load_commit(name).own_metadata
+            if key in metadata:
+                return metadata
+        return None
+
+    @cached_property
+    def _instants(self) -> dict[str, HudiInstant]:
+        with self.explained():
+            timeline = self.hudi_table.get_timeline()
+            found = (
+                *timeline.get_completed_commits(),
+                *timeline.get_completed_deltacommits(),
+                *timeline.get_completed_replacecommits(),
+            )
+        return {instant.timestamp: instant for instant in found}
+
+    @cached_property
+    def commit_names(self) -> list[CommitName]:
+        """Completed writes of the active timeline, oldest first, without their metadata."""
+        known = self._instants
+        with self.explained():
+            names = list_commit_names(self._uri, self._options)
+        # The files are listed after the table was opened: what came between belongs to the next look.
+        return [name for name in names if name.requested in known]
+
+    def _load_commit(self, name: CommitName) -> Commit:
+        with self.explained():
+            text = self.hudi_table.get_timeline().get_instant_metadata_in_json(self._instants[name.requested])
+        extra = json.loads(text).get("extraMetadata") or {}
+        extra.pop("schema", None)
+        return Commit(name.completed, name.requested, name.action, extra)
+
+    def _read(self, options: HudiReadOptions, columns: Sequence[str] | None) -> pa.Table:
+        schema = self.schema
+        if columns is not None:
+            self._check_columns(columns)
+            schema = pa.schema([schema.field(name) for name in columns])
+        with self.explained():
+            batches = self.hudi_table.read(options)
+        return pa.Table.from_batches(batches).select(schema.names) if batches else schema.empty_table()
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        missing = [name for name in columns if name not in self.schema.names]
+        if missing:
+            raise LakeError(
+                f"{self.path}: no column {', '.join(missing)}",
+                hint=f"columns: {', '.join(self.schema.names)}",
+            )
+
+
+def explain_read_failure(path: str, text: str) -> LakeError:
+    """The error for what hudi-rs or the store said about the table at `path`."""
+    first_line = text.partition("\n")[0][:300]
+    if "NoSuchBucket" in text:
+        return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
+    if "properties not found" in text:
+        return TableNotFoundError(
+            f"{path}: no Hudi table lies there",
+            hint="tables appear with their first rows: `headwater run --once`",
+        )
+    if _REFUSED.search(text):
+        return LakeError(
+            f"{path}: access is denied: {first_line}",
+            hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the rights to list and read there",
+        )
+    if _UNREACHABLE.search(text):
+        return LakeError(
+            f"{path}: the store does not answer: {first_line}",
+            hint="check the network, `lake_storage.endpoint` and `lake_storage.region`",
+        )
+    if _UNSUPPORTED.search(text):
+        return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")
+    return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
+
+
+def _to_uri(path: str) -> str:
+    """What hudi-rs takes: an absolute folder, or a URL whose scheme it knows."""
+    scheme, separator, rest = path.partition("://")
+    if path.startswith("file:"):
+        return "/" + path.removeprefix("file:").lstrip("/")
+    if not separator:
+        return str(Path(path).absolute())
+    return f"s3://{rest}" if scheme == "s3a" else path
+
+
+def _as_list(columns: Sequence[str] | None) -> list[str] | None:
+    return None if columns is None else list(columns)

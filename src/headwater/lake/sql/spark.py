@@ -1,0 +1,34 @@
+"""The same SQL on Spark, for tables and places that hudi-rs cannot read."""
+
+from collections.abc import Mapping
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import SparkSession
+
+from headwater.errors import UsageError
+from headwater.lake.sql.rows import number_duplicates
+from headwater.lake.sql_engine import QueryResult
+from headwater.lake.table import Table
+from headwater.lake.timeline import explain_lake_failure
+
+
+def run_on_spark(
+    spark: SparkSession, sql: str, tables: Mapping[str, str], limit: int | None = None
+) -> QueryResult:
+    """Run a statement that has been checked to be a read. Raises `UsageError` and `LakeError`."""
+    try:
+        for name, path in tables.items():
+            Table(spark, path).read().createOrReplaceTempView(name)
+        frame = spark.sql(sql.rstrip().rstrip(";"))
+        limited = frame if limit is None else frame.limit(limit)
+        columns = number_duplicates(frame.columns)
+        rows = (
+            dict(zip(columns, row.asDict(recursive=True).values(), strict=True))
+            for row in limited.toDF(*columns).toLocalIterator()
+        )
+        return QueryResult(columns, rows, "spark")
+    except (AnalysisException, ParseException) as error:
+        raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
+    except (PySparkException, Py4JError) as error:
+        raise explain_lake_failure(", ".join(tables.values()), error) from error

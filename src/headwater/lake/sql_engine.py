@@ -1,0 +1,150 @@
+"""SQL over Hudi tables without a JVM: hudi-rs reads what the query needs, DataFusion runs it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+import pyarrow as pa
+from datafusion import DataFrame, SessionContext, SQLOptions
+
+from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
+from headwater.lake.snapshot_reader import NO_OPTIONS, SnapshotReader
+from headwater.lake.sql.dataset import Filter, HudiDataset
+from headwater.lake.sql.failure import explain_sql_failure, find_nearest
+from headwater.lake.sql.rows import Row, iter_rows, number_duplicates
+from headwater.lake.sql.statement import Condition, Statement, TableName, parse_statement
+
+Engine = Literal["hudi-rs+datafusion", "spark"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """`rows` come as they are computed and can be taken once; an error may come between two of them.
+
+    Values are Python's own: str, int, float, bool, None, Decimal, bytes, date, datetime (aware, UTC,
+    when the column has a zone), list, dict.
+    """
+
+    columns: tuple[str, ...]
+    rows: Iterator[Row]
+    engine: Engine
+
+
+Fallback = Callable[[str, Mapping[str, str]], QueryResult]
+"""Runs the text where hudi-rs cannot: given the SQL and the paths of the tables it names."""
+
+
+def run_query(
+    sql: str,
+    tables: Mapping[str, str],
+    *,
+    storage_options: Mapping[str, str] = NO_OPTIONS,
+    limit: int | None = None,
+    fallback: Fallback | None = None,
+) -> QueryResult:
+    """Run one reading statement; `tables` are the paths by name, of which only those named are opened.
+
+    Raises `UsageError` for anything wrong with the statement, `TableNotFoundError` for a table without
+    rows yet, `LakeError` when it cannot be read; `TableUnsupportedError` only without a `fallback`.
+    """
+    statement = parse_statement(sql)
+    if statement.kind == "show_tables":
+        rows: Iterable[Row] = ({"table": name, "path": path} for name, path in tables.items())
+        return QueryResult(("table", "path"), iter(rows), "hudi-rs+datafusion")
+    named = {table: resolve_table(table, tables) for table in statement.tables}
+    try:
+        return _Query(statement, storage_options, limit).run(named, tables)
+    except TableUnsupportedError:
+        if fallback is None:
+            raise
+        return fallback(sql, {name: tables[name] for name in named.values()})
+
+
+def resolve_table(table: TableName, known: Iterable[str]) -> str:
+    """The known table that is meant, whatever its case. Raises `UsageError` with the nearest name."""
+    names = list(known)
+    if table.name in names:
+        return table.name
+    same = [name for name in names if name.lower() == table.name.lower()]
+    if same:
+        return same[0]
+    near = find_nearest(table.name, names)
+    suggestion = f"did you mean {near}? " if near else ""
+    where = f"{table.position}: " if table.position else ""
+    raise UsageError(
+        f"SQL: {where}there is no table {table.name}", hint=f"{suggestion}tables: {', '.join(names)}"
+    )
+
+
+class _Query:
+    """One statement on its way through DataFusion."""
+
+    def __init__(self, statement: Statement, storage_options: Mapping[str, str], limit: int | None) -> None:
+        self._statement = statement
+        self._storage_options = storage_options
+        self._limit = limit
+        self._datasets: list[HudiDataset] = []
+
+    def run(self, named: Mapping[TableName, str], paths: Mapping[str, str]) -> QueryResult:
+        context = SessionContext()
+        # Unquoted names are lower-cased by DataFusion, quoted ones are not.
+        spelled = {table.name if table.quoted else table.name.lower(): name for table, name in named.items()}
+        for spelling, name in spelled.items():
+            context.register_dataset(f'"{spelling}"', self._open(name, paths[name]))
+        batches = self._iter_batches(context)
+        # The first batch now: an error of planning or of opening belongs to this call.
+        first = next(batches)
+        columns = number_duplicates(first.schema.names)
+        rows = (row for batch in chain((first,), batches) for row in iter_rows(batch, columns))
+        return QueryResult(columns, rows, "hudi-rs+datafusion")
+
+    def _open(self, name: str, path: str) -> HudiDataset:
+        reader = SnapshotReader(path, self._storage_options)
+        if not reader.exists() or not reader.schema.names:
+            raise TableNotFoundError(
+                f"table {name} has no rows yet: no Hudi table lies at {path}",
+                hint="tables appear with their first rows: `headwater run --once`",
+            )
+        wanted = self._statement.column_names
+        needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
+        filters = [found for c in self._statement.conditions if (found := to_filter(c, reader.schema))]
+        dataset = HudiDataset(reader, needed, filters)
+        self._datasets.append(dataset)
+        return dataset
+
+    def _iter_batches(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
+        """At least one batch, be it empty, for its schema."""
+        try:
+            frame = self._plan(context)
+            schema = frame.schema()
+            for batch in frame.execute_stream():
+                yield batch.to_pyarrow()
+            yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
+        except HeadwaterError:
+            raise
+        # DataFusion raises plain `Exception` and passes on only the text of what happened below it.
+        except Exception as error:
+            for dataset in self._datasets:
+                if dataset.failure:
+                    raise dataset.failure from error
+            raise explain_sql_failure(self._statement, str(error)) from error
+
+    def _plan(self, context: SessionContext) -> DataFrame:
+        reading = SQLOptions().with_allow_ddl(False).with_allow_dml(False)
+        frame = context.sql_with_options(self._statement.text, reading)
+        return frame if self._limit is None or self._statement.kind != "query" else frame.limit(self._limit)
+
+
+def to_filter(condition: Condition, schema: pa.Schema) -> Filter | None:
+    """What hudi-rs may skip files by: only where it compares exactly as SQL does, texts and integers."""
+    name = condition.column if condition.quoted else condition.column.lower()
+    if name not in schema.names:
+        return None
+    kind = schema.field(name).type
+    is_exact = (
+        pa.types.is_string(kind)
+        if condition.is_text
+        else pa.types.is_integer(kind) and condition.literal.isdigit()
+    )
+    return (name, condition.operator, condition.literal) if is_exact else None
