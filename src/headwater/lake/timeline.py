@@ -124,16 +124,7 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     from headwater.errors import LakeNotWritableError
 
     text = str(error)
-    if any(
-        sign in text
-        for sign in (
-            "Permission denied",
-            "AccessDenied",
-            "Read-only file system",
-            "Mkdirs failed",
-            "ParentNotDirectory",
-        )
-    ):
+    if any(sign in text for sign in _REFUSALS):
         return LakeNotWritableError(
             f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
         )
