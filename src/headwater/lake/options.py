@@ -22,6 +22,8 @@ _FAST_COMMITS = {
     "hoodie.datasource.write.commitmeta.key.prefix": COMMIT_METADATA_PREFIX,
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.datasource.meta.sync.enable": "false",
+    # Looking for something to clean after every small commit costs a tenth of it.
+    "hoodie.clean.trigger.max.commits": "10",
 }
 
 _CHANGELOG = {
