@@ -36,6 +36,7 @@ from headwater.demo.upload import ShopBucket, Uploader, create_shop_bucket, read
 from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.observability.logging import configure_logging
 
 SEED = 20260504
 # How long nothing may arrive before we stop waiting for it.
@@ -237,13 +238,14 @@ def _keep_emulator(
 @contextmanager
 def _log_to(path: Path) -> Iterator[None]:
     """Log lines go to a file: they would tear the picture."""
-    handlers = [one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler)]
-    before = [handler.stream for handler in handlers]
+    root = logging.getLogger()
+    before = root.handlers[:]
+    configure_logging(verbose=root.isEnabledFor(logging.DEBUG), json=True)
     with path.open("a", encoding="utf-8") as log:
-        for handler in handlers:
-            handler.setStream(log)
+        for handler in root.handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.setStream(log)
         try:
             yield
         finally:
-            for handler, stream in zip(handlers, before, strict=True):
-                handler.setStream(stream)
+            root.handlers[:] = before

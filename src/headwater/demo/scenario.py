@@ -24,6 +24,7 @@ ODD_NAMES = ("click+collect", "100% cotton", "%41", "two words", "no #7", "naïv
 DAYS = ("2026-05-04", "2026-05-05")
 MISSING_KEY = "orders/2026/05/04/orders-never-uploaded.json"
 _RESENT_SHARE = 0.05
+_RESENT_WITHIN = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _plan_trouble(seconds: float) -> Iterator[Step]:
 
 def _plan_resends(rng: random.Random, puts: Sequence[Put], seconds: float) -> Iterator[Resend]:
     for put in rng.sample(list(puts), max(4, round(len(puts) * _RESENT_SHARE))):
-        yield Resend(round(put.at + rng.random() * (seconds - put.at), 3), put.key)
+        yield Resend(round(put.at + rng.random() * min(_RESENT_WITHIN, seconds - put.at), 3), put.key)
 
 
 def _take(rows: Iterator[Row], number: int) -> list[Row]:
