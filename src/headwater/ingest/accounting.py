@@ -11,6 +11,7 @@ from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.fold import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
@@ -29,7 +30,7 @@ def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         reason = reason or "superseded"
     elif status == "read" and good == 0 and bad > 0:
         status, reason = "quarantined", "unparsable"
-        detail = f"none of its {bad} records fits the table's columns"
+        detail = f"none of its {bad} records can become a row: they do not fit the columns, or have no key"
         bad = 0
     elif status == "read" and good == 0:
         status, reason = "skipped", "no_records"
@@ -106,12 +107,12 @@ def quarantine_frame(
         "quarantine_id": _quarantine_id("record", "ingest", table, F.col("event_id"), line),
         "level": F.lit("record"),
         "stage": F.lit("ingest"),
-        "reason": F.lit("unparsable"),
-        "detail": F.concat(F.lit("line "), line, F.lit(" does not fit the table's columns")),
+        "reason": F.col("corrupt.reason"),
+        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt.reason"))),
         "quarantined_at": F.lit(now).cast("timestamp"),
         "table": F.lit(table),
         "line": F.col("row_number"),
-        "payload": F.substring("corrupt", 1, MAX_PAYLOAD_CHARS),
+        "payload": F.substring("corrupt.text", 1, MAX_PAYLOAD_CHARS),
     }
     kept = {"bucket", "key", "version", "event_id"}
     return bad.select(
@@ -122,6 +123,13 @@ def quarantine_frame(
             for f in QUARANTINE_SCHEMA
         )
     )
+
+
+def _explain(reason: Column) -> Column:
+    chosen = F.lit(None).cast("string")
+    for name, detail in BAD_RECORD_DETAILS.items():
+        chosen = F.when(reason == name, detail).otherwise(chosen)
+    return chosen
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:

@@ -142,9 +142,10 @@ class TablePipeline:
             return skipped, False
         self._records.ensure_schema(plan.to_read, self.load_state().schema)
         read = read_batch(plan.to_read, self._records.read, self._find_ingested)
-        if self._records.is_provisional:
-            read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
         try:
+            self._records.ensure_unchanged()
+            if self._records.is_provisional:
+                read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
             outcomes = [*skipped, *(outcome for _, outcome in read.outcomes)]
             self._check_available(outcomes)
             self._write_rejects(read, outcomes)

@@ -34,7 +34,7 @@ class CsvFormat:
         known = [name.lower() for name in names]
         if not target.columns or known == [name.lower() for name in target.columns]:
             return Lines(numbers, records)
-        order = _Order.build(source.uri, names, target.columns)
+        order = ColumnOrder.build(source.uri, names, target.columns)
         reorder = _build_reorder(dialect, order, len(names), len(target.columns))
         return Lines(numbers, [reorder(record) for record in records], order.note)
 
@@ -105,14 +105,15 @@ def _is_record(line: str, dialect: CsvDialect) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class ColumnOrder:
     """For each column of the table, the index of its field; an absent column points behind the last."""
 
     indexes: tuple[int, ...]
     note: str
 
     @classmethod
-    def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "_Order":
+    def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "ColumnOrder":
+        """By name, in any case where the exact name is not there. ObjectSchemaError when none is known."""
         exact = {name: index for index, name in reversed(list(enumerate(names)))}
         folded = {name.lower(): index for index, name in reversed(list(enumerate(names)))}
         absent = len(names)
@@ -129,7 +130,7 @@ class _Order:
 
 
 def _build_reorder(
-    dialect: CsvDialect, order: _Order, field_count: int, column_count: int
+    dialect: CsvDialect, order: ColumnOrder, field_count: int, column_count: int
 ) -> Callable[[str], str]:
     pick: Callable[[list[str]], Iterable[str]] = itemgetter(*order.indexes)
     if len(order.indexes) == 1:

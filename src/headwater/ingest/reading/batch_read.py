@@ -10,7 +10,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.reading.object_reader import Request, SeenObject, collect_outcomes
+from headwater.ingest.reading.object_reader import Request, SeenObject, build_requests, collect_outcomes
 
 State = tuple[str, str]
 """Object id, and version id or etag."""
@@ -45,7 +45,7 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
     that is in the table already is left alone.
     """
     named = {_state(stored) for stored in events}
-    requests = _drop_ingested(_build_requests(events), find_ingested)
+    requests = _drop_ingested(build_requests(events), find_ingested)
     outcomes: list[tuple[int, ObjectOutcome]] = (
         [
             (-1, ObjectOutcome(stored, "superseded", "already_ingested"))
@@ -78,24 +78,6 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
         requests = _renumber(again, find_ingested, outcomes, start=(look + 1) * 1_000_000)
     records = _union(frames)
     return BatchRead(records, tuple(outcomes), tuple(observed), tuple(frames))
-
-
-def _build_requests(events: Sequence[StoredEvent]) -> list[Request]:
-    return [
-        Request(
-            object_index=at,
-            stored=stored,
-            ref=ObjectRef(
-                provider=stored.event.provider,
-                bucket=stored.event.bucket,
-                key=stored.event.key,
-                version_id=stored.event.version_id,
-                etag=stored.event.etag,
-                size=stored.event.size,
-            ),
-        )
-        for at, stored in enumerate(events)
-    ]
 
 
 def _drop_ingested(requests: list[Request], find_ingested: FindIngested) -> list[Request]:

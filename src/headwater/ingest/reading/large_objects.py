@@ -1,33 +1,31 @@
 """Large objects: read by Spark in splits, with the same records and row numbers as if read whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import compress
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from headwater.errors import ObjectError
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.object_stores import build_object_store
+from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
+from headwater.ingest.reading.csv_layouts import CsvLayouts
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA, ReaderConfig, RecordParser, Request
-from headwater.ingest.reading.split_scan import Block, SplitScan, is_large, number_blocks
-
-__all__ = ["LargeObjectReader", "LargeRead", "is_large"]
-
-_MAX_LAYOUTS = 20
-"""Different headers of CSV objects in one batch that Spark is asked to parse; each is an expression."""
+from headwater.ingest.reading.split_scan import (
+    LINE_FORMATS,
+    Block,
+    SplitScan,
+    number_blocks,
+    replace_undecodable,
+)
 
 _STATE_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class LargeRead:
-    """`frame` as `ObjectReader` has it, for the objects in `split`; the others must be read whole."""
+    """`frame` as `ObjectReader` has it, for the objects in `split`; those in `whole` are not in it."""
 
     frame: DataFrame | None
     split: tuple[Request, ...]
@@ -35,34 +33,98 @@ class LargeRead:
 
 
 class LargeObjectReader:
-    """Reads what Spark's own readers can split. Whatever is odd about an object, it is left to be read
-    whole, which finds the reason and gives it: missing, superseded, broken, an array on a line ...
+    """Reads what Spark's own readers can split.
+
+    Whatever is odd about an object, it is left to be read whole, and that says what is wrong with it,
+    if anything is: missing, superseded, truncated, types to be widened, arrays on lines.
     """
 
     def __init__(self, spark: SparkSession, config: ReaderConfig, scheme: str) -> None:
         self._spark = spark
         self._config = config
         self._scan = SplitScan(spark, config, scheme)
-        self._parser = RecordParser(config.file_format, config.schema, config.options)
 
     def read(self, requests: Sequence[Request]) -> LargeRead:
         """Scans the objects once to number their rows, then parses lazily."""
-        named = self._keep_unchanged(requests)
-        blocks = self._number(named)
+        blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
         known = {block.object_index for block in blocks} - odd
-        layouts = self._scan.read_layouts([r for r in named if r.object_index in known], blocks)
-        # An object without any block has no rows; reading it whole says what it is.
-        split = tuple(r for r in named if layouts.get(r.object_index, _MAX_LAYOUTS) < _MAX_LAYOUTS)
-        whole = tuple(r for r in requests if r not in set(split))
+        layouts = CsvLayouts(self._config)
+        # An object without a block has no rows that Spark could see.
+        split = [r for r in scanned if r.object_index in known and self._learn_layout(layouts, r)]
+        taken = {request.object_index for request in split}
+        whole = tuple(request for request in requests if request.object_index not in taken)
         if not split:
             return LargeRead(None, (), whole)
-        kept = {request.object_index for request in split}
-        mine = [block for block in blocks if block.object_index in kept]
-        frame = self._build_outcomes(split).unionByName(self._parse(named, mine, layouts))
-        return LargeRead(frame, split, whole)
+        mine = [block for block in blocks if block.object_index in taken]
+        frame = self._build_outcomes(split).unionByName(self._parse(scanned, mine, layouts))
+        return LargeRead(frame, tuple(split), whole)
 
-    def find_changed(self, requests: Sequence[Request]) -> list[Request]:
-        """Those under whose keys something else lies now than their events named."""
-        kept = set(self._keep_unchanged(requests))
-        return [request for request in requests if request not in kept]
+    def _learn_layout(self, layouts: CsvLayouts, request: Request) -> bool:
+        if not layouts.has_header:
+            return True
+        head = self._scan.read_head(request, 1)
+        return bool(head) and layouts.add(request.object_index, head[0])
+
+    def _parse(self, scanned: Sequence[Request], blocks: Sequence[Block], layouts: CsvLayouts) -> DataFrame:
+        config = self._config
+        rows = [
+            (n.object_index, n.start, n.offset, n.first_record, layouts.find(n.object_index))
+            for n in number_blocks(blocks)
+        ]
+        numbers = self._spark.createDataFrame(
+            rows, "object_index int, block_start long, offset long, first_record long, layout int"
+        )
+        loaded = self._scan.load(scanned).join(
+            F.broadcast(numbers), on=["object_index", "block_start"], how="inner"
+        )
+        loaded = loaded.withColumn("row_number", F.col("row_id") + F.col("offset"))
+        if config.file_format in LINE_FORMATS:
+            loaded = loaded.where(self._scan.is_record(F.col("value")))
+        if layouts.has_header:
+            loaded = loaded.where(F.col("row_number") != F.col("first_record"))
+        parser = RecordParser(config.file_format, config.schema, config.options)
+        parsed, corrupt = F.col("parsed"), parser.build_corrupt(F.col("parsed"))
+        return layouts.parse(loaded, parser).select(
+            "object_index",
+            "row_number",
+            parser.select_record(parsed).alias("record"),
+            F.when(corrupt.isNotNull(), replace_undecodable(corrupt)).alias("corrupt"),
+            F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
+        )
+
+    def _build_outcomes(self, requests: Sequence[Request]) -> DataFrame:
+        rows = []
+        for request in requests:
+            ref = request.ref
+            # Blank lines and headers are not records yet: who asks for rows has to count.
+            outcome = ("read", None, None, ref.size, None, ref.etag, ref.version_id, None, None, None)
+            rows.append((request.object_index, None, None, None, outcome))
+        schema = (
+            StructType()
+            .add("object_index", IntegerType())
+            .add("row_number", LongType())
+            .add("record", self._config.schema)
+            .add("corrupt", StringType())
+            .add("outcome", OUTCOME_SCHEMA)
+        )
+        return self._spark.createDataFrame(rows, schema)
+
+
+def keep_present(store_config: StoreConfig, requests: Sequence[Request]) -> list[Request]:
+    """Those under whose keys lies what their events named: Spark cannot ask for a version or an etag."""
+    store = build_object_store(store_config)
+    with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
+        found = list(pool.map(lambda request: _is_present(store, request), requests))
+    return [request for request, is_present in zip(requests, found, strict=True) if is_present]
+
+
+def _is_present(store: ObjectStore, request: Request) -> bool:
+    ref = request.ref
+    try:
+        state = store.state(ref)
+    except ObjectError:
+        return False
+    if state is None or state.size != ref.size:
+        return False
+    return ref.version_id == state.version_id if ref.version_id else ref.etag in (None, state.etag)

@@ -69,6 +69,25 @@ class Request:
     observed: bool = False
 
 
+def build_requests(events: Sequence[StoredEvent]) -> list[Request]:
+    """One a event, for the state that it names."""
+    return [
+        Request(
+            object_index=at,
+            stored=stored,
+            ref=ObjectRef(
+                provider=stored.event.provider,
+                bucket=stored.event.bucket,
+                key=stored.event.key,
+                version_id=stored.event.version_id,
+                etag=stored.event.etag,
+                size=stored.event.size,
+            ),
+        )
+        for at, stored in enumerate(events)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class ReaderConfig:
     """How a table reads its objects. `schema` are the data columns, in order."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -10,20 +12,32 @@ from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
-from headwater.ingest.reading.large_objects import LargeObjectReader, is_large
-from headwater.ingest.reading.object_reader import COLUMN_FORMATS, ObjectReader, ReaderConfig, Request
+from headwater.ingest.reading.bad_records import name_bad_records
+from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
+from headwater.ingest.reading.object_reader import (
+    COLUMN_FORMATS,
+    ObjectReader,
+    ReaderConfig,
+    Request,
+    build_requests,
+)
 from headwater.ingest.reading.schema import (
     CORRUPT,
     FIXED_SCHEMAS,
     apply_hints,
+    as_instants,
     check_names,
     from_arrow,
     infer_from_lines,
     parse_ddl,
 )
+from headwater.ingest.reading.split_scan import SplitScan, is_large
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
+
+Head = tuple[Sequence[str] | None, list[str]]
+"""The names of an object's columns, where it names them, and its first records."""
 
 _NOTHING_KNOWN = StructType([StructField(CORRUPT + "_only", StringType())])
 
@@ -47,6 +61,7 @@ class RecordSource:
         self._options = dict(table.options)
         self._schema: StructType | None = None
         self._is_provisional = False
+        self._split: list[Request] = []
 
     @property
     def schema(self) -> StructType:
@@ -65,6 +80,7 @@ class RecordSource:
 
         Raises `ConfigError` when a key field is not among them.
         """
+        self._split = []
         if self._schema is not None and not self._is_provisional:
             return
         table = self._table
@@ -89,9 +105,14 @@ class RecordSource:
         self._schema, self._is_provisional = schema, False
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
+        large = [request for request in build_requests(events) if self._is_large(request)]
+        seen = {request.stored for request in large}
+        small = [stored for stored in events if stored not in seen] if large else events
         if self._format in COLUMN_FORMATS:
-            return self._infer_from_footers(events)
-        return self._infer_from_text(events)
+            return self._infer_from_footers(small) or self._infer_from_large_footers(large)
+        return self._infer_from_text(self._iter_heads(small)) or self._infer_from_text(
+            self._iter_large_heads(large)
+        )
 
     def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
         for key, data in self._iter_samples(events):
@@ -101,25 +122,48 @@ class RecordSource:
                 continue
         return None
 
-    def _infer_from_text(self, events: Sequence[StoredEvent]) -> StructType | None:
+    def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
+        reader = SplitScan(self._spark, self._build_config(_NOTHING_KNOWN), self._scheme)
+        for request in requests[:_SAMPLE_OBJECTS]:
+            try:
+                return as_instants(reader.read_schema(request))
+            except (Py4JError, PySparkException):
+                continue
+        return None
+
+    def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
         lines: list[str] = []
         columns: Sequence[str] | None = None
+        for names, sample in heads:
+            columns = names if columns is None else columns
+            if columns == names:
+                lines += sample
+        return infer_from_lines(self._spark, self._format, columns, lines, self._options) if lines else None
+
+    def _iter_heads(self, events: Sequence[StoredEvent]) -> Iterator[Head]:
         objects = size = 0
         for key, data in self._iter_samples(events):
             try:
-                names, sample = sample_lines(data, key, self._format, self._options, _SAMPLE_LINES)
+                head = sample_lines(data, key, self._format, self._options, _SAMPLE_LINES)
             except ObjectError:
                 continue
-            columns = names if columns is None else columns
-            if sample and columns == names:
-                lines += sample
+            if head[1]:
+                yield head
                 objects, size = objects + 1, size + len(data)
             if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
-                break
-        return infer_from_lines(self._spark, self._format, columns, lines, self._options) if lines else None
+                return
+
+    def _iter_large_heads(self, requests: Sequence[Request]) -> Iterator[Head]:
+        reader = SplitScan(self._spark, self._build_config(_NOTHING_KNOWN), self._scheme)
+        for request in requests[:_SAMPLE_OBJECTS]:
+            try:
+                text = "\n".join(reader.read_head(request, _SAMPLE_LINES)).encode()
+                yield sample_lines(text, "head", self._format, self._options, _SAMPLE_LINES)
+            except (ObjectError, Py4JError, PySparkException):
+                continue
 
     def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
-        """Heads of objects, spread over the batch; those that cannot be had are left to the batch itself."""
+        """Objects, spread over the batch; those that cannot be had are left to the batch itself."""
         store = build_object_store(self._store)
         step = max(1, len(events) // _SAMPLE_OBJECTS)
         for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
@@ -127,20 +171,46 @@ class RecordSource:
             # Without the etag: for a sample, what lies there now is as good.
             ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
             try:
-                yield event.key, store.read(ref).data
+                yield event.key, store.read(ref, MAX_OBJECT_BYTES).data
             except ObjectError:
                 continue
 
     def read(self, requests: Sequence[Request]) -> DataFrame:
-        """Records of the objects, lazily: see `ObjectReader`."""
-        config = ReaderConfig(self._store, self._format, self._options, self.schema, MAX_OBJECT_BYTES)
-        large = [
-            r for r in requests if is_large(r, self._format, self._options, int(self._table.large_file_bytes))
-        ]
-        small = [r for r in requests if r not in large]
+        """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
+        config = self._build_config(self.schema)
+        large, small = self._divide(requests)
         frames = []
+        if large:
+            found = LargeObjectReader(self._spark, config, self._scheme).read(large)
+            self._split += found.split
+            small += found.whole
+            frames += [found.frame] if found.frame is not None else []
         if small:
             frames.append(ObjectReader(self._spark, config).read(small))
-        if large:
-            frames.append(LargeObjectReader(self._spark, config, self._scheme).read(large))
-        return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+        frame = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+        return name_bad_records(frame, () if self._is_provisional else self._table.record_key)
+
+    def _divide(self, requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
+        large: list[Request] = []
+        small: list[Request] = []
+        for request in requests:
+            (large if self._is_large(request) else small).append(request)
+        return large, small
+
+    def _is_large(self, request: Request) -> bool:
+        return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
+
+    def ensure_unchanged(self) -> None:
+        """Raise `IngestError` when an object was replaced while Spark read it: its splits may be of both.
+
+        Concerns what was read since the last call; call it when the records are computed.
+        """
+        split, self._split = self._split, []
+        if len(keep_present(self._store, split)) < len(split):
+            raise IngestError(
+                f"table {self._name}: a large object was replaced while it was read",
+                hint="the batch is tried again, and then takes what lies there now",
+            )
+
+    def _build_config(self, schema: StructType) -> ReaderConfig:
+        return ReaderConfig(self._store, self._format, self._options, schema, MAX_OBJECT_BYTES)

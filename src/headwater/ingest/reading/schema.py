@@ -1,5 +1,6 @@
 """The columns of a data table: declared, or inferred once from a sample and then stored with the table."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -112,6 +113,12 @@ def from_arrow(schema: pa.Schema) -> StructType:
             f"the file has a column type Spark does not know: {error}",
             hint="declare `schema:` without that column",
         ) from error
+
+
+def as_instants(schema: StructType) -> StructType:
+    """Nullable columns; times without a zone are instants in UTC, as `from_arrow` has them."""
+    text = schema.json().replace('"timestamp_ntz"', '"timestamp"')
+    return _nullable(StructType.fromJson(json.loads(text)))
 
 
 def parser_options(options: Mapping[str, str]) -> dict[str, str]:

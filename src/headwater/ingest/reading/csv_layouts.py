@@ -1,0 +1,86 @@
+"""CSV objects whose headers name the table's columns in other orders, parsed side by side."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from headwater.errors import ObjectSchemaError
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv import ColumnOrder, name_columns
+from headwater.ingest.reading.object_reader import ReaderConfig, RecordParser
+from headwater.ingest.reading.schema import CORRUPT
+
+_MAX_LAYOUTS = 20
+"""Different headers in one batch; each of them is a parser of its own in the plan."""
+
+
+class CsvLayouts:
+    """In which order the fields of each object come: the table's own (0), or its header's (1, 2 ...)."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        options = ReaderOptions(config.options)
+        self.has_header = config.file_format == "csv" and options.flag("header")
+        self._config = config
+        self._dialect = CsvDialect.from_options(options) if self.has_header else CsvDialect()
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._by_object: dict[int, int] = {}
+
+    def add(self, object_index: int, header: str) -> bool:
+        """Learn an object's header; False where the object is better read whole."""
+        if self._dialect.is_open(header):
+            return False
+        names = name_columns(self._dialect, header)
+        columns = self._config.schema.fieldNames()
+        if [name.lower() for name in names] == [column.lower() for column in columns]:
+            return True
+        if names not in self._numbers:
+            if len(self._numbers) >= _MAX_LAYOUTS:
+                return False
+            try:
+                ColumnOrder.build("", names, columns)
+            except ObjectSchemaError:
+                return False
+        self._by_object[object_index] = self._numbers.setdefault(names, len(self._numbers) + 1)
+        return True
+
+    def find(self, object_index: int) -> int:
+        """The number of an object's layout."""
+        return self._by_object.get(object_index, 0)
+
+    def parse(self, rows: DataFrame, parser: RecordParser) -> DataFrame:
+        """Add `parsed`, what `parser` makes of `value`, to rows that have `value` and `layout`."""
+        if not self._numbers:
+            return rows.withColumn("parsed", parser.build_record(F.col("value")))
+        layout, value = F.col("layout"), F.col("value")
+        # A column for each layout first, so that no record is parsed once for every field of it.
+        rows = rows.withColumn("layout_0", F.when(layout == 0, parser.build_record(value)))
+        parsed = F.when(layout == 0, self._build_parsed(F.col("layout_0"), self._config.schema.fieldNames()))
+        for names, number in self._numbers.items():
+            theirs = RecordParser("csv", self._build_schema(names), self._config.options)
+            rows = rows.withColumn(f"layout_{number}", F.when(layout == number, theirs.build_record(value)))
+            ours = self._build_parsed(F.col(f"layout_{number}"), self._name_fields(names))
+            parsed = parsed.when(layout == number, ours)
+        return rows.withColumn("parsed", parsed)
+
+    def _build_parsed(self, found: Column, fields: Sequence[str | None]) -> Column:
+        """The table's columns, each from the field of that name, and the text of what does not fit."""
+        values = [
+            (found.getField(name) if name else F.lit(None).cast(column.dataType)).alias(column.name)
+            for name, column in zip(fields, self._config.schema, strict=True)
+        ]
+        return F.struct(*values, found.getField(CORRUPT).alias(CORRUPT))
+
+    def _order(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        return ColumnOrder.build("", names, self._config.schema.fieldNames()).indexes
+
+    def _build_schema(self, names: tuple[str, ...]) -> StructType:
+        kinds = {
+            at: column.dataType for at, column in zip(self._order(names), self._config.schema, strict=True)
+        }
+        return StructType([StructField(f"_{at}", kinds.get(at, StringType())) for at in range(len(names))])
+
+    def _name_fields(self, names: tuple[str, ...]) -> list[str | None]:
+        return [f"_{at}" if at < len(names) else None for at in self._order(names)]

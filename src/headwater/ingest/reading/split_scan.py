@@ -1,0 +1,227 @@
+"""Large objects as Spark loads them in splits, and the one pass that numbers their rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headwater.config.table import COMPRESSION_SUFFIXES
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.text import JAVA_BLANKS
+from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.reading.object_reader import ReaderConfig, Request
+
+LINE_FORMATS = frozenset({"json", "csv", "text"})
+_SPLIT_FORMATS = LINE_FORMATS | {"parquet", "orc"}
+_WHOLE_OBJECT_OPTIONS = frozenset({"multiline", "wholetext", "encoding", "charset"})
+_GLOB_CHARACTERS = str.maketrans({c: f"\\{c}" for c in "\\{}[]*?"})
+
+# zstd needs native libraries; the others Hadoop reads in a framing of its own.
+_SPARK_SUFFIXES = frozenset({"gz", "bz2"})
+_OTHER_SUFFIXES = frozenset({*COMPRESSION_SUFFIXES, "deflate", "lz4", "snappy"}) - _SPARK_SUFFIXES
+
+# gzip, zstd, UTF-16, Parquet, Avro, ZIP: text in disguise, or no text at all.
+_ODD_BEGINNINGS = (
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"PAR1",
+    b"Obj\x01",
+    b"PK\x03\x04",
+)
+
+
+def is_large(ref: ObjectRef, file_format: str, options: Mapping[str, str], threshold: int) -> bool:
+    """Whether Spark should split this object. One that must be seen whole is never split."""
+    if (ref.size or 0) < threshold or file_format not in _SPLIT_FORMATS:
+        return False
+    whole = any(
+        name.lower() in _WHOLE_OBJECT_OPTIONS and value.lower() != "false" for name, value in options.items()
+    )
+    parts = ref.key.split("/")
+    # Hadoop makes `a//b` and `a/./b` the path of another key.
+    is_path = all(parts) and not {".", ".."} & set(parts)
+    return not whole and is_path and parts[-1].lower().rsplit(".", 1)[-1] not in _OTHER_SUFFIXES
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A contiguous piece of one object in one task.
+
+    `first_id` is its first row's running number there, `first_record` the first one's that is a
+    record (neither blank nor a comment). `is_odd`: Spark must not read this object by itself.
+    """
+
+    object_index: int
+    start: int
+    first_id: int
+    rows: int
+    first_record: int | None
+    is_odd: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNumbers:
+    """What to add to a running number to get a 1-based row, and the row of the object's first record."""
+
+    object_index: int
+    start: int
+    offset: int
+    first_record: int
+
+
+def number_blocks(blocks: Sequence[Block]) -> list[BlockNumbers]:
+    """Number the rows of all blocks of each object one after the other."""
+    rows_before: dict[int, int] = {}
+    first_records: dict[int, int] = {}
+    offsets: list[tuple[Block, int]] = []
+    for block in sorted(blocks, key=lambda b: (b.object_index, b.start)):
+        before = rows_before.get(block.object_index, 0)
+        offset = before + 1 - block.first_id
+        offsets.append((block, offset))
+        rows_before[block.object_index] = before + block.rows
+        if block.first_record is not None:
+            first_records.setdefault(block.object_index, block.first_record + offset)
+    return [
+        BlockNumbers(block.object_index, block.start, offset, first_records.get(block.object_index, 0))
+        for block, offset in offsets
+    ]
+
+
+class SplitScan:
+    """Loads objects with deterministic running numbers, so that two passes over the same ones agree."""
+
+    def __init__(self, spark: SparkSession, config: ReaderConfig, scheme: str) -> None:
+        self._spark = spark
+        self._config = config
+        self._scheme = scheme
+        options = ReaderOptions(config.options)
+        self._line_end = options.separator("lineSep", default="")
+        self._comment = CsvDialect.from_options(options).comment if config.file_format == "csv" else ""
+
+    def load(self, requests: Sequence[Request]) -> DataFrame:
+        """`(object_index, block_start, row_id, value)`: a line's text, or the struct of the columns."""
+        paths = {self._build_path(request): request.object_index for request in requests}
+        patterns = [path.translate(_GLOB_CHARACTERS) for path in paths]
+        reader = self._spark.read
+        value = F.col("value")
+        if self._config.file_format in LINE_FORMATS:
+            reader = reader.option("lineSep", self._line_end) if self._line_end else reader
+            loaded = reader.text(patterns)
+            if self._config.file_format == "text":
+                value = replace_undecodable(value)
+        else:
+            schema = self._config.schema
+            loaded = reader.schema(schema).format(self._config.file_format).load(patterns)
+            value = F.struct(*(F.col(f"`{name}`") for name in schema.fieldNames()))
+        # `file_path` is percent-encoded; url_decode alone would also turn a plus into a space.
+        decoded = F.url_decode(F.regexp_replace("_metadata.file_path", r"\+", "%2B"))
+        numbered = loaded.select(
+            decoded.alias("path"),
+            F.col("_metadata.file_block_start").alias("block_start"),
+            F.monotonically_increasing_id().alias("row_id"),
+            value.alias("value"),
+        )
+        known = self._spark.createDataFrame(list(paths.items()), "path string, object_index int")
+        return numbered.join(F.broadcast(known), on="path", how="inner").drop("path")
+
+    def scan(self, requests: Sequence[Request]) -> tuple[list[Block], list[Request]]:
+        """The blocks of the objects that Spark can read, and these objects: load them all or none of them,
+        since how objects are split depends on what else is loaded.
+        """
+        try:
+            return self._scan(requests), list(requests)
+        except (Py4JError, PySparkException):
+            # One unreadable object fails the scan of all: find out which.
+            readable = [request for request in requests if self._can_scan(request)]
+        return (self._scan(readable) if readable else []), readable
+
+    def _can_scan(self, request: Request) -> bool:
+        try:
+            self._scan([request])
+        except (Py4JError, PySparkException):
+            return False
+        return True
+
+    def _scan(self, requests: Sequence[Request]) -> list[Block]:
+        record_id = F.when(self.is_record(F.col("value")), F.col("row_id"))
+        rows = (
+            self.load(requests)
+            .groupBy("object_index", "block_start")
+            .agg(
+                F.min("row_id").alias("first_id"),
+                F.count(F.lit(1)).alias("rows"),
+                F.min(record_id).alias("first_record"),
+                F.max(self._is_odd()).alias("is_odd"),
+                *self._count_values(),
+            )
+            .collect()
+        )
+        return [_to_block(row) for row in rows]
+
+    def _count_values(self) -> list[Column]:
+        """Makes Spark decode every column now: pages that are broken must not fail the batch later."""
+        if self._config.file_format in LINE_FORMATS:
+            return []
+        return [F.count(F.col("value").getField(name)) for name in self._config.schema.fieldNames()]
+
+    def is_record(self, value: Column) -> Column:
+        """Whether a row is a record, or the header before them."""
+        if self._config.file_format not in ("json", "csv"):
+            return F.lit(True)
+        not_blank = F.btrim(value, F.lit(JAVA_BLANKS)) != ""
+        return not_blank & ~value.startswith(self._comment) if self._comment else not_blank
+
+    def _is_odd(self) -> Column:
+        if self._config.file_format not in LINE_FORMATS:
+            return F.lit(False)
+        data = F.col("value").cast("binary")
+        odd = F.lit(False)
+        for beginning in _ODD_BEGINNINGS:
+            odd = odd | F.startswith(data, F.lit(beginning))
+        odd = odd & (F.col("block_start") == 0)
+        if self._config.file_format == "json":
+            # Such a line stands for many records, which are numbered when the object is read whole.
+            odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
+        return odd
+
+    def read_head(self, request: Request, records: int) -> list[str]:
+        """The texts of the first records of an object's first split, the header among them."""
+        is_first = (F.col("block_start") == 0) & self.is_record(F.col("value"))
+        head = self.load([request]).where(is_first).select(replace_undecodable(F.col("value"))).limit(records)
+        return [str(row[0]) for row in head.collect()]
+
+    def read_schema(self, request: Request) -> StructType:
+        """The columns that an object in a columns format says it has."""
+        pattern = self._build_path(request).translate(_GLOB_CHARACTERS)
+        return self._spark.read.format(self._config.file_format).load(pattern).schema
+
+    def _build_path(self, request: Request) -> str:
+        ref = request.ref
+        if ref.provider == "local":
+            return "file:" + str(Path(ref.bucket) / ref.key)
+        return build_uri(ref.provider, ref.bucket, ref.key).replace("s3://", f"{self._scheme}://", 1)
+
+
+def replace_undecodable(text: Column) -> Column:
+    """Spark hands on bytes that are no UTF-8 as they are; readers of the table would fail on them."""
+    return F.decode(text.cast("binary"), "UTF-8")
+
+
+def _to_block(row: Row) -> Block:
+    return Block(
+        object_index=row["object_index"],
+        start=row["block_start"],
+        first_id=row["first_id"],
+        rows=row["rows"],
+        first_record=row["first_record"],
+        is_odd=row["is_odd"],
+    )
