@@ -6,7 +6,8 @@ HeadwaterError                exit code 1
 ├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
-│   └── TableNotFoundError    2
+│   ├── TableNotFoundError    2
+│   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
 │   ├── QueueNotFoundError    1
 │   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
@@ -72,6 +73,10 @@ class TableNotFoundError(LakeError):
     """No Hudi table at that path."""
 
     exit_code = 2
+
+
+class TableUnsupportedError(LakeError):
+    """The reader without a JVM cannot read this table or place; Spark can."""
 
 
 class SourceError(HeadwaterError):
