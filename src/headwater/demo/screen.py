@@ -93,7 +93,7 @@ def write_line(view: View) -> str:
     )
     return (
         f"{view.elapsed:5.0f} s  put {view.put}/{view.to_put}, queue {view.waiting + view.in_flight}, "
-        f"events {view.events}, {tables}, quarantine {view.quarantined}"
+        f"notifications {view.events}, {tables}, quarantine {view.quarantined}"
     )
 
 
@@ -108,7 +108,7 @@ def build_picture(view: View) -> list[RenderableType]:
     numbers = Text.assemble(
         ("queue ", "dim"),
         f"{view.waiting:,} waiting, {view.in_flight:,} in flight   ",
-        ("events ", "dim"),
+        ("notifications ", "dim"),
         f"{view.events:,} in {view.event_commits:,} commits   ",
         ("quarantine ", "dim"),
         (f"{view.quarantined:,}", "yellow" if view.quarantined else ""),

@@ -94,7 +94,7 @@ def test_a_line_holds_the_same_counts():
     progress = build_progress()
     progress.note_step(SCENARIO.openers[0])
     assert write_line(progress.look()) == (
-        "    0 s  put 1/3, queue 0, events 0, orders 0 in / 1 behind, quarantine 0"
+        "    0 s  put 1/3, queue 0, notifications 0, orders 0 in / 1 behind, quarantine 0"
     )
 
 
