@@ -4,6 +4,7 @@ Standard output has one JSON object a result, progress goes to standard error. E
 (whether a goal is met is in the result), 1 a benchmark failed to run, 2 there is no such benchmark.
 """
 
+import ast
 import os
 import subprocess
 import sys
@@ -45,10 +46,15 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
+def read_question(name: str) -> str:
+    """The first line of a benchmark's docstring; the module is not run."""
+    source = (ROOT / "benchmarks" / f"{name}.py").read_text("utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
 def run_in_own_process(name: str) -> bool:
     """Run one benchmark where no other one's JVM is warm; prints its results. False when it failed."""
-    question = (import_module(f"benchmarks.{name}").__doc__ or "").strip().splitlines()[0]
-    say(f"{name}: {question}")
+    say(f"{name}: {read_question(name)}")
     command = [sys.executable, "-m", "benchmarks.run", _IN_THIS_PROCESS, name]
     try:
         done = subprocess.run(

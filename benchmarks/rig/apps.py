@@ -6,11 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
+
 from headwater.app import App
 from headwater.config.settings import Settings
-from headwater.demo.emulator import CREDENTIALS, REGION
+from headwater.demo.emulator import CREDENTIALS, REGION, Emulator, ensure_emulator
 
 JSON = dict[str, Any]
+CACHE = Path(__file__).parents[2] / ".cache"
+
+
+def build_emulator(folder: Path) -> Emulator:
+    """An S3 and SQS emulator, not started yet; its files lie in `folder`."""
+    return Emulator(ensure_emulator(CACHE / "emulator"), folder)
 
 
 def use_emulator_credentials() -> None:
@@ -25,6 +33,13 @@ def build_settings(folder: Path, source: JSON, tables: JSON, **further: Any) -> 
         {"source": source, "lake": str(folder / "lake"), "tables": tables, **further},
         context={"folder": folder},
     )
+
+
+def write_config(folder: Path, settings: JSON) -> Path:
+    """The same as a file, for a process."""
+    path = folder / "headwater.yaml"
+    YAML().dump({"lake": "lake", **settings}, path)
+    return path
 
 
 @contextmanager

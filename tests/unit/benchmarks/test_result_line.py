@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.pairs import Pair, choose_median, measure_pairs
 from benchmarks.result import BenchmarkResult
-from benchmarks.run import BENCHMARKS, main
+from benchmarks.run import BENCHMARKS, main, read_question
 
 
 def build_result(value=30.0, floor=20.0, goal=1.5, better="lower", broken=""):
@@ -54,3 +54,8 @@ def test_an_unknown_benchmark_is_bad_input_and_the_message_names_those_there_are
     assert main(["thruput"]) == 2
     said = capsys.readouterr().err
     assert [name for name in BENCHMARKS if name not in said] == []
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_states_the_question_it_answers(name):
+    assert read_question(name).endswith("?")

@@ -1,0 +1,165 @@
+"""How soon after its PUT is an object's row in the table, in commits?
+
+For two minutes 20 objects a second are put to an S3 emulator whose bucket notifies a queue, while headwater
+runs with one merge table. Value: seconds from just before the PUT to the completion time of the Hudi commit
+that holds the row. Floor: one events commit plus one data commit of as many rows, on the same session right
+before and after. Two results: the median and the 99th percentile. A row that never comes breaks both.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.pairs import say
+from benchmarks.result import BenchmarkResult
+from benchmarks.rig.apps import build_emulator, use_emulator_credentials, write_config
+from benchmarks.rig.commits import list_commits, parse_completion
+from benchmarks.rig.orders import iter_orders
+from benchmarks.rig.processes import wait_until
+from headwater.demo.landing_zone import Clients, build_clients, create_landing_zone
+from headwater.lake.snapshot_reader import SnapshotReader
+
+A_SECOND = 20
+SECONDS = 120
+WARM_UP = 100
+# About what comes in during one cycle of commits.
+ROWS_A_COMMIT = 40
+TABLES = {"orders": {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}}
+_PUT_THREADS = 4
+_START_SECONDS = 180
+_ARRIVE_SECONDS = 90
+
+
+def run() -> tuple[BenchmarkResult, BenchmarkResult]:
+    """Seconds, and the seconds of two bare commits."""
+    use_emulator_credentials()
+    with tempfile.TemporaryDirectory() as name, build_emulator(Path(name) / "emulator") as emulator:
+        folder = Path(name)
+        clients = build_clients(emulator.endpoint)
+        zone = create_landing_zone(clients, "landing")
+        queue = {"url": zone.queue_url, "endpoint": emulator.endpoint}
+        source = {"type": "s3", "bucket": zone.bucket, "endpoint": emulator.endpoint, "queue": queue}
+        config = write_config(folder, {"source": source, "tables": TABLES})
+        with follow(config, folder / "run.log") as process, Commits(folder / "lake" / "orders") as commits:
+            before = read_timing(process)
+            say(f"bare commits before: {before}")
+            put_orders(clients, zone.bucket, 0, WARM_UP)
+            wait_until(lambda: commits.count_rows() == WARM_UP, _START_SECONDS, "the first rows", process)
+            put_at = put_orders(clients, zone.bucket, WARM_UP, A_SECOND * SECONDS)
+            everything = WARM_UP + len(put_at)
+            try:
+                wait_until(lambda: commits.count_rows() == everything, _ARRIVE_SECONDS, "all rows", process)
+            except TimeoutError as error:
+                say(str(error))
+            queryable_at = commits.read_times()
+            process.terminate()
+            after = read_timing(process)
+            say(f"bare commits after: {after}; data commits meanwhile: {len(commits.completed)}")
+    return build_results(put_at, queryable_at, [before, after])
+
+
+def build_results(
+    put_at: dict[int, float], queryable_at: dict[int, float], timings: list[dict[str, float]]
+) -> tuple[BenchmarkResult, BenchmarkResult]:
+    """Percentiles over the rows that came."""
+    seconds = sorted(queryable_at[number] - at for number, at in put_at.items() if number in queryable_at)
+    floor = statistics.mean(timing["events"] + timing["data"] for timing in timings)
+    missing = len(put_at) - len(seconds)
+    broken = f"{missing} of {len(put_at)} rows did not come" if missing else ""
+    percentiles = statistics.quantiles(seconds, n=100)
+    say(
+        f"p50 {percentiles[49]:.2f} s, p90 {percentiles[89]:.2f} s, p99 {percentiles[98]:.2f} s, floor {floor:.2f} s"
+    )
+    return (
+        BenchmarkResult("freshness_p50", percentiles[49], floor, "s", 2.0, "lower", broken),
+        BenchmarkResult("freshness_p99", percentiles[98], floor, "s", 5.0, "lower", broken),
+    )
+
+
+@contextmanager
+def follow(config: Path, log: Path) -> Iterator["subprocess.Popen[str]"]:
+    """headwater in a process of its own, which tells what bare commits cost there."""
+    command = [sys.executable, "-m", "benchmarks.rig.following", str(config), str(ROWS_A_COMMIT)]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def read_timing(process: "subprocess.Popen[str]") -> dict[str, float]:
+    """The next line that the process prints."""
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        raise RuntimeError("headwater ended before it was asked to")
+    return dict(json.loads(line))
+
+
+def put_orders(clients: Clients, bucket: str, first: int, count: int) -> dict[int, float]:
+    """Put one object an order at the pace; returns when each PUT began, by order id."""
+    orders = islice(iter_orders(first, first), count)
+    began: dict[int, float] = {}
+
+    def put(number: int, order: str) -> None:
+        began[number] = time.time()
+        clients.s3.put_object(Bucket=bucket, Key=f"orders/{number:06d}.json", Body=order.encode() + b"\n")
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(_PUT_THREADS) as pool:
+        puts = []
+        for at, order in enumerate(orders):
+            time.sleep(max(0.0, started + at / A_SECOND - time.monotonic()))
+            puts.append(pool.submit(put, first + at, order))
+        for done in puts:
+            done.result()
+    say(f"put {count} objects in {time.monotonic() - started:.1f} s")
+    return began
+
+
+class Commits:
+    """Watches a table's timeline: what completed when, also of commits that are archived later."""
+
+    def __init__(self, table: Path) -> None:
+        self._table = table
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.completed: dict[str, float] = {}
+
+    def __enter__(self) -> "Commits":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def count_rows(self) -> int:
+        """Rows that can be queried now."""
+        reader = SnapshotReader(str(self._table))
+        return reader.count_rows() if self.completed else 0
+
+    def read_times(self) -> dict[int, float]:
+        """When each row became queryable, by its id."""
+        self._look()
+        rows = SnapshotReader(str(self._table)).read(["_hoodie_commit_time", "id"]).to_pylist()
+        return {row["id"]: self.completed[row["_hoodie_commit_time"]] for row in rows}
+
+    def _watch(self) -> None:
+        while not self._stop.wait(1):
+            self._look()
+
+    def _look(self) -> None:
+        for commit in list_commits(self._table):
+            self.completed.setdefault(commit.requested, parse_completion(commit))
