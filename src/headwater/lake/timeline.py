@@ -77,18 +77,29 @@ class Timeline:
         """Our own keys of one commit's metadata, without the prefix. Only for active commits."""
         for instant in self._active.getInstants():
             if instant.requestedTime() == commit.requested:
-                extra = self._active.readCommitMetadata(instant).getExtraMetadata()
-                return {
-                    key.removeprefix(COMMIT_METADATA_PREFIX): extra[key]
-                    for key in extra
-                    if key.startswith(COMMIT_METADATA_PREFIX)
-                }
+                return _read_own(self._active, instant)
         raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
-        """Our keys of the newest active commit that carries `key`: other writers' commits do not hide it."""
+        """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
+
+        Reads the archive only when no active commit has it, as after many commits of table services.
+        """
         for commit in reversed(self.commits):
             metadata = self.read_metadata(commit)
+            if key in metadata:
+                return metadata
+        return self._find_archived_metadata(key)
+
+    def _find_archived_metadata(self, key: str) -> Mapping[str, str] | None:
+        archived = self.list_archived()
+        if not archived:
+            return None
+        timeline = self._meta_client.getArchivedTimeline()
+        timeline.loadCompletedInstantDetailsInMemory()
+        details = {instant.requestedTime(): instant for instant in timeline.getInstants()}
+        for commit in reversed(archived):
+            metadata = _read_own(timeline, details[commit.requested])
             if key in metadata:
                 return metadata
         return None
@@ -102,6 +113,15 @@ def delete_folder(spark: SparkSession, path: str) -> None:
         folder.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(folder, True)
     except Py4JJavaError as error:
         raise explain_lake_failure(path, error) from error
+
+
+def _read_own(timeline: Any, instant: Any) -> Mapping[str, str]:
+    extra = timeline.readCommitMetadata(instant).getExtraMetadata()
+    return {
+        key.removeprefix(COMMIT_METADATA_PREFIX): extra[key]
+        for key in extra
+        if key.startswith(COMMIT_METADATA_PREFIX)
+    }
 
 
 def _to_commit(instant: Any) -> Commit:

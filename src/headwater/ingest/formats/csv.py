@@ -60,6 +60,14 @@ def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
     )
 
 
+def mark_malformed(delimiter: str, columns: int) -> str:
+    """More fields than columns: what makes Spark's parser take a record for the malformed one it is.
+
+    They stand in front of it, because a quote that is never closed would swallow what follows it.
+    """
+    return delimiter * (columns + 1)
+
+
 def _read_records(
     source: ObjectData, options: ReaderOptions, dialect: CsvDialect
 ) -> tuple[Sequence[int], list[str]]:
@@ -136,9 +144,7 @@ def _build_reorder(
     if len(order.indexes) == 1:
         index = order.indexes[0]
         pick = lambda fields: (fields[index],)  # noqa: E731 - itemgetter of one gives no tuple
-    # More fields than columns: Spark's parser then takes the record for the malformed one it is. They
-    # stand in front, because a quote that is never closed would swallow what follows it.
-    malformed = dialect.delimiter * (column_count + 1)
+    malformed = mark_malformed(dialect.delimiter, column_count)
 
     def reorder(record: str) -> str:
         fields = dialect.split_movable(record)

@@ -6,6 +6,9 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 
+DOCUMENT_BORDERS = ("}{", "} {")
+"""Where one document of a line may end and the next begin; inside of a string they are text."""
+
 
 class JsonFormat:
     """Options: multiLine, lineSep, encoding; the record parser knows the others."""
@@ -13,15 +16,17 @@ class JsonFormat:
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
         """One record a line, numbered by lines; blank lines are no records but count.
 
-        A line that holds an array stands for its elements, as in Spark. Numbers must be unique in an
-        object, so in an object with such a line they count records instead of lines.
+        A line that holds an array stands for its elements, as in Spark, and one that holds several
+        documents for all of them (Firehose writes no line ends; Spark would take the first). Numbers
+        must be unique in an object, so in an object with such a line they count records instead.
         """
         text = decode_text(source.uri, source.data, options)
         if options.flag("multiLine"):
             documents = _read_documents(source.uri, text)
             return Lines(range(1, len(documents) + 1), documents)
         lines = split_lines(text, options.separator("lineSep", default=""))
-        if any(line[:1] in "[ \t" and line.lstrip().startswith("[") for line in lines):
+        has_several = any(sign in text for sign in DOCUMENT_BORDERS)
+        if has_several or any(line[:1] in "[ \t" and line.lstrip().startswith("[") for line in lines):
             records = [record for line in lines for record in _expand(source.uri, line)]
             return Lines(range(1, len(records) + 1), records)
         if all(line and not line.isspace() for line in lines):
@@ -35,7 +40,8 @@ class JsonFormat:
 
 
 def _expand(uri: str, line: str) -> list[str]:
-    if not line.lstrip().startswith("["):
+    is_several = line.lstrip().startswith("[") or any(sign in line for sign in DOCUMENT_BORDERS)
+    if not is_several:
         return [line] if line.strip(JAVA_BLANKS) else []
     try:
         return list(iter_documents(uri, line))

@@ -2,35 +2,44 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 UNPARSABLE = "unparsable"
 MISSING_KEY = "missing_key"
+MISSING_ORDERING = "missing_ordering"
 
 BAD_RECORD_SCHEMA = StructType([StructField("reason", StringType()), StructField("text", StringType())])
 
 DETAILS = {
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has nothing in the fields of the record key",
+    MISSING_ORDERING: "has nothing in a field of the ordering",
 }
 
 
-def name_bad_records(frame: DataFrame, record_key: Sequence[str]) -> DataFrame:
+def name_bad_records(
+    frame: DataFrame, columns: Sequence[str], record_key: Sequence[str], ordering: Sequence[str]
+) -> DataFrame:
     """Make `corrupt`, the text of a record that does not fit, a struct of reason and text.
 
-    A record without any key is bad, too: Hudi fails the whole commit for one of them.
+    A record without any key or without its ordering is bad, too: Hudi fails the whole commit for one
+    of them. Fields that are none of `columns` come from elsewhere and are never missing.
     """
-    bad = F.when(
-        F.col("corrupt").isNotNull(),
-        F.struct(F.lit(UNPARSABLE).alias("reason"), F.col("corrupt").alias("text")),
-    )
-    if record_key:
-        record = F.col("record")
+    record = F.col("record")
+    bad = _build(UNPARSABLE, F.col("corrupt"))
+    is_record = F.col("outcome").isNull()
+    if record_key and set(record_key) <= set(columns):
         filled = [F.coalesce(record.getField(name).cast("string"), F.lit("")) for name in record_key]
-        has_no_key = F.col("outcome").isNull() & (F.concat(*filled) == "")
-        bad = bad.when(
-            has_no_key, F.struct(F.lit(MISSING_KEY).alias("reason"), F.to_json(record).alias("text"))
+        bad = F.coalesce(
+            bad, F.when(is_record & (F.concat(*filled) == ""), _build(MISSING_KEY, F.to_json(record)))
         )
+    for name in set(ordering) & set(columns):
+        is_missing = is_record & record.getField(name).isNull()
+        bad = F.coalesce(bad, F.when(is_missing, _build(MISSING_ORDERING, F.to_json(record))))
     return frame.withColumn("corrupt", bad.cast(BAD_RECORD_SCHEMA))
+
+
+def _build(reason: str, text: Column) -> Column:
+    return F.when(text.isNotNull(), F.struct(F.lit(reason).alias("reason"), text.alias("text")))

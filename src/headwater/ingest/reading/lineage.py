@@ -44,11 +44,16 @@ def build_uri(provider: str, bucket: str, key: str) -> str:
 def with_lineage(
     rows: DataFrame, spark: SparkSession, lineages: Sequence[Lineage], partition_columns: tuple[str, ...]
 ) -> DataFrame:
-    """Add lineage and path partition columns in place of `object_index` and `row_number`."""
+    """Add lineage and path partition columns in place of `object_index` and `row_number`.
+
+    They win over data columns of the same names, as with Spark's own readers.
+    """
     schema = _build_schema(partition_columns)
-    numbered = rows.withColumnRenamed("row_number", ROW)
     own = [OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME]
-    data = [name for name in rows.columns if name not in {"object_index", "row_number"}]
+    taken = {name.lower() for name in (*own, *partition_columns)}
+    numbered = rows.drop(*(name for name in rows.columns if name.lower() in taken))
+    numbered = numbered.withColumnRenamed("row_number", ROW)
+    data = [name for name in numbered.columns if name not in {"object_index", ROW}]
     if len(lineages) <= _LITERAL_LIMIT:
         # A literal instead of a join saves a small batch a Spark job; look-up in it is linear.
         found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))

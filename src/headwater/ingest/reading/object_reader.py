@@ -17,6 +17,9 @@ from pyspark.sql.types import (
 )
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.reading.handful import fetch_here, to_pandas
@@ -189,6 +192,7 @@ class RecordParser:
         self._format = file_format
         self._schema = schema
         self._options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        self._delimiter = CsvDialect.from_options(ReaderOptions(options)).delimiter
         self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
 
     def build_record(self, value: Column) -> Column:
@@ -205,7 +209,12 @@ class RecordParser:
         """Null for a record that fits its columns."""
         if self._format in COLUMN_FORMATS or self._format == "text":
             return F.lit(None).cast(StringType())
-        return parsed.getField(CORRUPT)
+        corrupt = parsed.getField(CORRUPT)
+        if self._format != "csv":
+            return corrupt
+        # What a re-ordered record was marked with to be refused; nobody wants to see it.
+        mark = mark_malformed(self._delimiter, len(self._schema))
+        return F.when(corrupt.startswith(mark), F.substr(corrupt, F.lit(len(mark) + 1))).otherwise(corrupt)
 
     def select_record(self, parsed: Column) -> Column:
         """The struct of exactly the data columns, out of `build_record`'s."""

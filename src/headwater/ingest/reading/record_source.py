@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
@@ -30,6 +31,7 @@ from headwater.ingest.reading.schema import (
     from_arrow,
     infer_from_lines,
     parse_ddl,
+    rename_for_hudi,
 )
 from headwater.ingest.reading.split_scan import SplitScan, is_large
 
@@ -71,6 +73,11 @@ class RecordSource:
         return self._schema
 
     @property
+    def table_schema(self) -> StructType:
+        """The same columns by the names they have in the table."""
+        return rename_for_hudi(self.schema)
+
+    @property
     def is_provisional(self) -> bool:
         """Whether no object has told any columns yet, so that nothing may be written."""
         return self._is_provisional
@@ -101,7 +108,7 @@ class RecordSource:
             "ordering": table.ordering,
             "partition": table.partition,
         }
-        check_names(self._name, schema, keys, table.partition_columns)
+        check_names(self._name, rename_for_hudi(schema), keys, table.partition_columns)
         self._schema, self._is_provisional = schema, False
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
@@ -188,7 +195,10 @@ class RecordSource:
         if small:
             frames.append(ObjectReader(self._spark, config).read(small))
         frame = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-        return name_bad_records(frame, () if self._is_provisional else self._table.record_key)
+        named = frame.withColumn("record", F.col("record").cast(self.table_schema))
+        return name_bad_records(
+            named, self.table_schema.fieldNames(), self._table.record_key, self._table.ordering
+        )
 
     def _divide(self, requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
         large: list[Request] = []

@@ -9,9 +9,11 @@ from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     DataType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -22,6 +24,9 @@ from headwater.errors import ConfigError, IngestError
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
 
 CORRUPT = "_corrupt_record"
+
+# Names are Avro's.
+_UNSTORABLE = re.compile(r"\W")
 
 TEXT_SCHEMA = StructType([StructField("value", StringType())])
 BINARY_SCHEMA = StructType(
@@ -56,7 +61,10 @@ NOT_FOR_PARSER = frozenset(
 
 
 def parse_ddl(table: str, key: str, ddl: str) -> StructType:
-    """Columns of a DDL text. Needs a running JVM. Raises `ConfigError` naming table and key."""
+    """Columns of a DDL text, all nullable: no file can be made to promise more.
+
+    Needs a running JVM. Raises `ConfigError` naming table and key.
+    """
     try:
         parsed = StructType.fromDDL(ddl) if hasattr(StructType, "fromDDL") else _parse_with_spark(ddl)
     except ParseException as error:
@@ -65,7 +73,7 @@ def parse_ddl(table: str, key: str, ddl: str) -> StructType:
             f"tables.{table}.{key}: {ddl!r} is not a list of columns: {reason}",
             hint="write it as in SQL: `id bigint, name string, price decimal(10,2)`",
         ) from error
-    return parsed
+    return _nullable(parsed)
 
 
 def _parse_with_spark(ddl: str) -> StructType:
@@ -146,4 +154,34 @@ def _nullable(schema: StructType) -> StructType:
 
 
 def _nullable_type(kind: DataType) -> DataType:
-    return _nullable(kind) if isinstance(kind, StructType) else kind
+    if isinstance(kind, StructType):
+        return _nullable(kind)
+    if isinstance(kind, ArrayType):
+        return ArrayType(_nullable_type(kind.elementType), containsNull=True)
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _nullable_type(kind.valueType), valueContainsNull=True)
+    return kind
+
+
+def rename_for_hudi(schema: StructType) -> StructType:
+    """The columns by names that Hudi can store: letters, digits and underscores, nested ones too."""
+    taken: set[str] = set()
+    fields = []
+    for field in schema:
+        name = plain = _UNSTORABLE.sub("_", field.name) or "_"
+        plain = name = f"_{name}" if name[0].isdigit() else name
+        while name.lower() in taken:
+            name = f"{plain}_{len(taken)}"
+        taken.add(name.lower())
+        fields.append(StructField(name, _rename_type(field.dataType), field.nullable))
+    return StructType(fields)
+
+
+def _rename_type(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return rename_for_hudi(kind)
+    if isinstance(kind, ArrayType):
+        return ArrayType(_rename_type(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _rename_type(kind.valueType), kind.valueContainsNull)
+    return kind

@@ -14,6 +14,7 @@ from headwater.config.table import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
+from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig, Request
@@ -189,8 +190,10 @@ class SplitScan:
             odd = odd | F.startswith(data, F.lit(beginning))
         odd = odd & (F.col("block_start") == 0)
         if self._config.file_format == "json":
-            # Such a line stands for many records, which are numbered when the object is read whole.
+            # A line that may stand for many records: they are numbered when the object is read whole.
             odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
+            for border in DOCUMENT_BORDERS:
+                odd = odd | F.col("value").contains(border)
         return odd
 
     def read_head(self, request: Request, records: int) -> list[str]:

@@ -1,0 +1,137 @@
+"""What is a record, what is none, and which line goes to quarantine for what reason."""
+
+import pytest
+
+from tests.fixtures.folder_lake import FolderLake
+from tests.fixtures.written_files import write_parquet
+
+JSON_SCHEMA = "n bigint, s string, deep struct<x: int>, list array<int>"
+JSON_LINES = {
+    # line -> its row, or the reason it is no row
+    '{"n": 1, "s": "a"}': (1, "a", None, None),
+    '{"n": 2, "unknown": true}': (2, None, None, None),
+    '{"s": "no number"}': (None, "no number", None, None),
+    "{}": (None, None, None, None),
+    '{"n": null, "s": null}': (None, None, None, None),
+    '{"n": 3, "s": 4}': (3, "4", None, None),
+    '{"n": 4, "deep": {"x": 1}, "list": [1, 2]}': (4, None, (1,), [1, 2]),
+    '{"n": "5"}': "unparsable",
+    '{"n": 6.5}': "unparsable",
+    '{"n": 99999999999999999999}': "unparsable",
+    '{"n": 7, "deep": 1}': "unparsable",
+    '{"n": 8, "list": ["x"]}': "unparsable",
+    '{"n": 9': "unparsable",
+    "10": "unparsable",
+    '"word"': "unparsable",
+    "null": "unparsable",
+    "word": "unparsable",
+}
+CSV_LINES = {
+    "1,a,1.5": (1, "a", 1.5),
+    "2,,": (2, None, None),
+    '3,"a,b",2': (3, "a,b", 2.0),
+    "4,a": "unparsable",
+    "5": "unparsable",
+    "6,a,1.5,more": "unparsable",
+    "x,a,1.5": "unparsable",
+    "7,a,word": "unparsable",
+    ',"",': (None, None, None),
+}
+TABLES = {
+    "json": {"path": "json/*", "format": "json", "schema": JSON_SCHEMA},
+    "arrays": {"path": "arrays/*", "format": "json", "schema": "n bigint"},
+    "csv": {"path": "csv/*", "format": "csv", "schema": "n bigint, s string, d double"},
+    "bytes": {"path": "bytes/*", "format": "json", "schema": "n bigint, s string"},
+    "csv_bytes": {"path": "bytes_csv/*", "format": "csv", "schema": "s string"},
+    "keyed": {
+        "path": "keyed/*",
+        "format": "json",
+        "schema": "id string, ts bigint, s string",
+        "record_key": "id",
+        "ordering": "ts",
+    },
+    "two_keys": {"path": "two/*", "format": "json", "schema": "a string, b bigint", "record_key": ["a", "b"]},
+    "keyed_parquet": {
+        "path": "kp/*",
+        "format": "parquet",
+        "schema": "id bigint, s string",
+        "record_key": "id",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def lake(spark, tmp_path_factory) -> FolderLake:
+    lake = FolderLake(spark, tmp_path_factory.mktemp("bad"), **TABLES)
+    lake.put_many(
+        [
+            ("json/a", "\n".join(JSON_LINES)),
+            (
+                "arrays/a",
+                '{"n": 1}\n[{"n": 2}, {"n": "x"}, {"n": 3}]\n[]\n{"n": 4}{"n": 5} {"n": 6}\n[{"n": 7},\n',
+            ),
+            ("csv/a", "\n".join(CSV_LINES)),
+            ("bytes/a", b'{"n": 1, "s": "a\xffb"}\n{"n": \xfe2}\n{"n": 3, "s": "\xc3\xbc"}\n'),
+            ("bytes_csv/a", b"ok\na\xff\xfeb\n\xc3\xbc\n"),
+            (
+                "keyed/a",
+                '{"id": "a", "ts": 1}\n{"ts": 2, "s": "none"}\n{"id": null, "ts": 3}\n{"id": "", "ts": 4}\n'
+                '{"id": "b", "s": "never ordered"}\n{"id": "b", "ts": 1, "s": "ordered"}\n',
+            ),
+            ("two/a", '{"a": "x", "b": 1}\n{"a": "x"}\n{"b": 2}\n{"c": 3}\n'),
+            ("kp/a", write_parquet({"id": [1, None, 2], "s": ["one", "none", "two"]})),
+        ]
+    )
+    return lake
+
+
+@pytest.mark.parametrize(("name", "lines"), [("json", JSON_LINES), ("csv", CSV_LINES)])
+def test_each_line_is_a_row_or_in_quarantine_with_number_and_text(lake, name, lines):
+    (batch,) = lake.ingest(name)
+    numbered = list(enumerate(lines.items(), 1))
+    good = {number: row for number, (_, row) in numbered if row != "unparsable"}
+    bad = [("unparsable", number, line) for number, (line, row) in numbered if row == "unparsable"]
+    columns = [column for column in lake.columns(name) if not column.startswith("_")]
+    assert {row[0]: row[1:] for row in lake.rows(name, "_headwater_row", *columns)} == good
+    assert lake.quarantine_of(name, "reason", "line", "payload") == bad
+    assert (batch.rows, batch.bad_rows) == (len(good), len(bad))
+
+
+def test_line_of_several_documents_or_an_array_stands_for_all_of_them(lake):
+    lake.ingest("arrays")
+    assert lake.rows("arrays", "n") == [(n,) for n in range(1, 7)]
+    assert lake.quarantine_of("arrays", "payload") == [('[{"n": 7},',), ('{"n": "x"}',)]
+
+
+def test_bytes_that_are_no_utf_8_become_the_replacement_character_or_spoil_their_line(lake):
+    lake.ingest("bytes")
+    assert lake.rows("bytes", "n", "s") == [(1, "a\ufffdb"), (3, "ü")]
+    assert lake.quarantine_of("bytes", "line", "payload") == [(2, '{"n": \ufffd2}')]
+    lake.ingest("csv_bytes")
+    assert lake.rows("csv_bytes", "s") == [("a\ufffd\ufffdb",), ("ok",), ("ü",)]
+
+
+def test_record_without_key_or_ordering_is_quarantined_and_the_others_land(lake):
+    (batch,) = lake.ingest("keyed")
+    assert lake.rows("keyed", "id", "s") == [("a", None), ("b", "ordered")]
+    assert lake.quarantine_of("keyed", "line", "reason") == [
+        (2, "missing_key"),
+        (3, "missing_key"),
+        (4, "missing_key"),
+        (5, "missing_ordering"),
+    ]
+    assert (batch.rows, batch.bad_rows) == (2, 4)
+
+
+def test_record_with_a_part_of_its_key_is_a_row(lake):
+    lake.ingest("two_keys")
+    assert lake.rows("two_keys", "a", "b") == [(None, 2), ("x", None), ("x", 1)]
+    assert lake.quarantine_of("two_keys", "reason", "line") == [("missing_key", 4)]
+
+
+def test_row_of_a_typed_format_without_a_key_is_quarantined(lake):
+    lake.ingest("keyed_parquet")
+    assert lake.rows("keyed_parquet", "id", "s") == [(1, "one"), (2, "two")]
+    assert lake.quarantine_of("keyed_parquet", "reason", "line", "payload") == [
+        ("missing_key", 2, '{"s":"none"}')
+    ]

@@ -1,0 +1,39 @@
+"""Rows exactly once, however the events are batched and however often the process starts anew."""
+
+import random
+from collections import Counter
+
+import pytest
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
+    chance = random.Random(seed)
+    tables = {f"t{limit}": {"path": "in/*.json", "max_files_per_trigger": limit} for limit in (1, 2, 3)}
+    lake = build(**tables)
+    pipelines = {name: lake.pipeline(name) for name in tables}
+    count = 0
+    for _ in range(4):
+        names = []
+        for _ in range(chance.randint(1, 4)):
+            names.append(f"{chance.choice(['in', 'elsewhere'])}/{count}.json")
+            lake.write(names[-1], f'{{"n": {count}}}\n{{"n": {count}}}\n')
+            count += 1
+        lake.announce(*names)
+        for name in tables:
+            for _ in range(chance.randint(0, 2)):
+                if chance.random() < 0.4:
+                    pipelines[name] = lake.pipeline(name)
+                pipelines[name].run_batch()
+            if chance.random() < 0.3:
+                pipelines[name].save_checkpoint()
+    expected = Counter(int(path.stem) for path in (lake.source / "in").glob("*.json") for _ in range(2))
+    for name in tables:
+        lake.ingest(name)
+        assert Counter(n for (n,) in lake.rows(name, "n")) == expected, name
+        newest = lake.app.events.find_newest()
+        pipeline = lake.pipeline(name)
+        while pipeline.run_batch() is not None:
+            pass
+        pipeline.save_checkpoint()
+        assert lake.pipeline(name).position == newest
