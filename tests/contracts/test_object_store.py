@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.capture.listers.local import build_file_etag
 from headwater.errors import (
     ObjectForbiddenError,
     ObjectMissingError,
@@ -21,7 +22,6 @@ from headwater.ingest.object_stores import (
     StoreConfig,
     build_object_store,
 )
-from headwater.capture.listers.local import build_file_etag
 from headwater.ingest.object_stores.memory import load_memory_store
 from tests.fixtures.emulator import EmulatorSession
 

@@ -147,7 +147,7 @@ def render_report(report: "RunReport", quarantined: int) -> None:
     for name, totals in report.tables.items():
         if totals.filtered and not totals.objects:
             render_text(
-                f"{name}: none of {totals.filtered:,} events is of a key that its path and filters name; keys are in:"
+                f"{name}: none of {totals.filtered:,} events is of a key that its path names; the keys:"
             )
             render_text('  headwater sql "select key from events limit 10"')
     if quarantined:
