@@ -22,6 +22,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.config.loader import load_settings
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
+from headwater.observability.logging import configure_logging
 
 _WARM_UP = 4
 _COMMITS = 9
@@ -65,6 +66,7 @@ class BareCommits:
 
 def main(config: Path, rows: int) -> None:
     """Time, run, time."""
+    configure_logging(False, json=False)
     stop = threading.Event()
     app = App(load_settings(config))
     commits = BareCommits(app, rows)
