@@ -4,7 +4,8 @@ hudi-rs's own DataFusion source is not used: it wants one exact DataFusion major
 (no Tokio runtime behind the FFI) and encodes paths that are not plain ASCII twice.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -49,14 +50,22 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
         return ds.Scanner.from_batches(iter(()), schema=self._schema, columns=columns, filter=filter)
 
     def get_fragments(self, filter: ds.Expression | None = None) -> "Iterator[SliceFragment]":  # noqa: A002
-        """The file slices that the snapshot has now."""
+        """The file slices that the snapshot has now; one without rows where no slice can fit the filters."""
         del filter
         options = HudiReadOptions(filters=self._filters)
         with self._reader.explained():
             table = self._reader.hudi_table
             group_reader = table.create_file_group_reader_with_options(options)
             slices = table.get_file_slices(options)
-        return iter([SliceFragment(self, group_reader, file_slice) for file_slice in slices])
+        if not slices:
+            # DataFusion refuses to sort or count a source of no partitions.
+            return iter([SliceFragment(self, lambda _: iter(()))])
+        return iter(
+            [
+                SliceFragment(self, partial(self.iter_batches, group_reader, file_slice))
+                for file_slice in slices
+            ]
+        )
 
     def iter_batches(
         self, group_reader: HudiFileGroupReader, file_slice: HudiFileSlice, schema: pa.Schema
@@ -82,12 +91,9 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
 class SliceFragment:
     """One file slice: what DataFusion makes a partition of."""
 
-    def __init__(
-        self, dataset: HudiDataset, group_reader: HudiFileGroupReader, file_slice: HudiFileSlice
-    ) -> None:
+    def __init__(self, dataset: HudiDataset, read: Callable[[pa.Schema], Iterator[pa.RecordBatch]]) -> None:
         self._dataset = dataset
-        self._group_reader = group_reader
-        self._file_slice = file_slice
+        self._read = read
 
     def scanner(
         self,
@@ -98,6 +104,7 @@ class SliceFragment:
     ) -> ds.Scanner:
         """Reads nothing before its batches are asked for."""
         del schema, options
-        read = self._dataset.project(columns)
-        batches = self._dataset.iter_batches(self._group_reader, self._file_slice, read)
-        return ds.Scanner.from_batches(batches, schema=read, columns=columns, filter=filter)
+        projected = self._dataset.project(columns)
+        return ds.Scanner.from_batches(
+            self._read(projected), schema=projected, columns=columns, filter=filter
+        )

@@ -129,6 +129,9 @@ def _explain_syntax(error: ParseError) -> UsageError:
     first = error.errors[0]
     near = str(first.get("highlight") or "").strip()
     description = str(first.get("description")).partition(" for <class")[0].rstrip(".")
+    if description.startswith("Required keyword"):
+        # It would name an argument of sqlglot's.
+        description = "something is missing"
     where = f"line {first.get('line')}, column {_column(first.get('col'), near)}"
     return UsageError(f"SQL: {where}: {description}{f', near {near!r}' if near else ''}")
 
