@@ -72,8 +72,8 @@ def show(
     if row["payload"] is not None:
         render_text(f"\npayload:\n{row['payload']}")
     if row["event_id"] is not None:
-        event_id = row["event_id"]
-        render_text(f"\nIts event: headwater sql \"select * from events where event_id = '{event_id}'\"")
+        query = " ".join(("select * from events where event_id =", f"'{row['event_id']}'"))
+        render_text(f'\nIts event: headwater sql "{query}"')
 
 
 def parse_since(text: str, now: datetime) -> datetime:
