@@ -86,6 +86,10 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
     built["spark.app.name"] = "headwater"
     built["spark.driver.memory"] = settings.spark.driver_memory
     built["spark.jars.packages"] = ",".join((*list_packages(needs_s3a), *settings.spark.packages))
+    if not settings.spark.master.startswith("local["):
+        # By default the number of executors at that moment decides how files are split, and two passes
+        # over large objects would disagree after one was added.
+        built["spark.sql.files.minPartitionNum"] = "64"
     if settings.spark.master.startswith("local"):
         built["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
         built["spark.driver.host"] = "127.0.0.1"

@@ -8,6 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from headwater.capture.position import BEGINNING
+from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.reading.large_objects import LargeObjectReader
+from headwater.ingest.reading.object_reader import ReaderConfig, build_requests
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_orc, write_parquet
 
@@ -184,3 +188,32 @@ def test_large_object_that_went_or_changed_is_treated_like_a_small_one(build):
     lake.ingest("big")
     assert lake.rows("big", "n") == [(2,)] * 300
     assert lake.quarantine("reason", "key") == [("missing", "gone.json")]
+
+
+EXPECTED_SPLITS = {
+    "json": {"a.json", "b.json.gz"},
+    "inferred": {"a.json.bz2"},
+    # Spark takes names that begin with a dot or an underscore for no data.
+    "names": {ODD_NAME},
+    "arrays": {"b.json"},
+    "disguised": set(),
+    "csv": {"a.csv", "a.csv.gz", "reordered.csv", "fewer.csv"},
+    "headless": {"a.csv"},
+    "text": {"a.txt", "b.txt.gz"},
+    # Of the others, one has a type to be widened and one a type that does not fit.
+    "parquet": {"a.parquet", "more.parquet"},
+    "orc": {"a.orc"},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_only_objects_that_spark_cannot_be_trusted_with_are_read_whole(spark, lake, name):
+    lake.ingest(f"{name}_whole")
+    state = lake.pipeline(f"{name}_whole").load_state()
+    table = lake.settings.tables[f"{name}_split"]
+    config = ReaderConfig(StoreConfig("local"), table.effective_format, table.options, state.schema, 2**30)
+    events = lake.app.events.read_after(BEGINNING, 1_000).events
+    requests = build_requests([stored for stored in events if stored.event.key.startswith(f"{name}/")])
+    found = LargeObjectReader(spark, config, "s3a").read(requests)
+    assert {request.ref.key.removeprefix(f"{name}/") for request in found.split} == EXPECTED_SPLITS[name]
+    assert {*found.split, *found.whole} == set(requests)

@@ -1,5 +1,6 @@
 """Large objects as Spark loads them in splits, and the one pass that numbers their rows."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,11 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig, Request
+
+_log = logging.getLogger(__name__)
 
 LINE_FORMATS = frozenset({"json", "csv", "text"})
 _SPLIT_FORMATS = LINE_FORMATS | {"parquet", "orc"}
@@ -148,7 +152,9 @@ class SplitScan:
     def _can_scan(self, request: Request) -> bool:
         try:
             self._scan([request])
-        except (Py4JError, PySparkException):
+        except (Py4JError, PySparkException) as error:
+            reason = explain_read_failure(self._config.file_format, str(error)).message
+            _log.warning("large object %r is read whole, since Spark cannot: %s", request.ref.key, reason)
             return False
         return True
 
