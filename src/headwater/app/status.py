@@ -11,6 +11,7 @@ from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
 from headwater.config.settings import Settings
 from headwater.errors import SourceError
+from headwater.ingest.planning.plan import Scope
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 
@@ -108,12 +109,13 @@ class StatusReader:
         )
 
     def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
+        scope = build_scope(self._settings, name)
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
         metadata = (reader.find_metadata("checkpoint") if exists else None) or {}
         checkpoint = metadata.get("checkpoint")
         position = Position.parse(checkpoint) if checkpoint else BEGINNING
-        pending = self._read_pending(name, events, position) if events else []
+        pending = _read_pending(scope, events, position) if events else []
         names = reader.commit_names if exists else []
         return TableStatus(
             rows=reader.count_rows() if exists else 0,
@@ -123,20 +125,6 @@ class StatusReader:
             lag_events=len(pending),
             lag_seconds=max(0.0, (self._now - min(pending)).total_seconds()) if pending else 0.0,
         )
-
-    def _read_pending(self, name: str, events: SnapshotReader, position: Position) -> list[datetime]:
-        """Times of the table's own events behind the position."""
-        scope = build_scope(self._settings, name)
-        completed = {commit.requested: commit.completed for commit in events.commit_names}
-        # One millisecond less: the commit in which a batch ended is looked at again.
-        after = str(int(position.completed) - 1).zfill(17) if int(position.completed) else position.completed
-        rows = events.read_since(after, _PENDING_COLUMNS).to_pylist()
-        pending = []
-        for row in rows:
-            commit = completed.get(row["_hoodie_commit_time"], row["_hoodie_commit_time"])
-            if Position(commit, row["batch_index"]) > position and scope.includes(row["bucket"], row["key"]):
-                pending.append(row["event_time"])
-        return pending
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source
@@ -150,6 +138,20 @@ class StatusReader:
         finally:
             queue.close()
         return QueueStatus(depth.visible, depth.in_flight)
+
+
+def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> list[datetime]:
+    """Times of the table's own events behind the position."""
+    completed = {commit.requested: commit.completed for commit in events.commit_names}
+    # One millisecond less: the commit in which a batch ended is looked at again.
+    after = str(int(position.completed) - 1).zfill(17) if int(position.completed) else position.completed
+    rows = events.read_since(after, _PENDING_COLUMNS).to_pylist()
+    pending = []
+    for row in rows:
+        commit = completed.get(row["_hoodie_commit_time"], row["_hoodie_commit_time"])
+        if Position(commit, row["batch_index"]) > position and scope.includes(row["bucket"], row["key"]):
+            pending.append(row["event_time"])
+    return pending
 
 
 def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:

@@ -78,12 +78,12 @@ def show(
 
 def parse_since(text: str, now: datetime) -> datetime:
     """A time (UTC where it names no zone) or an age before `now`. Raises `UsageError`."""
-    if age := _AGE.fullmatch(text.strip()):
-        return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
     try:
+        if age := _AGE.fullmatch(text.strip()):
+            return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
         # Python 3.10 does not know Z.
         time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f"--since {text}: neither a time nor an age",
             hint="times: 2026-01-31 or 2026-01-31T12:00Z; ages: 90m, 24h, 7d",

@@ -1,0 +1,47 @@
+"""What `headwater run` says at its end."""
+
+from collections import Counter
+
+from headwater.app.run import RunReport, TableTotals
+from headwater.capture.consumer import CaptureStats
+from headwater.cli.run import render_report
+
+
+def render(capsys, report: RunReport, quarantined: int = 0) -> list[str]:
+    render_report(report, quarantined)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_report_has_a_line_a_table_and_what_was_captured(capsys):
+    orders = TableTotals(
+        commits=2,
+        rows=12345,
+        bad_rows=1,
+        objects=Counter(ingested=7, skipped=3),
+        reasons=Counter(empty_object=1, removed=2),
+    )
+    capture = CaptureStats(messages=20, events=15, duplicates=5)
+    first, header, table = render(capsys, RunReport(capture, {"orders": orders}, {}))
+    assert first == "15 events captured from 20 messages, 5 duplicates"
+    assert header.startswith("table")
+    assert table.split(maxsplit=4)[:4] == ["orders", "7", "12,345", "1"]
+    assert "1 empty_object, 2 removed" in table
+    assert table.endswith(" 2")
+
+
+def test_quiet_run_says_nothing_of_duplicates_and_quarantine(capsys):
+    lines = render(capsys, RunReport(CaptureStats(), {"orders": TableTotals()}, {}))
+    assert lines[0] == "0 events captured from 0 messages"
+    assert len(lines) == 3
+
+
+def test_quarantine_is_pointed_to(capsys):
+    lines = render(capsys, RunReport(CaptureStats(quarantined=1), {}, {}), quarantined=1200)
+    assert lines[0].endswith(", 1 unusable")
+    assert lines[-1] == "1,200 in quarantine: headwater quarantine list"
+
+
+def test_table_that_no_key_fits_is_told_where_to_look(capsys):
+    told = "\n".join(render(capsys, RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})))
+    assert "orders: none of 9 events is of a key" in told
+    assert 'headwater sql "select key from events limit 10"' in told

@@ -1,0 +1,104 @@
+"""`headwater sql` as a command: what is printed, and exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from headwater.cli.main import app
+from tests.fixtures.lakes import write_config
+
+
+def run(config: Path, *args: str) -> Result:
+    return CliRunner().invoke(app, ["-c", str(config), "sql", *args])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+@pytest.fixture
+def empty_lake(tmp_path: Path) -> Path:
+    return write_config(tmp_path, tmp_path / "lake")
+
+
+def test_json_is_one_object_a_row(config):
+    done = run(config, "select order_id, amount from orders_cow order by order_id limit 2", "--json")
+    assert done.exit_code == 0
+    assert done.stdout == '{"order_id": "o1", "amount": "1.52"}\n{"order_id": "o3", "amount": "3.52"}\n'
+
+
+def test_json_has_all_rows_unless_limited(config):
+    generated = "select value from generate_series(1, 250)"
+    assert len(run(config, generated, "--json").stdout.splitlines()) == 250
+    assert len(run(config, generated, "--json", "--limit", "7").stdout.splitlines()) == 7
+
+
+def test_no_row_is_no_line(config):
+    done = run(config, "select * from orders_mor where order_id = 'none'", "--json")
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_text_hides_hudis_columns_unless_they_are_meant(config):
+    header = run(config, "select * from archived").stdout.splitlines()[0]
+    assert header.split() == ["id", "name"]
+    assert "_hoodie_file_name" in run(config, "select * from archived", "--all-columns").stdout
+    named = run(config, "select _hoodie_record_key from archived").stdout
+    assert named.splitlines()[0].split() == ["_hoodie_record_key"]
+
+
+def test_text_tells_null_from_empty_and_counts_rows(config):
+    done = run(config, "select cast(null as varchar) as a, '' as b, 1234567 as c, [1, 2] as d")
+    header, row, count = done.stdout.splitlines()
+    assert header.split() == ["a", "b", "c", "d"]
+    assert row.split() == ["NULL", "1234567", "[1,", "2]"]
+    assert count == "1 row"
+
+
+def test_text_shows_a_hundred_rows_and_says_that_there_are_more(config):
+    lines = run(config, "select value from generate_series(1, 101)").stdout.splitlines()
+    assert len(lines) == 102
+    assert lines[-1] == "The first 100 rows; --limit N shows more, --json all."
+    assert run(config, "select value from generate_series(1, 100)").stdout.splitlines()[-1] == "100 rows"
+
+
+def test_long_values_are_cut_in_text_only(config):
+    query = "select repeat('x', 1000) as x"
+    assert "… (1,000 characters)" in run(config, query).stdout
+    assert len(json.loads(run(config, query, "--json").stdout)["x"]) == 1000
+
+
+def test_own_tables_have_names(config):
+    done = run(config, "select count(*) as n from events where kind = 'created'", "--json")
+    assert json.loads(done.stdout) == {"n": 9}
+    assert json.loads(run(config, "select count(*) as n from quarantine", "--json").stdout) == {"n": 4}
+    shown = run(config, "show tables", "--json").stdout.splitlines()
+    assert [json.loads(line)["table"] for line in shown] == [
+        *("orders_cow", "orders_mor", "archived", "odd_partitions", "coming"),
+        *("events", "quarantine", "ledger"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["coming", "events", "quarantine", "ledger"])
+def test_table_without_rows_yet_is_told_so(empty_lake, name):
+    done = run(empty_lake, f"select count(*) as n from {name}", "--json")
+    error = json.loads(done.stderr)
+    assert (done.exit_code, done.stdout, error["error"]) == (2, "", "TableNotFoundError")
+    assert error["message"].startswith(f"table {name} has no rows yet: ")
+    assert error["hint"]
+
+
+def test_unknown_table_exits_2_with_the_nearest(config):
+    done = run(config, "select * from orders_cwo")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == "error: SQL: line 1, column 15: there is no table orders_cwo"
+    assert "did you mean orders_cow?" in done.stderr
+
+
+def test_write_is_refused(config):
+    done = run(config, "delete from orders_cow")
+    assert done.exit_code == 2
+    assert "DELETE is not allowed here" in done.stderr

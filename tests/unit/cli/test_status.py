@@ -1,0 +1,82 @@
+"""`headwater status` as a command: the JSON that scripts rely on, and the text."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, Status
+from headwater.cli.main import app
+from headwater.cli.status import render_status
+from tests.fixtures.lakes import write_config
+
+
+def run(config: Path, *args: str) -> Result:
+    return CliRunner().invoke(app, ["-c", str(config), "status", *args])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+def test_json_has_the_documented_shape(config):
+    told = json.loads(run(config, "--json").stdout)
+    assert set(told["tables"]) == {"orders_cow", "orders_mor", "archived", "odd_partitions", "coming"}
+    for table in told["tables"].values():
+        assert {"rows", "commits", "checkpoint", "lag_events", "lag_seconds"} <= set(table)
+    orders = told["tables"]["orders_cow"]
+    assert (orders["rows"], orders["commits"], orders["lag_events"]) == (8, 3, 3)
+    assert orders["lag_seconds"] > 0
+    assert isinstance(orders["checkpoint"], str)
+    assert told["events"]["rows"] == 9
+    assert told["events"]["last_commit"].endswith("Z")
+    assert told["quarantine"] == {"messages": 1, "objects": 1, "records": 2}
+
+
+def test_json_before_the_first_run_is_zeros(tmp_path):
+    config = write_config(tmp_path, tmp_path / "lake")
+    done = run(config, "--json", "--table", "coming")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert told["events"] == {"rows": 0, "commits": 0, "last_commit": None}
+    assert told["quarantine"] == {"messages": 0, "objects": 0, "records": 0}
+    assert told["tables"] == {
+        "coming": {
+            "rows": 0,
+            "commits": 0,
+            "checkpoint": None,
+            "last_commit": None,
+            "lag_events": 0,
+            "lag_seconds": 0.0,
+        }
+    }
+
+
+def test_text_has_a_line_a_table(config):
+    lines = run(config).stdout.splitlines()
+    assert lines[0].startswith("events      9 rows, last commit 20")
+    assert lines[1] == "quarantine  1 messages, 1 objects, 2 records"
+    orders = next(line for line in lines if line.startswith("orders_cow"))
+    assert orders.split()[1:3] == ["8", "3"]
+    assert "never" in next(line for line in lines if line.startswith("coming"))
+
+
+@pytest.mark.parametrize(
+    ("queue", "told"),
+    [
+        (QueueStatus(1200, 3), "queue       1,200 waiting, 3 in flight"),
+        (QueueStatus(None, None, "no such queue"), "queue       no such queue"),
+    ],
+)
+def test_queue_is_shown_or_why_it_cannot_be(capsys, queue, told):
+    render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), queue))
+    assert told in capsys.readouterr().out.splitlines()
+
+
+def test_unknown_table_exits_2(config):
+    done = run(config, "--table", "oders_cow")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "orders_cow" in done.stderr
