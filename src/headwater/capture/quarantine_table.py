@@ -1,6 +1,5 @@
 """The quarantine table: messages, objects and records that could not be used, one row each."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,8 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
-from headwater.lake.options import WriteOptions
-from headwater.lake.table import Table
+from headwater.lake.keyed_table import KeyedTable
 
 QUARANTINE_SCHEMA = StructType(
     [
@@ -37,29 +35,15 @@ class QuarantineTable:
     """Written in or before the commit of the batch concerned; the same thing twice is one row."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self._table = Table(spark, path)
-        self._lock = threading.Lock()
+        self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, ("quarantine_id",))
 
     def append(self, items: Sequence[QuarantineItem]) -> None:
         """One commit for the items; none for no items. Raises `LakeError`."""
-        if items:
-            rows = [_to_row(item) for item in items]
-            self.append_frame(self._spark.createDataFrame(rows, schema=QUARANTINE_SCHEMA).coalesce(1))
+        self._table.write_rows([_to_row(item) for item in items])
 
     def append_frame(self, frame: DataFrame) -> None:
         """One commit for rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
-        options = WriteOptions(
-            table_name="quarantine",
-            operation="upsert",
-            record_key=("quarantine_id",),
-            table_type="merge_on_read",
-            index="bucket",
-            buckets=4,
-            compact_after=20,
-        )
-        with self._lock:
-            self._table.write(frame, options)
+        self._table.write_frame(frame)
 
 
 def _to_row(item: QuarantineItem) -> tuple[Any, ...]:

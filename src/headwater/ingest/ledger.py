@@ -3,7 +3,6 @@
 Objects that were ingested are told by the lineage columns of the data table itself.
 """
 
-import threading
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -12,8 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.lake.options import WriteOptions
-from headwater.lake.table import Table
+from headwater.lake.keyed_table import KeyedTable
 
 LEDGER_SCHEMA = StructType(
     [
@@ -37,27 +35,11 @@ class Ledger:
     """One table for all data tables; a batch done again writes the same rows again."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self._table = Table(spark, path)
-        self._lock = threading.Lock()
+        self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("table", "event_id"))
 
     def write(self, table: str, outcomes: Sequence[ObjectOutcome], decided_at: datetime) -> None:
         """One commit for the outcomes; none for no outcomes. Raises `LakeError`."""
-        if not outcomes:
-            return
-        rows = [_to_row(table, outcome, decided_at) for outcome in outcomes]
-        frame = self._spark.createDataFrame(rows, schema=LEDGER_SCHEMA).coalesce(1)
-        options = WriteOptions(
-            table_name="ledger",
-            operation="upsert",
-            record_key=("table", "event_id"),
-            table_type="merge_on_read",
-            index="bucket",
-            buckets=4,
-            compact_after=20,
-        )
-        with self._lock:
-            self._table.write(frame, options)
+        self._table.write_rows([_to_row(table, outcome, decided_at) for outcome in outcomes])
 
 
 def _to_row(table: str, outcome: ObjectOutcome, decided_at: datetime) -> tuple[Any, ...]:
