@@ -15,7 +15,7 @@ from headwater.ingest.reading.object_reader import ReaderConfig, build_requests
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_orc, write_parquet
 
-COUNT = 400
+COUNT = 3_000
 PADDING = "x" * 40
 
 
@@ -43,7 +43,7 @@ def build_columns(**changes: Any) -> pa.Table:
 
 JSON, CSV = build_json(), build_csv("n,text", "{n},a{text}")
 TEXT = "\n".join(["", " ", *(f"line {n} {PADDING}" for n in range(COUNT)), "\tlast"])
-SPLIT_PARQUET = {"row_group_size": 50, "compression": "none"}
+SPLIT_PARQUET = {"row_group_size": 500, "compression": "none"}
 ODD_NAME = "a b+%41#?[x]{y}*ü'.json"
 
 # Each becomes two tables, of which one reads it whole and one in splits.
@@ -121,8 +121,8 @@ def build_tables() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def lake(spark, tmp_path_factory) -> FolderLake:
-    # Splits of a few KB, so that small files have several.
-    settings = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "512"}
+    # Small enough that the files below have several splits, not so small that Hudi's own have hundreds.
+    settings = {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.files.openCostInBytes": "4096"}
     for name, value in settings.items():
         spark.conf.set(name, value)
     lake = FolderLake(spark, tmp_path_factory.mktemp("large"), **build_tables())
@@ -169,9 +169,10 @@ def test_broken_large_object_is_quarantined_and_the_others_land_with_their_numbe
 
 
 def test_broken_pages_of_a_large_parquet_object_do_not_stop_the_others(build):
-    good = write_parquet(build_columns(), row_group_size=50, compression="zstd")
+    good = write_parquet(build_columns(), row_group_size=500, compression="zstd")
     # The footer is whole, so only whoever decodes the pages notices.
-    broken = good[:400] + bytes(200) + good[600:]
+    part = len(good) // 4
+    broken = good[:part] + bytes(part) + good[2 * part :]
     lake = build(big={"path": "*.parquet", "large_file_bytes": "1kb"})
     lake.put_many([("a.parquet", good), ("b.parquet", broken)])
     (batch,) = lake.ingest("big")

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
     chance = random.Random(seed)
     tables = {f"t{limit}": {"path": "in/*.json", "max_files_per_trigger": limit} for limit in (1, 2, 3)}

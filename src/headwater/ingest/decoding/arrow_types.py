@@ -1,6 +1,6 @@
 """Columns as an object types them, to columns as a table types them. Pure pyarrow."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,28 @@ from headwater.errors import ObjectSchemaError
 def to_spark_schema(schema: pa.Schema) -> pa.Schema:
     """The nearest types that Spark has, for columns whose types Spark does not know."""
     return pa.schema([pa.field(field.name, _to_spark_type(field.type)) for field in schema])
+
+
+def unify_columns(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """All columns of at least one schema, each with the first type seen, widened where a later one is
+    wider; types that have nothing in common do not change it.
+    """
+    fields: dict[str, pa.Field] = {}
+    for field in (field for schema in schemas for field in schema):
+        known = fields.setdefault(field.name.lower(), field)
+        try:
+            wider = pa.unify_schemas(
+                [pa.schema([known]), pa.schema([field.with_name(known.name)])], promote_options="permissive"
+            ).field(0)
+        except pa.ArrowException:
+            continue
+        if _takes(wider.type, known.type) and _takes(wider.type, field.type):
+            fields[field.name.lower()] = wider
+    return pa.schema(list(fields.values()))
+
+
+def _takes(target: pa.DataType, source: pa.DataType) -> bool:
+    return bool(types.is_nested(target)) or source == target or _is_castable(source, target)
 
 
 def conform_table(

@@ -1,16 +1,20 @@
 """Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
+from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 from headwater.ingest.reading.bad_records import name_bad_records
@@ -112,6 +116,7 @@ class RecordSource:
         self._schema, self._is_provisional = schema, False
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
+        events = sorted(events, key=lambda stored: stored.position)
         large = [request for request in build_requests(events) if self._is_large(request)]
         seen = {request.stored for request in large}
         small = [stored for stored in events if stored not in seen] if large else events
@@ -122,21 +127,26 @@ class RecordSource:
         )
 
     def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
+        """Columns of all sampled objects, each as wide as the widest; on a conflict the first one counts."""
+        schemas: list[pa.Schema] = []
+        size = 0
         for key, data in self._iter_samples(events):
             try:
-                return from_arrow(infer_arrow_schema(data, key, self._format, self._options))
+                schemas.append(infer_arrow_schema(data, key, self._format, self._options))
             except ObjectError:
                 continue
-        return None
+            size += len(data)
+            if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
+                break
+        return from_arrow(unify_columns(schemas)) if schemas else None
 
     def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
         reader = SplitScan(self._spark, self._build_config(_NOTHING_KNOWN), self._scheme)
+        schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
-            try:
-                return as_instants(reader.read_schema(request))
-            except (Py4JError, PySparkException):
-                continue
-        return None
+            with suppress(Py4JError, PySparkException):
+                schemas.append(to_arrow_schema(as_instants(reader.read_schema(request))))
+        return from_arrow(unify_columns(schemas)) if schemas else None
 
     def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
         lines: list[str] = []

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import ObjectSchemaError
-from headwater.ingest.decoding.arrow_types import conform_table
+from headwater.ingest.decoding.arrow_types import conform_table, unify_columns
 
 DAY = dt.date(2024, 1, 2)
 UTC = dt.timezone.utc
@@ -119,3 +119,24 @@ def test_slices_and_chunks_keep_their_rows() -> None:
     found, _, _ = conform_table("k", pa.table({"c": chunked}), pa.schema([("c", target)]))
 
     assert found.column("c").to_pylist() == rows * 2
+
+
+def test_columns_of_several_objects_are_all_there_and_as_wide_as_the_widest() -> None:
+    first = pa.schema([("n", pa.int32()), ("s", pa.struct([("x", pa.int32())])), ("t", pa.string())])
+    second = pa.schema(
+        [("N", pa.int64()), ("s", pa.struct([("x", pa.int64()), ("y", pa.bool_())])), ("l", pa.int8())]
+    )
+    assert unify_columns([first, second]) == pa.schema(
+        [
+            ("n", pa.int64()),
+            ("s", pa.struct([("x", pa.int64()), ("y", pa.bool_())])),
+            ("t", pa.string()),
+            ("l", pa.int8()),
+        ]
+    )
+
+
+@pytest.mark.parametrize("other", [pa.string(), pa.float64(), pa.bool_()])
+def test_type_that_would_refuse_objects_seen_before_changes_no_column(other: pa.DataType) -> None:
+    first = pa.schema([("n", pa.int64())])
+    assert unify_columns([first, pa.schema([("n", other)])]) == first
