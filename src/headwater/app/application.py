@@ -13,13 +13,14 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
+from headwater.errors import PlatformError
 from headwater.ingest.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
-from headwater.lake.session import build_session
+from headwater.lake.session import build_session, is_session_alive
 from headwater.lake.table import Table
 
 
@@ -48,8 +49,11 @@ class App:
         if self._given_spark is not None:
             return self._given_spark
         java = find_java(self._environ)
-        folder = Path(tempfile.mkdtemp(prefix="headwater-"))
-        return build_session(self.settings, java_home=str(java.path), log_file=folder / "spark.log")
+        return build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
+
+    @cached_property
+    def _log_file(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="headwater-")) / "spark.log"
 
     @cached_property
     def events(self) -> EventsTable:
@@ -93,11 +97,19 @@ class App:
         """Pipelines of all tables, or of those named."""
         return [self.build_pipeline(name) for name in only or self.settings.tables]
 
+    def check_session(self) -> None:
+        """Raise `PlatformError` when the JVM has ended: nothing could be written any more."""
+        if not is_session_alive(self.spark):
+            raise PlatformError(
+                "the JVM of this run has ended",
+                hint=f"out of memory? raise spark.driver_memory; what the JVM said is in {self._log_file}",
+            )
+
     def use_pool(self, name: str) -> None:
         """Let Spark jobs of this thread run in a fair pool of that name."""
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
     def close(self) -> None:
         """End the Spark session, if this app started one."""
-        if self._given_spark is None and "spark" in self.__dict__:
+        if self._given_spark is None and "spark" in self.__dict__ and is_session_alive(self.spark):
             self.spark.stop()

@@ -22,6 +22,8 @@ from headwater.observability.metrics import Metrics
 log = structlog.stdlib.get_logger(__name__)
 
 _STOP_SECONDS = 60.0
+_ALIVE_SECONDS = 2.0
+"""How often to look whether the JVM still runs: without it nothing fails as long as nothing arrives."""
 
 
 @dataclass(slots=True)
@@ -113,7 +115,8 @@ class Run:
         try:
             runner = self._start_runner()
             self._session.set_result(None)
-            ended.wait()
+            while not ended.wait(_ALIVE_SECONDS):
+                self._app.check_session()
         except BaseException as error:
             if not self._session.done():
                 lost = LakeError("the Spark session did not start")

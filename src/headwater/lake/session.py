@@ -142,6 +142,12 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     return spark
 
 
+def is_session_alive(spark: SparkSession) -> bool:
+    """Whether the JVM behind a session still runs; one that this process did not start counts as running."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None
+
+
 def _explain_start_failure(log_file: Path) -> PlatformError:
     log = log_file.read_text("utf-8", errors="replace")[-50_000:]
     if "UNRESOLVED DEPENDENCIES" in log or "unresolved dependency" in log or "download failed" in log:

@@ -1,6 +1,8 @@
 """`headwater sql` as a command: what is printed, and exit codes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,17 @@ def test_write_is_refused(config):
     done = run(config, "delete from orders_cow")
     assert done.exit_code == 2
     assert "DELETE is not allowed here" in done.stderr
+
+
+def test_query_that_stops_early_ends_its_process_cleanly(config):
+    command = [sys.executable, "-m", "headwater.cli.main", "-c", str(config), "sql", "--json"]
+    for _ in range(5):
+        done = subprocess.run(
+            [*command, "select order_id from orders_cow limit 1"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(done.stdout.splitlines()) == 1
