@@ -126,10 +126,19 @@ class Run:
         finally:
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
-                (runner.stop if stop.is_set() or self._capture.failure else runner.finish)()
+                self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)
         if self._capture.failure:
+            # What a dying JVM makes fail is told by its death, not by the broken connection.
+            self._app.check_session()
             raise self._capture.failure
         return RunReport(self._capture.stats, self._totals, runner.failures)
+
+    def _end(self, runner: Runner, *, abandon: bool) -> None:
+        try:
+            (runner.stop if abandon else runner.finish)()
+        except Exception:
+            self._app.check_session()
+            raise
 
     def _start_runner(self) -> Runner:
         app = self._app
