@@ -1,6 +1,6 @@
 """How much of what raw boto3 can receive and delete does capture commit to the events table?
 
-A queue holds 20,000 notifications. Ours: the consumer, from its first receive call until every event is
+A queue holds 40,000 notifications. Ours: the consumer, from its first receive call until every event is
 committed and every message deleted, into a real events table. Floor: as many threads that receive ten
 messages and delete them, on one shared client, and keep nothing. Same server, same process, in turns.
 """
@@ -20,15 +20,15 @@ from benchmarks.rig.apps import build_settings, open_app, use_emulator_credentia
 from benchmarks.rig.elasticmq import run_elasticmq
 from benchmarks.rig.notifications import BUCKET, load_queue
 from headwater.app import App
-from headwater.capture.consumer import Consumer, build_options
+from headwater.capture.consumer import CommitReport, Consumer, build_options
 from headwater.capture.queues import build_queue
 from headwater.demo.landing_zone import Clients, build_clients
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
-MESSAGES = 20_000
-WARM_UP = 4_000
+MESSAGES = 40_000
+WARM_UP = 10_000
 PAIRS = 3
 THREADS = 8
 _LIMIT_SECONDS = 120
@@ -71,16 +71,21 @@ def capture(app: App, messages: int) -> float:
     assert source.type == "s3"
     queue = build_queue(source)
     options = build_options(source.queue, app.settings.capture)
-    reports = []
-    consumer = Consumer(
-        queue, app.events.append, app.stores.quarantine.append, options, on_commit=reports.append
-    )
+    reports: list[CommitReport] = []
+    committed = threading.Event()
+
+    def note(report: CommitReport) -> None:
+        reports.append(report)
+        if sum(report.events for report in reports) >= messages:
+            committed.set()
+
+    consumer = Consumer(queue, app.events.append, app.stores.quarantine.append, options, on_commit=note)
     stop = threading.Event()
     thread = threading.Thread(target=consumer.run, args=(stop,))
     started = time.monotonic()
     thread.start()
-    deadline = time.monotonic() + _LIMIT_SECONDS
-    while consumer.stats.deleted < messages and time.monotonic() < deadline and thread.is_alive():
+    committed.wait(_LIMIT_SECONDS)
+    while consumer.stats.deleted < messages and time.monotonic() < started + _LIMIT_SECONDS:
         time.sleep(0.01)
     seconds = time.monotonic() - started
     stats = consumer.stats
@@ -108,11 +113,13 @@ def receive_and_delete(clients: Clients, url: str, messages: int) -> float:
             answer = clients.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
             found = answer.get("Messages", [])
             if found:
-                handles = [
-                    {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
-                    for at, message in enumerate(found)
-                ]
-                clients.sqs.delete_message_batch(QueueUrl=url, Entries=handles)
+                clients.sqs.delete_message_batch(
+                    QueueUrl=url,
+                    Entries=[
+                        {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
+                        for at, message in enumerate(found)
+                    ],
+                )
             elif time.monotonic() > deadline:
                 raise TimeoutError(f"{left} of {messages} messages did not come; {describe(clients, url)}")
             with lock:

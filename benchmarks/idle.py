@@ -49,6 +49,7 @@ def measure(pid: int, lake: Path) -> tuple[float, int]:
     """CPU per wall second over the minute, and how many commits there were meanwhile."""
     commits = count_commits(lake)
     cpu, started = read_cpu_seconds(pid), time.monotonic()
+    say(f"{cpu:.1f} s CPU up to now")
     for _ in range(4):
         before, at = read_cpu_seconds(pid), time.monotonic()
         time.sleep(MEASURED_SECONDS / 4)

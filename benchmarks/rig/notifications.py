@@ -69,8 +69,10 @@ def main(endpoint: str, queue_url: str, count: int, seed: int) -> None:
     sqs = build_clients(endpoint).sqs
 
     def send(batch: list[tuple[str, str]]) -> None:
-        entries = [{"Id": entry_id, "MessageBody": body} for entry_id, body in batch]
-        answer = sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)
+        answer = sqs.send_message_batch(
+            QueueUrl=queue_url,
+            Entries=[{"Id": entry_id, "MessageBody": body} for entry_id, body in batch],
+        )
         if answer.get("Failed"):
             raise RuntimeError(f"the queue refused messages: {answer['Failed'][0]}")
 

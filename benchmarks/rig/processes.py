@@ -64,7 +64,10 @@ def run_headwater(
 
 
 def wait_until(
-    is_so: Callable[[], bool], seconds: float, what: str, process: "subprocess.Popen[bytes]"
+    is_so: Callable[[], bool],
+    seconds: float,
+    what: str,
+    process: "subprocess.Popen[bytes] | subprocess.Popen[str]",
 ) -> None:
     """Poll until it is so. Raises `TimeoutError`, or `RuntimeError` when the process ended first."""
     deadline = time.monotonic() + seconds
