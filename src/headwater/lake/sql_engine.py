@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Literal
 
 import pyarrow as pa
-from datafusion import DataFrame, SessionContext, SQLOptions
+from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
 
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
 from headwater.lake.snapshot_reader import NO_OPTIONS, SnapshotReader
@@ -84,14 +84,15 @@ class _Query:
         self._statement = statement
         self._storage_options = storage_options
         self._limit = limit
-        self._datasets: list[HudiDataset] = []
+        self._datasets: dict[str, HudiDataset] = {}
 
     def run(self, named: Mapping[TableName, str], paths: Mapping[str, str]) -> QueryResult:
-        context = SessionContext()
+        context = _build_context()
         # Unquoted names are lower-cased by DataFusion, quoted ones are not.
         spelled = {table.name if table.quoted else table.name.lower(): name for table, name in named.items()}
         for spelling, name in spelled.items():
-            context.register_dataset(f'"{spelling}"', self._open(name, paths[name]))
+            self._datasets[spelling] = self._open(name, paths[name])
+            context.register_dataset(f'"{spelling}"', self._datasets[spelling])
         batches = self._iter_batches(context)
         # The first batch now: an error of planning or of opening belongs to this call.
         first = next(batches)
@@ -109,31 +110,49 @@ class _Query:
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
         filters = [found for c in self._statement.conditions if (found := to_filter(c, reader.schema))]
-        dataset = HudiDataset(reader, needed, filters)
-        self._datasets.append(dataset)
-        return dataset
+        return HudiDataset(reader, needed, filters)
 
     def _iter_batches(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         """At least one batch, be it empty, for its schema."""
         try:
             frame = self._plan(context)
+            if self._statement.has_union:
+                frame = self._plan(self._load_tables())
             schema = frame.schema()
             for batch in frame.execute_stream():
                 yield batch.to_pyarrow()
-            yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
+            yield _build_empty_batch(schema)
         except HeadwaterError:
             raise
         # DataFusion raises plain `Exception` and passes on only the text of what happened below it.
         except Exception as error:
-            for dataset in self._datasets:
+            for dataset in self._datasets.values():
                 if dataset.failure:
                     raise dataset.failure from error
             raise explain_sql_failure(self._statement, str(error)) from error
+
+    def _load_tables(self) -> SessionContext:
+        """The needed columns in memory: a UNION would read them in other threads, see `HudiDataset`."""
+        context = _build_context()
+        for spelling, dataset in self._datasets.items():
+            schema = dataset.project(())
+            batches = list(dataset.iter_batches(schema))
+            context.register_record_batches(f'"{spelling}"', [batches or [_build_empty_batch(schema)]])
+        return context
 
     def _plan(self, context: SessionContext) -> DataFrame:
         reading = SQLOptions().with_allow_ddl(False).with_allow_dml(False)
         frame = context.sql_with_options(self._statement.text, reading)
         return frame if self._limit is None or self._statement.kind != "query" else frame.limit(self._limit)
+
+
+def _build_context() -> SessionContext:
+    # More than one partition would read in other threads, see `HudiDataset`.
+    return SessionContext(SessionConfig().with_target_partitions(1))
+
+
+def _build_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def to_filter(condition: Condition, schema: pa.Schema) -> Filter | None:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -96,6 +98,33 @@ def test_union_of_conditions_on_one_table_is_not_cut_by_either():
         "union all select order_id from orders_cow where order_id = 'o5'"
     )
     assert sorted(found) == [("o4",), ("o5",)]
+
+
+def test_union_has_the_rows_of_both_tables_also_where_one_gives_none():
+    both = "select order_id from orders_cow union select name from archived where {} order by 1"
+    assert len(values(both.format("id < 2"))) == 10
+    assert len(values(both.format("id < 0"))) == 8
+    found = values("select count(*) from orders_cow union all select count(*) from archived")
+    assert sorted(found) == [(7,), (8,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select order_id from orders_cow limit 1",
+        "select order_id from orders_cow union all select order_id from orders_mor limit 1",
+        "select a.order_id from orders_cow a join orders_mor b on a.order_id = b.order_id",
+    ],
+)
+def test_process_may_end_before_all_rows_are_taken(sql):
+    program = (
+        "import json, sys\nfrom headwater.lake.sql_engine import run_query\n"
+        "print(next(run_query(sys.argv[1], json.loads(sys.argv[2])).rows))"
+    )
+    command = [sys.executable, "-c", program, sql, json.dumps(TABLES)]
+    for _ in range(3):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_rows_of_archived_commits_and_odd_partitions_are_there():

@@ -4,12 +4,11 @@ hudi-rs's own DataFusion source is not used: it wants one exact DataFusion major
 (no Tokio runtime behind the FFI) and encodes paths that are not plain ASCII twice.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from hudi import HudiFileGroupReader, HudiFileSlice, HudiReadOptions
+from hudi import HudiReadOptions
 
 from headwater.errors import LakeError
 from headwater.lake.snapshot_reader import SnapshotReader, explain_read_failure
@@ -41,40 +40,33 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
 
     def scanner(
         self,
+        schema: pa.Schema | None = None,
         columns: Sequence[str] | None = None,
         filter: ds.Expression | None = None,  # noqa: A002 - pyarrow's name
         **options: object,
-    ) -> ds.Scanner:
-        """A scanner of nothing: DataFusion asks it for the projected schema only."""
-        del options
-        return ds.Scanner.from_batches(iter(()), schema=self._schema, columns=columns, filter=filter)
+    ) -> "TableScan":
+        """What one scan gives; reads nothing before its batches are asked for."""
+        del schema, options
+        return TableScan(self, columns, filter)
 
-    def get_fragments(self, filter: ds.Expression | None = None) -> "Iterator[SliceFragment]":  # noqa: A002
-        """The file slices that the snapshot has now; one without rows where no slice can fit the filters."""
+    def get_fragments(self, filter: ds.Expression | None = None) -> "Iterator[HudiDataset]":  # noqa: A002
+        """The whole table, once: one fragment is read in the thread that asks for the rows.
+
+        Several are read in DataFusion's threads. Those still run Python when a LIMIT has been met, and
+        a process that ends meanwhile is aborted or hangs: 13 of 25 did.
+        """
         del filter
-        options = HudiReadOptions(filters=self._filters)
-        with self._reader.explained():
-            table = self._reader.hudi_table
-            group_reader = table.create_file_group_reader_with_options(options)
-            slices = table.get_file_slices(options)
-        if not slices:
-            # DataFusion refuses to sort or count a source of no partitions.
-            return iter([SliceFragment(self, lambda _: iter(()))])
-        return iter(
-            [
-                SliceFragment(self, partial(self.iter_batches, group_reader, file_slice))
-                for file_slice in slices
-            ]
-        )
+        return iter((self,))
 
-    def iter_batches(
-        self, group_reader: HudiFileGroupReader, file_slice: HudiFileSlice, schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of one file slice, merged with its logs. `failure` is set when it raises."""
+    def iter_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """All rows, slice by slice, each merged with its logs. `failure` is set when it raises."""
         options = HudiReadOptions(filters=self._filters, projection=schema.names)
         try:
-            for batch in group_reader.read_file_slice_stream(file_slice, options):
-                yield batch.select(schema.names)
+            table = self._reader.hudi_table
+            group_reader = table.create_file_group_reader_with_options(options)
+            for file_slice in table.get_file_slices(HudiReadOptions(filters=self._filters)):
+                for batch in group_reader.read_file_slice_stream(file_slice, options):
+                    yield batch.select(schema.names)
         # hudi-rs does not export its exception, so no narrower class can be named.
         except Exception as error:
             self.failure = explain_read_failure(self._reader.path, str(error))
@@ -88,23 +80,27 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
         return pa.schema(kept or [self._schema.field(0)])
 
 
-class SliceFragment:
-    """One file slice: what DataFusion makes a partition of."""
+class TableScan:
+    """What DataFusion asks of a scanner. pyarrow's own would read ahead in a thread of its own."""
 
-    def __init__(self, dataset: HudiDataset, read: Callable[[pa.Schema], Iterator[pa.RecordBatch]]) -> None:
-        self._dataset = dataset
-        self._read = read
-
-    def scanner(
+    def __init__(
         self,
-        schema: pa.Schema | None = None,
-        columns: Sequence[str] | None = None,
-        filter: ds.Expression | None = None,  # noqa: A002 - pyarrow's name
-        **options: object,
-    ) -> ds.Scanner:
-        """Reads nothing before its batches are asked for."""
-        del schema, options
-        projected = self._dataset.project(columns)
-        return ds.Scanner.from_batches(
-            self._read(projected), schema=projected, columns=columns, filter=filter
-        )
+        dataset: HudiDataset,
+        columns: Sequence[str] | None,
+        filter: ds.Expression | None,  # noqa: A002 - pyarrow's name
+    ) -> None:
+        self._dataset = dataset
+        self._columns = dataset.schema.names if columns is None else list(columns)
+        self._filter = filter
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        """The columns asked for."""
+        return pa.schema([self._dataset.schema.field(name) for name in self._columns])
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows asked for."""
+        for batch in self._dataset.iter_batches(self._dataset.project(self._columns)):
+            rows = pa.Table.from_batches([batch])
+            kept = rows if self._filter is None else rows.filter(self._filter)
+            yield from kept.select(self._columns).to_batches()

@@ -64,7 +64,7 @@ class Condition:
 class Statement:
     """`column_names` are all names in the text, lower-cased: a superset of the columns; None: any column.
 
-    `conditions` are given only for a query of one table.
+    `conditions` are given only for a query of one table. `has_union`: the engine reads in parallel.
     """
 
     kind: Literal["query", "explain", "describe", "show_tables"]
@@ -72,6 +72,7 @@ class Statement:
     tables: tuple[TableName, ...] = ()
     column_names: frozenset[str] | None = None
     conditions: tuple[Condition, ...] = ()
+    has_union: bool = False
 
 
 def parse_statement(text: str) -> Statement:
@@ -88,6 +89,7 @@ def parse_statement(text: str) -> Statement:
         tuple(_iter_tables(query)),
         _collect_names(query),
         tuple(_iter_conditions(query)),
+        query.find(exp.Union) is not None,
     )
 
 
