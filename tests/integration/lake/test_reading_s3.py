@@ -1,0 +1,75 @@
+"""An `s3a://` lake read without a JVM: rows, commits and SQL over the real protocol."""
+
+import json
+import uuid
+
+import pytest
+
+from headwater.config.settings import LakeStorageConfig
+from headwater.demo.emulator import CREDENTIALS
+from headwater.errors import LakeError
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.sql_engine import run_query
+from tests.fixtures.lakes import FIXTURE_LAKE
+
+TABLES = ("orders_cow", "orders_mor", "odd_partitions")
+
+
+@pytest.fixture(scope="module")
+def lake(emulator):
+    """The fixture tables in a bucket."""
+    bucket = f"lake-{uuid.uuid4().hex[:12]}"
+    emulator.clients.s3.create_bucket(Bucket=bucket)
+    for table in TABLES:
+        for path in (FIXTURE_LAKE / table).rglob("*"):
+            if path.is_file():
+                key = f"bronze/{path.relative_to(FIXTURE_LAKE)}"
+                emulator.clients.s3.put_object(Bucket=bucket, Key=key, Body=path.read_bytes())
+    return f"s3a://{bucket}/bronze"
+
+
+@pytest.fixture
+def options(emulator, lake, monkeypatch):
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    return build_storage_options(lake, LakeStorageConfig(endpoint=emulator.endpoint))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_and_commits_are_those_of_the_folder(lake, options, table):
+    there, here = SnapshotReader(f"{lake}/{table}", options), SnapshotReader(str(FIXTURE_LAKE / table))
+    # One price is NaN, which equals nothing.
+    columns = [name for name in here.schema.names if name != "price"]
+    assert there.schema == here.schema
+    assert there.read(columns).sort_by("_hoodie_record_key") == here.read(columns).sort_by(
+        "_hoodie_record_key"
+    )
+    assert there.count_rows() == here.count_rows()
+    assert there.list_commits() == here.list_commits()
+    assert there.find_metadata("checkpoint") == here.find_metadata("checkpoint")
+
+
+@pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
+def test_rows_since_a_commit_are_those_of_the_folder(lake, options, table):
+    there = SnapshotReader(f"{lake}/{table}", options)
+    first = there.list_commits()[0]
+    assert set(there.read_since(first.completed, ["order_id"])["order_id"].to_pylist()) == {"o1", "o3", "o9"}
+
+
+def test_sql_runs_over_the_bucket(lake, options):
+    tables = {table: f"{lake}/{table}" for table in TABLES}
+    sql = """
+        select c.region, count(*) as n from orders_cow c join orders_mor m on c.order_id = m.order_id
+        where m.quantity > 1 group by c.region order by 1
+    """
+    rows = run_query(sql, tables, storage_options=options).rows
+    assert json.dumps(list(rows)) == '[{"region": "eu", "n": 5}, {"region": "us", "n": 3}]'
+    places = run_query("select place from odd_partitions", tables, storage_options=options).rows
+    assert {row["place"] for row in places} == {"Zürich", "a b+c", "50%", "plain"}
+
+
+def test_absent_table_and_absent_bucket_are_told_apart(lake, options):
+    assert not SnapshotReader(f"{lake}/coming", options).exists()
+    with pytest.raises(LakeError, match="no such bucket"):
+        SnapshotReader("s3a://not-there/orders", options).exists()
