@@ -1,6 +1,7 @@
 """The same SQL on Spark, for tables and places that hudi-rs cannot read."""
 
 from collections.abc import Mapping
+from datetime import datetime, timezone
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -24,7 +25,7 @@ def run_on_spark(
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)
         rows = (
-            dict(zip(columns, row.asDict(recursive=True).values(), strict=True))
+            {name: _to_plain(value) for name, value in row.asDict(recursive=True).items()}
             for row in limited.toDF(*columns).toLocalIterator()
         )
         return QueryResult(columns, rows, "spark")
@@ -32,3 +33,17 @@ def run_on_spark(
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
+
+
+def _to_plain(value: object) -> object:
+    """The types that `QueryResult` promises."""
+    if isinstance(value, datetime):
+        # PySpark gives times in this machine's zone, and does not say so.
+        return value.astimezone(timezone.utc)
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, list):
+        return [_to_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _to_plain(item) for key, item in value.items()}
+    return value
