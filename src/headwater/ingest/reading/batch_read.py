@@ -1,6 +1,6 @@
 """Read the objects of one batch, looking again at those that are no longer what their event named."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -20,6 +20,10 @@ FindIngested = Callable[[Sequence[ObjectRef]], set[tuple[str, str, str]]]
 """States among the given ones whose rows the table has: (bucket, key, version)."""
 
 _LOOKS = 3
+_INDEXES_A_LOOK = 1_000_000
+
+NO_RECORDS = -1
+"""The `object_index` of an outcome without records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +48,86 @@ def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: 
     `observed` tells that it is done. A present state that is named by another event of the batch or
     that is in the table already is left alone.
     """
-    named = {_state(stored) for stored in events}
-    requests = _drop_ingested(build_requests(events), find_ingested)
-    outcomes: list[tuple[int, ObjectOutcome]] = (
-        [
-            (-1, ObjectOutcome(stored, "superseded", "already_ingested"))
-            for stored in events
-            if stored not in {request.stored for request in requests}
-        ]
-        if len(requests) < len(events)
-        else []
-    )
-    frames: list[DataFrame] = []
-    observed: list[State] = []
-    for look in range(_LOOKS):
-        if not requests:
-            break
-        frame = read(requests).persist(StorageLevel.MEMORY_AND_DISK)
-        frames.append(frame)
+    reading = _Reading(read, find_ingested, {_state(stored) for stored in events})
+    try:
+        requests = reading.drop_ingested(build_requests(events))
+        for look in range(_LOOKS):
+            if not requests:
+                break
+            requests = reading.look(requests, look)
+    except BaseException:
+        reading.release()
+        raise
+    return reading.build()
+
+
+class _Reading:
+    """The looks at one batch's objects, and what they have told so far."""
+
+    def __init__(self, read: ReadObjects, find_ingested: FindIngested, named: set[State]) -> None:
+        self._read = read
+        self._find_ingested = find_ingested
+        self._named = named
+        self._frames: list[DataFrame] = []
+        self._outcomes: list[tuple[int, ObjectOutcome]] = []
+        self._observed: list[State] = []
+
+    def drop_ingested(self, requests: list[Request]) -> list[Request]:
+        """A restored object may be in the table from before it was archived."""
+        restored = [request.ref for request in requests if request.stored.event.kind == "restored"]
+        known = self._find_ingested(restored) if restored else set()
+        kept: list[Request] = []
+        for request in requests:
+            if request.stored.event.kind == "restored" and _address(request.ref) in known:
+                outcome = ObjectOutcome(request.stored, "superseded", "already_ingested")
+                self._outcomes.append((NO_RECORDS, outcome))
+            else:
+                kept.append(request)
+        return kept
+
+    def look(self, requests: Sequence[Request], number: int) -> list[Request]:
+        """Read the objects; returns the requests for those that have to be looked at again."""
+        frame = self._read(requests).persist(StorageLevel.MEMORY_AND_DISK)
+        self._frames.append(frame)
         seen = collect_outcomes(frame)
         again: list[Request] = []
         for request in requests:
             found = seen[request.object_index]
-            retry = None if look == _LOOKS - 1 else _look_again(request, found, named)
+            retry = None if number == _LOOKS - 1 else _look_again(request, found, self._named)
             if retry is None:
-                outcomes.append((request.object_index, to_outcome(request, found)))
-                if request.observed and found.outcome["status"] == "read":
-                    observed.append(
-                        (request.stored.event.object_id, request.ref.version_id or request.ref.etag or "")
-                    )
+                self._note(request, found)
             else:
                 again.append(retry)
-        requests = _renumber(again, find_ingested, outcomes, start=(look + 1) * 1_000_000)
-    records = _union(frames)
-    return BatchRead(records, tuple(outcomes), tuple(observed), tuple(frames))
+        return self._renumber(again, start=(number + 1) * _INDEXES_A_LOOK)
 
+    def _note(self, request: Request, found: SeenObject) -> None:
+        self._outcomes.append((request.object_index, to_outcome(request, found)))
+        if request.observed and found.outcome["status"] == "read":
+            state = (request.stored.event.object_id, request.ref.version_id or request.ref.etag or "")
+            self._observed.append(state)
 
-def _drop_ingested(requests: list[Request], find_ingested: FindIngested) -> list[Request]:
-    """A restored object may be in the table from before it was archived."""
-    restored = [request.ref for request in requests if request.stored.event.kind == "restored"]
-    if not restored:
-        return requests
-    known = find_ingested(restored)
-    return [r for r in requests if r.stored.event.kind != "restored" or _address(r.ref) not in known]
+    def _renumber(self, again: Sequence[Request], start: int) -> list[Request]:
+        """Keep one request a state, not in the table yet; the others are superseded for good."""
+        known = self._find_ingested([request.ref for request in again]) if again else set()
+        kept: list[Request] = []
+        for request in again:
+            if _address(request.ref) in known:
+                outcome = ObjectOutcome(request.stored, "superseded", "superseded")
+                self._outcomes.append((NO_RECORDS, outcome))
+            else:
+                known.add(_address(request.ref))
+                kept.append(replace(request, object_index=start + len(kept)))
+        return kept
+
+    def build(self) -> BatchRead:
+        """All records and outcomes."""
+        records = _union(self._frames)
+        return BatchRead(records, tuple(self._outcomes), tuple(self._observed), tuple(self._frames))
+
+    def release(self) -> None:
+        """Free what was read for nothing."""
+        for frame in self._frames:
+            frame.unpersist()
 
 
 def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Request | None:
@@ -102,27 +143,6 @@ def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Reques
         return None
     ref = replace(request.ref, version_id=version_id, etag=etag, size=found["present_size"])
     return replace(request, ref=ref, observed=True)
-
-
-def _renumber(
-    again: Iterable[Request],
-    find_ingested: FindIngested,
-    outcomes: list[tuple[int, ObjectOutcome]],
-    start: int,
-) -> list[Request]:
-    """Keep one request a state, not in the table yet; the others are superseded for good."""
-    requests = list(again)
-    if not requests:
-        return []
-    known = find_ingested([request.ref for request in requests])
-    kept: list[Request] = []
-    for request in requests:
-        if _address(request.ref) in known:
-            outcomes.append((-1, ObjectOutcome(request.stored, "superseded", "superseded")))
-        else:
-            known.add(_address(request.ref))
-            kept.append(replace(request, object_index=start + len(kept)))
-    return kept
 
 
 def _state(stored: StoredEvent) -> State:

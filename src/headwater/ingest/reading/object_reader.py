@@ -17,6 +17,7 @@ from pyspark.sql.types import (
 )
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.config.table import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import mark_malformed
@@ -180,6 +181,9 @@ def _to_arrow(requests: Sequence[Request]) -> pa.Table:
 
 
 def _is_handful(requests: Sequence[Request]) -> bool:
+    if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
+        # What it unpacks to is not known, and the driver's memory is everybody's.
+        return False
     sizes = [request.ref.size for request in requests]
     known = [size for size in sizes if size is not None]
     return len(sizes) <= _HANDFUL_OBJECTS and len(known) == len(sizes) and sum(known) <= _HANDFUL_BYTES
