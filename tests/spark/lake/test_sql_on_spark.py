@@ -12,7 +12,9 @@ TABLES = {name: str(FIXTURE_LAKE / name) for name in ("orders_cow", "orders_mor"
 
 @pytest.mark.parametrize("table", TABLES)
 def test_rows_are_those_of_the_reader_without_a_jvm(spark, table):
-    columns = "order_id, customer, amount, paid, placed_at, ship_date, receipt, tags, address, attributes, items, region"
+    columns = (
+        "order_id, amount, paid, placed_at, ship_date, receipt, tags, address, attributes, items, region"
+    )
     sql = f"select {columns} from {table} where updated_at < 3 order by order_id;"
     there, here = run_on_spark(spark, sql, TABLES), run_query(sql, TABLES)
     assert there.engine == "spark"
