@@ -1,0 +1,189 @@
+"""What stops a run: one clear error with the fix, no traceback, an exit code by kind, and nothing lost."""
+
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.end_to_end.command import Finished
+from tests.fixtures.end_to_end.faulty_proxy import run_faulty_proxy, sqs_error
+from tests.fixtures.end_to_end.pipeline import Pipeline
+
+pytestmark = pytest.mark.timeout(900)
+
+TABLES = {"clicks": {"path": "clicks/*.json"}}
+
+
+@pytest.fixture
+def pipeline(emulator, tmp_path) -> Pipeline:
+    built = Pipeline(emulator, tmp_path, TABLES)
+    built.put_all({f"clicks/{at}.json": json.dumps({"n": at}) + "\n" for at in range(5)})
+    return built
+
+
+def assert_clear(run: Finished, exit_code: int, *words: str) -> None:
+    """One error that says these words, with a hint, and nothing of our insides."""
+    run.expect(exit_code)
+    said = run.stderr
+    assert "Traceback" not in run.stdout + said
+    assert sum(line.startswith("error: ") for line in said.splitlines()) == 1, said
+    assert any(line.startswith("hint: ") for line in said.splitlines()), said
+    for word in words:
+        assert word in said
+
+
+def change_config(pipeline: Pipeline, *path: str, value: Any) -> None:
+    section = pipeline.config
+    for name in path[:-1]:
+        section = section[name]
+    section[path[-1]] = value
+    pipeline.write_config()
+
+
+def test_queue_that_does_not_exist(pipeline):
+    url = pipeline.config["source"]["queue"]["url"]
+    change_config(pipeline, "source", "queue", "url", value=url + "-gone")
+    assert_clear(pipeline.run_once(), 1, f"{url}-gone", "does not exist")
+
+
+def test_lake_that_cannot_be_written(pipeline):
+    # A file where a folder has to be: refused even to root.
+    pipeline.lake.write_text("in the way")
+    assert_clear(pipeline.run_once(), 1, str(pipeline.lake))
+    assert set(pipeline.drain_keys()) == {f"clicks/{at}.json" for at in range(5)}
+
+
+def test_jars_that_cannot_be_downloaded(pipeline, tmp_path):
+    settings = tmp_path / "ivy-settings.xml"
+    # Port 9 is "discard": nobody listens there.
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="gone"/><resolvers>'
+        '<ibiblio name="gone" m2compatible="true" root="http://127.0.0.1:9/maven2/"/>'
+        "</resolvers></ivysettings>"
+    )
+    pipeline.config["spark"] = {
+        "config": {"spark.jars.ivySettings": str(settings), "spark.jars.ivy": str(tmp_path / "ivy")}
+    }
+    pipeline.write_config()
+    assert_clear(pipeline.run_once(), 1, "jars", "downloaded")
+    assert set(pipeline.drain_keys()) == {f"clicks/{at}.json" for at in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("code", "fix"),
+    [
+        ("InvalidClientTokenId", "AWS_ACCESS_KEY_ID"),
+        ("SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
+        ("AccessDenied", "sqs:ReceiveMessage"),
+        ("RequestExpired", "clock"),
+    ],
+)
+def test_credentials_that_are_refused(emulator, tmp_path, code, fix):
+    with run_faulty_proxy(emulator.endpoint) as proxy:
+        proxy.find_fault = lambda method, _: sqs_error(403, code) if method == "POST" else None
+        pipeline = Pipeline(emulator, tmp_path, TABLES, endpoint=proxy.endpoint)
+        assert_clear(pipeline.run_once(), 1, code, fix)
+    assert sum(pipeline.queue_depth()) >= 1
+
+
+def test_no_credentials_at_all(pipeline):
+    environ = {name: value for name, value in pipeline.environ.items() if not name.startswith("AWS_")}
+    environ |= {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(pipeline.folder)}
+    run = pipeline.start("run", "--once", environ=environ).finish(120)
+    assert_clear(run, 1, "credentials", "AWS_PROFILE")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("surce",), {}, ("surce", "Did you mean")),
+        (("tables", "clicks", "ordering"), "n", ("tables.clicks.ordering", "append")),
+        (("tables", "clicks", "mode"), "merge", ("tables.clicks.record_key", "merge")),
+        (
+            ("tables", "clicks"),
+            {"path": "*.json", "mode": "append", "operation": "upsert"},
+            ("tables.clicks.operation", "insert, bulk_insert"),
+        ),
+    ],
+)
+def test_wrong_configuration_is_told_before_spark_starts(pipeline, path, value, words):
+    change_config(pipeline, *path, value=value)
+    run = pipeline.run_once()
+    run.expect(2)
+    assert "Traceback" not in run.stderr
+    assert run.stderr.startswith("error: ")
+    for word in (pipeline.config_path.name, *words):
+        assert word in run.stderr
+    assert run.seconds < 5, "Spark takes longer"
+    assert not pipeline.lake.exists()
+
+
+def test_all_wrong_keys_are_told_at_once(pipeline):
+    change_config(pipeline, "surce", value={})
+    change_config(pipeline, "tables", "clicks", "ordering", value="n")
+    run = pipeline.run_once().expect(2)
+    assert "2 problems" in run.stderr
+
+
+def test_configuration_that_does_not_exist(pipeline):
+    pipeline.config_path.unlink()
+    assert_clear(pipeline.run_once(), 2, "headwater.yaml")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_drains_a_running_pipeline(pipeline, number):
+    running = pipeline.start("run")
+    try:
+        running.wait_until(lambda: pipeline.rows("clicks", "n").total() == 5, "rows of the first objects")
+        late = [f"clicks/late-{at}.json" for at in range(20)]
+        pipeline.put_all(dict.fromkeys(late, '{"n": 100}\n'))
+        if number is signal.SIGINT:
+            # Ctrl-C goes to all processes of the terminal.
+            os.killpg(running.process.pid, number)
+        else:
+            running.signal(number)
+        run = running.finish(60).expect(0)
+    finally:
+        running.finish_by_force()
+    assert "Traceback" not in run.stdout + run.stderr
+    # What was not committed is not held either: anybody can have it at once.
+    assert pipeline.queue_depth()[1] == 0
+    committed = Counter(event["key"] for event in pipeline.records("events"))
+    waiting = Counter(pipeline.drain_keys())
+    assert committed + waiting == Counter([*(f"clicks/{n}.json" for n in range(5)), *late])
+
+
+def test_jvm_that_is_killed_ends_the_run_with_an_error(pipeline):
+    running = pipeline.start("run")
+    try:
+        running.wait_until(lambda: pipeline.rows("clicks", "n").total() == 5, "rows of the first objects")
+        os.kill(find_jvm(running.process.pid), signal.SIGKILL)
+        pipeline.put("clicks/late.json", '{"n": 100}\n')
+        run = running.finish(60).expect(1)
+    finally:
+        running.finish_by_force()
+    # PySpark's own threads print what they lost before; ours is the last word.
+    *before, error, hint = run.stderr.splitlines()
+    assert (error, hint.startswith("hint: ")) == ("error: the JVM of this run has ended", True)
+    assert not [line for line in before if "headwater/" in line and line.startswith("  File ")]
+    pipeline.run_once().expect(0)
+    assert pipeline.rows("clicks", "n") == Counter((n,) for n in (*range(5), 100))
+    assert pipeline.queue_depth() == (0, 0)
+
+
+def find_jvm(group: int) -> int:
+    """The Java process of a process group."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        if name == "java" and int(rest.split()[2]) == group:
+            return int(entry.name)
+    raise AssertionError("no JVM in the process group")
