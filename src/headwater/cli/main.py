@@ -3,7 +3,6 @@
 A command's file imports nothing heavy at its top, so that `headwater --help` stays quick.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,16 +103,7 @@ app = build_app()
 
 def main() -> None:
     """Console entry point; the exit code is the process's."""
-    try:
-        app()
-    except SystemExit as asked:
-        # A query that stopped early (LIMIT) leaves DataFusion's threads reading; when one of them then
-        # comes back into an interpreter that is being taken down, the process aborts or hangs.
-        if "datafusion" in sys.modules and isinstance(asked.code, int | None):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(asked.code or 0)
-        raise
+    app()
 
 
 if __name__ == "__main__":

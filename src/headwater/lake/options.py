@@ -32,6 +32,8 @@ _CHANGELOG = {
     "hoodie.bulkinsert.shuffle.parallelism": "1",
     "hoodie.combine.before.insert": "false",
     "hoodie.clean.automatic": "false",
+    # Nothing looks an event up by its key; sized for the default, the filter is 430 KB of every file.
+    "hoodie.index.bloom.num_entries": "100",
     # A consumer may stop for this many commits and still read incrementally.
     "hoodie.keep.min.commits": "1000",
     "hoodie.keep.max.commits": "1200",
