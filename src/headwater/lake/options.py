@@ -6,6 +6,7 @@ from typing import Literal
 
 COMMIT_METADATA_PREFIX = "headwater."
 
+TABLE_METADATA_FOLDER = ".hoodie"
 TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
 

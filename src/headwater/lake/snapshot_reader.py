@@ -199,7 +199,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     first_line = text.partition("\n")[0][:300]
     if "NoSuchBucket" in text:
         return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
-    if "properties not found" in text:
+    # Without a name the properties are empty: the table is being made, or its maker died.
+    if "properties not found" in text or "'hoodie.table.name' not found" in text:
         return TableNotFoundError(
             f"{path}: no Hudi table lies there",
             hint="tables appear with their first rows: `headwater run --once`",

@@ -16,6 +16,7 @@ class Table:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.spark = spark
         self.path = path
+        self._was_written = False
         self._warned = False
 
     def load_timeline(self) -> Timeline:
@@ -24,17 +25,20 @@ class Table:
 
     def write(self, frame: DataFrame, options: WriteOptions) -> None:
         """One commit. Raises `LakeError`; then nothing of `frame` is visible."""
-        if not self._warned:
-            self._warned = True
-            for key in list_overridden(options.typed_options(), options.extra):
-                _log.warning(
-                    "table %s: %s=%s overrides headwater's own setting",
-                    options.table_name,
-                    key,
-                    options.extra[key],
-                )
+        if not self._was_written and self.load_timeline().clear_unfinished_creation():
+            _log.warning("table %s: removed what a creation that was cut short left", options.table_name)
+        self._warn_of_overrides(options)
         with explained_lake(self.path):
             frame.write.format("hudi").options(**options.to_hoodie()).mode("append").save(self.path)
+        self._was_written = True
+
+    def _warn_of_overrides(self, options: WriteOptions) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        for key in list_overridden(options.typed_options(), options.extra):
+            value = options.extra[key]
+            _log.warning("table %s: %s=%s overrides headwater's own setting", options.table_name, key, value)
 
     def read(self) -> DataFrame:
         """The newest snapshot, Hudi's own columns included."""

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError
-from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_PROPERTIES_FILE
+from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
 
 _REFUSALS = (
     "Permission denied",
@@ -20,6 +20,7 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
+_INSTANTS = (".requested", ".inflight", "commit")
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
 
@@ -41,12 +42,34 @@ class Timeline:
         self._path = path
 
     def exists(self) -> bool:
-        """Whether a Hudi table lies at the path."""
-        path = self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/{TABLE_PROPERTIES_FILE}")
-        try:
-            return bool(path.getFileSystem(self._hadoop_conf).exists(path))
-        except Py4JJavaError as error:
-            raise explain_lake_failure(self._path, error) from error
+        """Whether a Hudi table lies at the path; one whose creation was cut short does not."""
+        file, backup = self._at(TABLE_PROPERTIES_FILE), self._at(f"{TABLE_PROPERTIES_FILE}.backup")
+        with explained_lake(self._path):
+            system = file.getFileSystem(self._hadoop_conf)
+            if system.exists(file) and system.getFileStatus(file).getLen() > 0:
+                return True
+            # While Hudi changes the properties there is only their copy.
+            return bool(system.exists(backup))
+
+    def clear_unfinished_creation(self) -> bool:
+        """Remove what a process left that died while it created the table; True when there was any.
+
+        Hudi takes the folder for a table that it then cannot load, for ever. Nothing is removed once
+        a write has begun.
+        """
+        folder = self._at(TABLE_METADATA_FOLDER)
+        with explained_lake(self._path):
+            system = folder.getFileSystem(self._hadoop_conf)
+            if self.exists() or not system.exists(folder):
+                return False
+            files = system.listFiles(folder, True)
+            while files.hasNext():
+                if files.next().getPath().getName().endswith(_INSTANTS):
+                    return False
+            return bool(system.delete(folder, True))
+
+    def _at(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/{name}")
 
     @cached_property
     def _meta_client(self) -> Any:

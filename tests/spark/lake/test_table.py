@@ -1,0 +1,59 @@
+"""Tables that a process left half-made: the next one makes them good."""
+
+from pathlib import Path
+
+import pytest
+
+from headwater.lake.options import WriteOptions
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.table import Table
+
+OPTIONS = WriteOptions(table_name="t", operation="upsert", record_key=("id",))
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path / "t"
+
+
+def leave_unfinished(folder: Path, properties: str | None) -> None:
+    (folder / ".hoodie" / "timeline" / "history").mkdir(parents=True)
+    if properties is not None:
+        (folder / ".hoodie" / "hoodie.properties").write_text(properties)
+
+
+@pytest.mark.parametrize("properties", [None, ""])
+def test_creation_that_was_cut_short_is_done_again(spark, folder, properties):
+    leave_unfinished(folder, properties)
+    table = Table(spark, str(folder))
+    assert not table.load_timeline().exists()
+    table.write(spark.range(3), OPTIONS)
+    assert table.load_timeline().exists()
+    assert sorted(row["id"] for row in table.read().collect()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("properties", [None, ""])
+def test_creation_that_was_cut_short_is_no_table_without_a_jvm_either(folder, properties):
+    leave_unfinished(folder, properties)
+    assert not SnapshotReader(str(folder)).exists()
+
+
+def test_table_of_which_only_the_copy_of_its_properties_is_left_is_kept(spark, folder):
+    Table(spark, str(folder)).write(spark.range(3), OPTIONS)
+    metadata = folder / ".hoodie"
+    # What Hudi leaves when it is killed while it changes the properties.
+    (metadata / "hoodie.properties").rename(metadata / "hoodie.properties.backup")
+    (metadata / ".hoodie.properties.crc").unlink(missing_ok=True)
+    table = Table(spark, str(folder))
+    assert table.load_timeline().exists()
+    assert len(table.load_timeline().commits) == 1
+    table.write(spark.range(3, 5), OPTIONS)
+    assert sorted(row["id"] for row in table.read().collect()) == [0, 1, 2, 3, 4]
+
+
+def test_table_with_a_write_that_was_begun_is_kept(spark, folder):
+    leave_unfinished(folder, None)
+    begun = folder / ".hoodie" / "timeline" / "20260101000000000.commit.requested"
+    begun.touch()
+    assert not Table(spark, str(folder)).load_timeline().clear_unfinished_creation()
+    assert begun.exists()
