@@ -104,7 +104,7 @@ def is_os_environ(node: ast.AST) -> bool:
 
 
 def is_jvm_access(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in {"_jvm", "_jsc", "_jsparkSession"}
+    return isinstance(node, ast.Attribute) and node.attr in {"_jvm", "_jsc", "_jsparkSession", "_jwrite"}
 
 
 def is_session_builder(node: ast.AST) -> bool:
@@ -123,7 +123,7 @@ PLACES: tuple[tuple[Callable[[ast.AST], bool], tuple[str, ...], str], ...] = (
         ("lake/options.py", "config/table.py"),
         "`hoodie.` keys are spelled in lake/options.py only",
     ),
-    (is_jvm_access, ("lake/timeline.py",), "the JVM is reached from lake/timeline.py only"),
+    (is_jvm_access, ("lake/jvm.py",), "the JVM is reached from lake/jvm.py only"),
     (is_os_environ, ("config/",), "the environment is read in config/ only; take it as a parameter"),
     (is_session_builder, ("lake/session.py",), "the session is built in lake/session.py only"),
 )

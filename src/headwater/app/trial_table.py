@@ -5,10 +5,10 @@ import uuid
 
 from headwater.app.application import App
 from headwater.errors import LakeError
+from headwater.lake.jvm import delete_folder
 from headwater.lake.layout import trial_path
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.timeline import delete_folder
 
 ROWS = [(1, "one"), (2, "two")]
 

@@ -1,7 +1,8 @@
 """`CapturedEvent`: an `ObjectEvent` with how it reached us; one row of the events table."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
+from functools import cached_property
 from typing import Literal
 
 from headwater.capture.object_event import ObjectEvent
@@ -9,7 +10,7 @@ from headwater.capture.object_event import ObjectEvent
 EventSource = Literal["notification", "listing"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CapturedEvent:
     """`received_at` is aware, UTC; `message_id` is the queue's, empty for a listing."""
 
@@ -17,3 +18,12 @@ class CapturedEvent:
     received_at: datetime
     message_id: str
     source: EventSource = "notification"
+
+    @cached_property
+    def day(self) -> str:
+        """The partition: the same for every delivery of one event, so a duplicate is looked for in one place.
+
+        A listing is spread over years of object times; its events go to the day they were listed.
+        """
+        when = self.received_at if self.source == "listing" else self.event.event_time
+        return when.astimezone(timezone.utc).date().isoformat()

@@ -5,8 +5,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.captured_event import CapturedEvent
@@ -44,20 +46,15 @@ READ_COLUMNS = tuple(
 )
 """What a consumer needs; the raw JSON stays on disk."""
 
+_ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def event_day(captured: CapturedEvent) -> str:
-    """The partition: the same for every delivery of one event, so a duplicate is looked for in one place.
-
-    A listing is spread over years of object times; its events go to the day they were listed.
-    """
-    when = captured.received_at if captured.source == "listing" else captured.event.event_time
-    return when.astimezone(timezone.utc).strftime("%Y-%m-%d")
-
-
 def to_pandas(batch: Sequence[CapturedEvent]) -> pd.DataFrame:
-    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
+    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds.
+
+    Arrow's columns inside: Spark takes them as they are, and converts others value by value.
+    """
     events = [captured.event for captured in batch]
     columns: dict[str, Any] = {
         "event_id": [event.event_id for event in events],
@@ -70,21 +67,19 @@ def to_pandas(batch: Sequence[CapturedEvent]) -> pd.DataFrame:
         "order_key": [event.order_key for event in events],
         "kind": [event.kind for event in events],
         "event_name": [event.event_name for event in events],
-        "event_time": _timestamps([event.event_time for event in events]),
-        "size": pd.array([event.size for event in events], dtype="Int64"),
+        "event_time": [event.event_time for event in events],
+        "size": [event.size for event in events],
         "etag": [event.etag for event in events],
         "raw": [event.raw for event in events],
-        "received_at": _timestamps([captured.received_at for captured in batch]),
+        "received_at": [captured.received_at for captured in batch],
         "message_id": [captured.message_id for captured in batch],
         "source": [captured.source for captured in batch],
-        "batch_index": pd.array(range(len(batch)), dtype="Int32"),
-        "event_day": [event_day(captured) for captured in batch],
+        "batch_index": range(len(batch)),
+        "event_day": [captured.day for captured in batch],
     }
-    return pd.DataFrame(columns)
-
-
-def _timestamps(values: list[datetime]) -> "pd.Series[Any]":
-    return pd.Series(values, dtype="datetime64[us, UTC]")
+    table = pa.Table.from_pydict(columns, schema=_ARROW_SCHEMA)
+    rows: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return rows
 
 
 def select_read_columns() -> list[Column]:

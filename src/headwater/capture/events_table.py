@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.event_rows import (
     EVENTS_SCHEMA,
-    event_day,
     select_read_columns,
     to_pandas,
     to_stored_event,
@@ -21,9 +20,10 @@ from headwater.capture.event_rows import (
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
 from headwater.capture.stored_event import StoredEvent
+from headwater.lake.jvm import explained_lake
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit, Timeline, explained_lake
+from headwater.lake.timeline import Commit, Timeline
 
 _CACHED_EVENTS = 50_000
 _ARCHIVED_COMMITS_A_PAGE = 200
@@ -70,11 +70,11 @@ class EventsTable:
         """
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
-            ids = [(event_day(captured), captured.event.event_id) for captured in batch]
+            ids = [(captured.day, captured.event.event_id) for captured in batch]
             kept = [c for c, is_new in zip(batch, self._seen.keep_new(ids), strict=True) if is_new]
             if kept:
                 self._commit(kept)
-                self._seen.add((event_day(captured), captured.event.event_id) for captured in kept)
+                self._seen.add([(captured.day, captured.event.event_id) for captured in kept])
         if kept:
             self.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)

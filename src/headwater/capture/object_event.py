@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from typing import Literal
 
 EventKind = Literal["created", "removed", "restored", "tagged", "other"]
@@ -19,7 +20,7 @@ def build_order_key(sequencer: str | None) -> str | None:
     return sequencer.lower().ljust(ORDER_KEY_WIDTH, "0") if sequencer else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ObjectEvent:
     """One event of one object, the same for every sender's notification format.
 
@@ -40,7 +41,7 @@ class ObjectEvent:
     etag: str | None
     raw: str = ""
 
-    @property
+    @cached_property
     def event_id(self) -> str:
         """Identity of the event: redelivery has the same id.
 
@@ -58,7 +59,7 @@ class ObjectEvent:
         text = "".join(f"{len(part)}:{part}" for part in parts)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-    @property
+    @cached_property
     def object_id(self) -> str:
         """Identity of the object (provider, bucket, key), whatever its version."""
         text = "".join(f"{len(p)}:{p}" for p in (self.provider, self.bucket, self.key))

@@ -4,8 +4,8 @@ An append without an index costs a third of an upsert; what an upsert would have
 event twice is one row", is decided here before the write: docs/decisions/0001-events-table.md.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 LoadIds = Callable[[str], Iterable[str]]
 """Event ids (32 hex digits) already stored for a day."""
 
+_ID = np.dtype("S16")
 _RECENT_LIMIT = 20_000
 
 
@@ -24,20 +25,20 @@ class SeenEvents:
         self._max_days = max_days
         self._days: OrderedDict[str, _Day] = OrderedDict()
 
-    def keep_new(self, ids: Iterable[tuple[str, str]]) -> list[bool]:
+    def keep_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
         """For each (day, event id): whether it is new. Marks nothing; see `add`."""
+        known = {day: self._day(day).find(found) for day, found in _by_day(ids).items()}
         batch: set[str] = set()
         result = []
         for day, event_id in ids:
-            is_new = event_id not in batch and event_id not in self._day(day)
+            result.append(event_id not in batch and event_id not in known[day])
             batch.add(event_id)
-            result.append(is_new)
         return result
 
-    def add(self, ids: Iterable[tuple[str, str]]) -> None:
+    def add(self, ids: Sequence[tuple[str, str]]) -> None:
         """Remember ids whose commit has completed."""
-        for day, event_id in ids:
-            self._day(day).add(event_id)
+        for day, added in _by_day(ids).items():
+            self._day(day).add(added)
 
     def forget(self) -> None:
         """Drop everything: somebody else wrote to the table."""
@@ -54,40 +55,35 @@ class SeenEvents:
 
 
 class _Day:
+    """One sorted array, and a set of the newest ids so that the array is seldom built anew."""
+
     def __init__(self, ids: Iterable[str]) -> None:
-        self._sorted = _sort(ids)
-        self._recent: set[bytes] = set()
+        self._sorted = np.sort(_pack(ids))
+        self._recent: set[str] = set()
 
-    def __contains__(self, event_id: str) -> bool:
-        packed = bytes.fromhex(event_id)
-        if packed in self._recent:
-            return True
-        wanted = np.frombuffer(packed, dtype=">u8")
-        return _contains(self._sorted, int(wanted[0]), int(wanted[1]))
+    def find(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` that are known."""
+        wanted = _pack(ids)
+        at = np.searchsorted(self._sorted, wanted)
+        inside = at < len(self._sorted)
+        inside[inside] = self._sorted[at[inside]] == wanted[inside]
+        return {ids[index] for index in np.flatnonzero(inside).tolist()} | self._recent.intersection(ids)
 
-    def add(self, event_id: str) -> None:
-        self._recent.add(bytes.fromhex(event_id))
+    def add(self, ids: Iterable[str]) -> None:
+        """Remember `ids`."""
+        self._recent.update(ids)
         if len(self._recent) > _RECENT_LIMIT:
-            merged = np.concatenate([self._sorted, _pack(self._recent)])
-            self._sorted = np.sort(merged, order=("high", "low"))
+            self._sorted = np.sort(np.concatenate([self._sorted, _pack(self._recent)]))
             self._recent.clear()
 
 
-_ID = np.dtype([("high", ">u8"), ("low", ">u8")])
+def _by_day(ids: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for day, event_id in ids:
+        found[day].append(event_id)
+    return found
 
 
-def _pack(ids: Iterable[bytes]) -> npt.NDArray[np.void]:
-    return np.frombuffer(b"".join(ids), dtype=_ID)
-
-
-def _sort(ids: Iterable[str]) -> npt.NDArray[np.void]:
-    return np.sort(_pack(bytes.fromhex(event_id) for event_id in ids), order=("high", "low"))
-
-
-def _contains(ids: npt.NDArray[np.void], high: int, low: int) -> bool:
-    at = int(np.searchsorted(ids["high"], high, side="left"))
-    while at < len(ids) and int(ids["high"][at]) == high:
-        if int(ids["low"][at]) == low:
-            return True
-        at += 1
-    return False
+def _pack(ids: Iterable[str]) -> npt.NDArray[np.bytes_]:
+    # NumPy pads short byte strings with zeros and compares all 16, so trailing zeros stay exact.
+    return np.frombuffer(bytes.fromhex("".join(ids)), dtype=_ID)

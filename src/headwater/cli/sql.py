@@ -11,7 +11,7 @@ from headwater.cli.rendering import format_json, render_json_lines, render_table
 
 if TYPE_CHECKING:
     from headwater.config.settings import Settings
-    from headwater.lake.sql_engine import Fallback, QueryResult
+    from headwater.lake.sql.engine import Fallback, QueryResult
 
 SHOWN_ROWS = 100
 SHOWN_CHARS = 300
@@ -57,7 +57,7 @@ def sql(
 def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
     """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
     from headwater.lake.s3 import build_storage_options
-    from headwater.lake.sql_engine import run_query
+    from headwater.lake.sql.engine import run_query
 
     return run_query(
         query,

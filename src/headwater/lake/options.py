@@ -9,6 +9,7 @@ COMMIT_METADATA_PREFIX = "headwater."
 TABLE_METADATA_FOLDER = ".hoodie"
 TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
+TABLE_NAME_PROPERTY = "hoodie.table.name"
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Operation = Literal["upsert", "insert", "bulk_insert"]
@@ -68,7 +69,7 @@ class WriteOptions:
     def typed_options(self) -> dict[str, str]:
         """What headwater sets itself, without the user's `extra`."""
         built = dict(_FAST_COMMITS)
-        built["hoodie.table.name"] = self.table_name
+        built[TABLE_NAME_PROPERTY] = self.table_name
         built["hoodie.datasource.write.operation"] = self.operation
         built["hoodie.datasource.write.table.type"] = self.table_type.upper()
         built["hoodie.datasource.write.recordkey.field"] = ",".join(self.record_key)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from hudi import HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 
 from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
-from headwater.lake.options import COMMIT_METADATA_PREFIX
+from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_NAME_PROPERTY
 from headwater.lake.timeline_files import CommitName, list_commit_names
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
@@ -200,7 +200,7 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     if "NoSuchBucket" in text:
         return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
     # Without a name the properties are empty: the table is being made, or its maker died.
-    if "properties not found" in text or "'hoodie.table.name' not found" in text:
+    if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
         return TableNotFoundError(
             f"{path}: no Hudi table lies there",
             hint="tables appear with their first rows: `headwater run --once`",

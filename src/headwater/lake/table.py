@@ -4,8 +4,9 @@ import logging
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.lake.jvm import save
 from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
-from headwater.lake.timeline import Timeline, explained_lake
+from headwater.lake.timeline import Timeline
 
 _log = logging.getLogger(__name__)
 
@@ -28,8 +29,7 @@ class Table:
         if not self._was_written and self.load_timeline().clear_unfinished_creation():
             _log.warning("table %s: removed what a creation that was cut short left", options.table_name)
         self._warn_of_overrides(options)
-        with explained_lake(self.path):
-            frame.write.format("hudi").options(**options.to_hoodie()).mode("append").save(self.path)
+        save(frame, self.path, options.to_hoodie())
         self._was_written = True
 
     def _warn_of_overrides(self, options: WriteOptions) -> None:

@@ -1,25 +1,18 @@
-"""A table's timeline: which commits completed when, and what they carry. The only user of the JVM gateway."""
+"""A table's timeline: which commits completed when, and what they carry."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError
+from headwater.lake.jvm import Jvm, connect, explained_lake
 from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
 
-_REFUSALS = (
-    "Permission denied",
-    "AccessDenied",
-    "Read-only file system",
-    "Mkdirs failed",
-    "ParentNotDirectoryException",
-)
+_INSTANT_TEXT = re.compile(r"\[(\d+)__(\d+)__(\w+?)__COMPLETED\]")
 _INSTANTS = (".requested", ".inflight", "commit")
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
@@ -37,15 +30,14 @@ class Timeline:
     """One look at a table's timeline: it does not change after it was loaded."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._jvm: Any = spark.sparkContext._jvm
-        self._hadoop_conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
+        self._java = connect(spark)
         self._path = path
 
     def exists(self) -> bool:
         """Whether a Hudi table lies at the path; one whose creation was cut short does not."""
         file, backup = self._at(TABLE_PROPERTIES_FILE), self._at(f"{TABLE_PROPERTIES_FILE}.backup")
         with explained_lake(self._path):
-            system = file.getFileSystem(self._hadoop_conf)
+            system = file.getFileSystem(self._java.hadoop_conf)
             if system.exists(file) and system.getFileStatus(file).getLen() > 0:
                 return True
             # While Hudi changes the properties there is only their copy.
@@ -59,7 +51,7 @@ class Timeline:
         """
         folder = self._at(TABLE_METADATA_FOLDER)
         with explained_lake(self._path):
-            system = folder.getFileSystem(self._hadoop_conf)
+            system = folder.getFileSystem(self._java.hadoop_conf)
             if self.exists() or not system.exists(folder):
                 return False
             files = system.listFiles(folder, True)
@@ -69,16 +61,12 @@ class Timeline:
             return bool(system.delete(folder, True))
 
     def _at(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(f"{self._path}/{name}")
+        return self._java.build_path(f"{self._path}/{name}")
 
     @cached_property
     def _meta_client(self) -> Any:
-        storage = self._jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop_conf)
-        builder = self._jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
-        try:
-            return builder.setConf(storage).setBasePath(self._path).build()
-        except Py4JJavaError as error:
-            raise explain_lake_failure(self._path, error) from error
+        with explained_lake(self._path):
+            return self._java.build_meta_client(self._path)
 
     @cached_property
     def _active(self) -> Any:
@@ -87,7 +75,9 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Commit, ...]:
         """Completed writes of the active timeline, in order of completion."""
-        return tuple(sorted(_to_commit(instant) for instant in self._active.getInstants()))
+        # One call instead of three a commit: an events table keeps a thousand of them.
+        shown = _INSTANT_TEXT.findall(self._active.getInstants().toString())
+        return tuple(sorted(Commit(completed, requested, action) for requested, completed, action in shown))
 
     def list_archived(self) -> tuple[Commit, ...]:
         """Completed writes that have left the active timeline. Reads the whole archive."""
@@ -98,10 +88,10 @@ class Timeline:
 
     def read_metadata(self, commit: Commit) -> Mapping[str, str]:
         """Our own keys of one commit's metadata, without the prefix. Only for active commits."""
-        for instant in self._active.getInstants():
-            if instant.requestedTime() == commit.requested:
-                return _read_own(self._active, instant)
-        raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
+        found = self._active.findInstantsInClosedRange(commit.requested, commit.requested).firstInstant()
+        if not found.isPresent():
+            raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
+        return _read_own(self._java, self._active, found.get())
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
@@ -122,27 +112,17 @@ class Timeline:
         timeline.loadCompletedInstantDetailsInMemory()
         details = {instant.requestedTime(): instant for instant in timeline.getInstants()}
         for commit in reversed(archived):
-            metadata = _read_own(timeline, details[commit.requested])
+            metadata = _read_own(self._java, timeline, details[commit.requested])
             if key in metadata:
                 return metadata
         return None
 
 
-def delete_folder(spark: SparkSession, path: str) -> None:
-    """Delete a folder with all that is in it, on any file system; none is fine. Raises `LakeError`."""
-    jvm: Any = spark.sparkContext._jvm
-    folder = jvm.org.apache.hadoop.fs.Path(path)
-    try:
-        folder.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(folder, True)
-    except Py4JJavaError as error:
-        raise explain_lake_failure(path, error) from error
-
-
-def _read_own(timeline: Any, instant: Any) -> Mapping[str, str]:
-    extra = timeline.readCommitMetadata(instant).getExtraMetadata()
+def _read_own(java: Jvm, timeline: Any, instant: Any) -> Mapping[str, str]:
+    extra = java.read_map(timeline.readCommitMetadata(instant).getExtraMetadata())
     return {
-        key.removeprefix(COMMIT_METADATA_PREFIX): extra[key]
-        for key in extra
+        key.removeprefix(COMMIT_METADATA_PREFIX): value
+        for key, value in extra.items()
         if key.startswith(COMMIT_METADATA_PREFIX)
     }
 
@@ -151,33 +131,3 @@ def _to_commit(instant: Any) -> Commit:
     return Commit(
         completed=instant.getCompletionTime(), requested=instant.requestedTime(), action=instant.getAction()
     )
-
-
-@contextmanager
-def explained_lake(path: str) -> Iterator[None]:
-    """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
-    try:
-        yield
-    except (Py4JError, PySparkException) as error:
-        raise explain_lake_failure(path, error) from error
-
-
-def explain_lake_failure(path: str, error: Exception) -> LakeError:
-    """Turn what Hudi or Hadoop threw into one sentence with a fix."""
-    from headwater.errors import LakeNotWritableError
-
-    text = str(error)
-    if any(sign in text for sign in _REFUSALS):
-        return LakeNotWritableError(
-            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
-        )
-    if "No space left on device" in text:
-        return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
-    if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
-        return LakeError(
-            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
-        )
-    first_line = next(
-        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
-    )
-    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")

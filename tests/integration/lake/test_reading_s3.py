@@ -10,7 +10,7 @@ from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.sql_engine import run_query
+from headwater.lake.sql.engine import run_query
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 TABLES = ("orders_cow", "orders_mor", "odd_partitions")

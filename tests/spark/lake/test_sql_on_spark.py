@@ -3,8 +3,8 @@
 import pytest
 
 from headwater.errors import UsageError
+from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
-from headwater.lake.sql_engine import run_query
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 TABLES = {name: str(FIXTURE_LAKE / name) for name in ("orders_cow", "orders_mor")}

@@ -39,14 +39,21 @@ def test_after_a_pause_a_batch_closes_as_soon_as_it_stops_growing() -> None:
     assert build_batch(1).seconds_until_close(LIMITS, pause, 100) == 0.25
 
 
-def test_under_load_a_batch_lasts_as_long_as_two_commits() -> None:
+@pytest.mark.parametrize(("commit_seconds", "lasts"), [(1.5, 3), (60, 5), (0.1, 1)])
+def test_under_load_a_batch_lasts_as_long_as_two_commits_but_not_for_ever(
+    commit_seconds: float, lasts: float
+) -> None:
+    loaded = Pace(99, 99.9, commit_seconds=commit_seconds, loaded=True)
+    batch = build_batch(1, at=100)
+    batch.touched_at = 100 + lasts
+    assert batch.seconds_until_close(LIMITS, loaded, 100) == lasts
+
+
+def test_at_the_end_of_a_load_a_batch_closes_as_soon_as_it_stops_growing() -> None:
     loaded = Pace(99, 99.9, commit_seconds=1.5, loaded=True)
-    assert build_batch(1).seconds_until_close(LIMITS, loaded, 100) == 3
-
-
-def test_even_under_load_a_slow_lake_does_not_hold_events_back_for_long() -> None:
-    loaded = Pace(99, 99.9, commit_seconds=60, loaded=True)
-    assert build_batch(1).seconds_until_close(LIMITS, loaded, 100) == 5
+    batch = build_batch(1, at=100)
+    batch.touched_at = 101
+    assert batch.seconds_until_close(LIMITS, loaded, 101) == 0.25
 
 
 def test_a_full_batch_waits_for_the_sync_interval() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from headwater.cli.rendering import format_json
 from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError, UsageError
-from headwater.lake.sql_engine import QueryResult, run_query
+from headwater.lake.sql.engine import QueryResult, run_query
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 TABLES = {
@@ -118,7 +118,7 @@ def test_union_has_the_rows_of_both_tables_also_where_one_gives_none():
 )
 def test_process_may_end_before_all_rows_are_taken(sql):
     program = (
-        "import json, sys\nfrom headwater.lake.sql_engine import run_query\n"
+        "import json, sys\nfrom headwater.lake.sql.engine import run_query\n"
         "print(next(run_query(sys.argv[1], json.loads(sys.argv[2])).rows))"
     )
     command = [sys.executable, "-c", program, sql, json.dumps(TABLES)]

@@ -55,8 +55,8 @@ def test_finds_names_that_say_nothing(tmp_path: Path, name: str) -> None:
     [
         ('KEY = "hoodie.table.name"\n', "lake/options.py"),
         ('def f(x):\n    return f"hoodie.{x}"\n', "lake/options.py"),
-        ("def f(spark):\n    return spark._jvm.java\n", "lake/timeline.py"),
-        ("def f(sc):\n    return sc._jsc\n", "lake/timeline.py"),
+        ("def f(spark):\n    return spark._jvm.java\n", "lake/jvm.py"),
+        ("def f(sc):\n    return sc._jsc\n", "lake/jvm.py"),
         ('import os\nHOME = os.environ["HOME"]\n', "config/environment.py"),
         ('import os\nHOME = os.getenv("HOME")\n', "config/environment.py"),
         ("from os import environ\n", "config/environment.py"),

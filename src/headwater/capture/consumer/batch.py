@@ -77,17 +77,19 @@ class Batch:
         hold = pace.commit_started + limits.min_interval - now
         if self.is_full(limits):
             return max(0.0, hold)
-        due = self.opened_at + _age_limit(limits, pace)
+        due = self.opened_at + limits.seconds
+        quiet = self.touched_at + _QUIET_SHARE * limits.seconds
         if self.opened_at - pace.commit_ended >= _PAUSE_FACTOR * limits.seconds:
             # The first object after a pause: waiting longer would mostly wait for nothing.
-            due = min(due, self.touched_at + _QUIET_SHARE * limits.seconds)
+            due = min(due, quiet)
+        elif pace.loaded:
+            # A batch that stopped growing is the end of the load, however long receive calls still wait.
+            due = max(due, min(self.opened_at + _loaded_age_limit(pace), quiet))
         return max(0.0, due - now, hold)
 
 
-def _age_limit(limits: BatchLimits, pace: Pace) -> float:
-    if not pace.loaded:
-        return limits.seconds
-    return max(limits.seconds, min(_COMMITS_PER_BATCH * pace.commit_seconds, _MAX_LOADED_SECONDS))
+def _loaded_age_limit(pace: Pace) -> float:
+    return min(_COMMITS_PER_BATCH * pace.commit_seconds, _MAX_LOADED_SECONDS)
 
 
 def choose_active_receivers(active: int, most: int, received: int, asked: int) -> int:

@@ -13,6 +13,7 @@ from botocore import exceptions as boto
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headwater import __version__
 from headwater.capture.aws import AwsError, AwsPlace, error_code, explain_aws_failure
 from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import ConfigError, SourceError
@@ -27,6 +28,7 @@ MAX_BATCH = 10
 MAX_LONG_POLL_SECONDS = 20
 RETRY_SECONDS = (0.1, 0.2, 0.4)
 OVER_LIMIT_PAUSE_SECONDS = 1.0
+_USER_AGENT = f"headwater/{__version__} boto3/{boto3.__version__}"
 # Any region signs for a service that is not AWS.
 FALLBACK_REGION = "us-east-1"
 # sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
@@ -184,7 +186,7 @@ class SqsQueue:
 
 
 def _to_message(message: "MessageTypeDef", received_at: datetime) -> Message:
-    system: Mapping[str, str] = {str(name): value for name, value in message.get("Attributes", {}).items()}
+    system = message.get("Attributes", {})
     own = message.get("MessageAttributes", {})
     sent = system.get("SentTimestamp")
     return Message(
@@ -263,6 +265,8 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
         tcp_keepalive=True,
         # A tenth of the CPU of a call; the parameters are ours.
         parameter_validation=False,
+        # Another tenth: botocore's own user agent is put together anew for every call.
+        user_agent=_USER_AGENT,
     )
     return SqsQueue(
         build_sqs_client(source, config),

@@ -8,10 +8,10 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.errors import UsageError
+from headwater.lake.jvm import explain_lake_failure
+from headwater.lake.sql.engine import QueryResult
 from headwater.lake.sql.rows import number_duplicates
-from headwater.lake.sql_engine import QueryResult
 from headwater.lake.table import Table
-from headwater.lake.timeline import explain_lake_failure
 
 
 def run_on_spark(

@@ -1,0 +1,117 @@
+"""The session's JVM: what Hudi has and PySpark has no name for. The only user of the gateway.
+
+Each step through the gateway is a round trip that waits its turn among the threads of this process, and
+each dotted name is as many of them as it has dots: names are looked up once, values cross as one text.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache, reduce
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.errors import LakeError, LakeNotWritableError
+
+_REFUSALS = (
+    "Permission denied",
+    "AccessDenied",
+    "Read-only file system",
+    "Mkdirs failed",
+    "ParentNotDirectoryException",
+)
+
+
+class Jvm:
+    """The classes used, and conversions; one for each session, see `connect`."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._root: Any = context._jvm
+        self.hadoop_conf: Any = context._jsc.hadoopConfiguration()
+        self._storage_conf = self._find("org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf")(
+            self.hadoop_conf
+        )
+        self._build_meta_client = self._find("org.apache.hudi.common.table.HoodieTableMetaClient.builder")
+        self._path = self._find("org.apache.hadoop.fs.Path")
+        self._mapper = self._find("com.fasterxml.jackson.databind.ObjectMapper")()
+        self._map = self._find("java.lang.Class.forName")("java.util.HashMap")
+
+    def _find(self, name: str) -> Any:
+        """A class, or a static method of one."""
+        return reduce(getattr, name.split("."), self._root)
+
+    def build_path(self, path: str) -> Any:
+        """Hadoop's `Path`."""
+        return self._path(path)
+
+    def build_meta_client(self, path: str) -> Any:
+        """Hudi's view of the table at `path` as it is now."""
+        return self._build_meta_client().setConf(self._storage_conf).setBasePath(path).build()
+
+    def read_map(self, java_map: Any) -> dict[str, str]:
+        """A Java map of texts."""
+        found: dict[str, str] = json.loads(self._mapper.writeValueAsString(java_map))
+        return found
+
+    def build_map(self, values: Mapping[str, str]) -> Any:
+        """A Java map of texts."""
+        return self._mapper.readValue(json.dumps(values), self._map)
+
+
+@lru_cache(maxsize=2)
+def _connect(context: SparkContext) -> Jvm:
+    return Jvm(context)
+
+
+def connect(spark: SparkSession) -> Jvm:
+    """The JVM of a session."""
+    return _connect(spark.sparkContext)
+
+
+def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
+    """Append to the Hudi table at `path`. Raises `LakeError`."""
+    with explained_lake(path):
+        writer: Any = frame.write.format("hudi").mode("append")
+        # DataFrameWriter.options() makes a round trip for each of some forty.
+        writer._jwrite.options(connect(frame.sparkSession).build_map(options))
+        writer.save(path)
+
+
+def delete_folder(spark: SparkSession, path: str) -> None:
+    """Delete a folder with all that is in it, on any file system; none is fine. Raises `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        folder = jvm.build_path(path)
+        folder.getFileSystem(jvm.hadoop_conf).delete(folder, True)
+
+
+@contextmanager
+def explained_lake(path: str) -> Iterator[None]:
+    """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise explain_lake_failure(path, error) from error
+
+
+def explain_lake_failure(path: str, error: Exception) -> LakeError:
+    """Turn what Hudi or Hadoop threw into one sentence with a fix."""
+    text = str(error)
+    if any(sign in text for sign in _REFUSALS):
+        return LakeNotWritableError(
+            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
+        )
+    if "No space left on device" in text:
+        return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
+    if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
+        return LakeError(
+            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    first_line = next(
+        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
+    )
+    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
