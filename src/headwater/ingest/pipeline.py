@@ -38,6 +38,7 @@ from headwater.ingest.reading.lineage import (
     build_uri,
     with_lineage,
 )
+from headwater.ingest.reading.record_keys import are_keys_unique
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.options import WriteOptions
@@ -45,6 +46,8 @@ from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
 
 _UNAVAILABLE_ATTEMPTS = 3
+# From so many rows on it is worth a job to find out that there is nothing to combine.
+_MANY_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,9 @@ class TablePipeline:
         lineages = [self._build_lineage(at, outcome) for at, outcome in read.outcomes if outcome.rows]
         frame = with_lineage(rows, self._spark, lineages, self._config.partition_columns)
         state = replace(self.load_state(), checkpoint=plan.end, schema=self._records.schema)
-        self._commit(frame, state.with_observed(read.observed), _build_counts(outcomes))
+        count = sum(outcome.rows for _, outcome in read.outcomes)
+        unique = count >= _MANY_ROWS and are_keys_unique(frame, self._config.record_key, count)
+        self._commit(frame, state.with_observed(read.observed), _build_counts(outcomes), unique_keys=unique)
         return True
 
     def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
@@ -208,7 +213,9 @@ class TablePipeline:
             partition_values=tuple(values[name] for name in self._config.partition_columns),
         )
 
-    def _commit(self, frame: DataFrame, state: TableState, counts: dict[str, str]) -> None:
+    def _commit(
+        self, frame: DataFrame, state: TableState, counts: dict[str, str], *, unique_keys: bool = False
+    ) -> None:
         config = self._config
         is_merge = config.effective_mode == "merge"
         options = WriteOptions(
@@ -218,6 +225,7 @@ class TablePipeline:
             partition=config.partition,
             ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
             table_type=config.table_type,
+            unique_keys=unique_keys,
             commit_metadata={**state.to_metadata(), **counts},
             extra=config.hoodie,
         )

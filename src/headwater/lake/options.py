@@ -45,7 +45,8 @@ _CHANGELOG = {
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
-    inline; 0 leaves compaction to others. `extra` (the user's `hoodie.*`) wins over all of it."""
+    inline; 0 leaves compaction to others. `unique_keys` promises that no two rows of this write have the same
+    key. `extra` (the user's `hoodie.*`) wins over all of it."""
 
     table_name: str
     operation: Operation
@@ -57,6 +58,7 @@ class WriteOptions:
     buckets: int = 1
     changelog: bool = False
     compact_after: int = 0
+    unique_keys: bool = False
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -83,6 +85,8 @@ class WriteOptions:
         if self.compact_after:
             built["hoodie.compact.inline"] = "true"
             built["hoodie.compact.inline.max.delta.commits"] = str(self.compact_after)
+        if self.unique_keys:
+            built["hoodie.combine.before.upsert"] = "false"
         if self.changelog:
             built |= _CHANGELOG
         return built

@@ -53,6 +53,8 @@ _SPARK_SETTINGS = {
     "spark.scheduler.mode": "FAIR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Records are kept for the seconds of one batch: compressing them takes longer than it saves.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
