@@ -1,4 +1,4 @@
-"""Batches of many rows: what is not to be combined is written without looking for it, the rest is combined."""
+"""Batches of many rows: combined where keys repeat, written without looking for that where none does."""
 
 import json
 
