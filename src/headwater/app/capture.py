@@ -72,6 +72,10 @@ class Capture:
 
         self._start_thread(consume, "capture")
 
+    def note_busy(self, busy: int, tables: int) -> None:
+        """How many of the tables work on a batch; decides how soon events are committed."""
+        self._consumer.set_demand("none" if busy == tables else "some" if busy else "all")
+
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""
         if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):

@@ -145,7 +145,12 @@ class Run:
         spark = app.spark
         self._on_session()
         runner = Runner(
-            spark, app.events, app.build_pipelines(self._only), self._note_batch, self._note_failure
+            spark,
+            app.events,
+            app.build_pipelines(self._only),
+            self._note_batch,
+            self._note_failure,
+            on_busy=self._capture.note_busy,
         )
         self._capture.feed(app.events)
         runner.start()

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
@@ -31,7 +32,10 @@ OnBatch = Callable[[BatchResult], None]
 
 
 class Runner:
-    """Threads that run pipelines until told to stop or until the source is drained."""
+    """Threads that run pipelines until told to stop or until the source is drained.
+
+    `on_busy` is told how many of how many tables work on a batch; the others wait for events.
+    """
 
     def __init__(
         self,
@@ -40,12 +44,16 @@ class Runner:
         pipelines: Sequence[TablePipeline],
         on_batch: OnBatch,
         on_failure: Callable[[str, HeadwaterError], None],
+        on_busy: Callable[[int, int], None] = lambda *_: None,
     ) -> None:
         self._spark = spark
         self._events = events
         self._pipelines = pipelines
         self._on_batch = on_batch
         self._on_failure = on_failure
+        self._on_busy = on_busy
+        self._busy: set[str] = set()
+        self._busy_lock = threading.Lock()
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -116,7 +124,8 @@ class Runner:
         while not self._stop.is_set():
             drained = self._drained.is_set()
             seen = self._events.appends
-            result = pipeline.run_batch()
+            with self._working(pipeline.name):
+                result = pipeline.run_batch()
             if result is not None:
                 state.attempt_number = 1
                 self._on_batch(result)
@@ -126,6 +135,19 @@ class Runner:
                 self._events.wait(seen, _FOREIGN_COMMITS_SECONDS)
                 self._events.refresh(_FOREIGN_COMMITS_SECONDS)
         pipeline.save_checkpoint()
+
+    @contextmanager
+    def _working(self, name: str) -> Iterator[None]:
+        self._note_work(name, is_busy=True)
+        try:
+            yield
+        finally:
+            self._note_work(name, is_busy=False)
+
+    def _note_work(self, name: str, *, is_busy: bool) -> None:
+        with self._busy_lock:
+            (self._busy.add if is_busy else self._busy.discard)(name)
+            self._on_busy(len(self._busy), len(self._pipelines))
 
 
 def _is_not_config_error(state: RetryCallState) -> bool:

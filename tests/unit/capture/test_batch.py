@@ -3,7 +3,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from headwater.capture.consumer.batch import Batch, BatchLimits, Pace, choose_active_receivers
+from headwater.capture.consumer.batch import Batch, BatchLimits, Demand, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.reading import MessageReading
 from headwater.capture.queues.protocol import Message
@@ -47,6 +47,12 @@ def test_under_load_a_batch_lasts_as_long_as_two_commits_but_not_for_ever(
     batch = build_batch(1, at=100)
     batch.touched_at = 100 + lasts
     assert batch.seconds_until_close(LIMITS, loaded, 100) == lasts
+
+
+@pytest.mark.parametrize(("demand", "seconds"), [("all", 0.1), ("some", 1), ("none", 2)])
+def test_a_batch_closes_the_sooner_the_more_wait_for_it(demand: Demand, seconds: float) -> None:
+    pace = Pace(99, 99.9, commit_seconds=0.9, demand=demand)
+    assert build_batch(1).seconds_until_close(LIMITS, pace, 100) == pytest.approx(seconds)
 
 
 def test_at_the_end_of_a_load_a_batch_closes_as_soon_as_it_stops_growing() -> None:

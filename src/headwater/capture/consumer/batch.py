@@ -2,7 +2,9 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer.reading import MessageReading
@@ -11,6 +13,13 @@ from headwater.capture.quarantine_item import QuarantineItem
 # After a pause, a batch that stopped growing closes this much earlier than by age.
 _QUIET_SHARE = 0.25
 _PAUSE_FACTOR = 4
+Demand = Literal["all", "some", "none"]
+"""How many of those who read the events wait for the next commit, and have nothing else to do."""
+
+# What arrives together is committed together even when all wait. When none does, a commit now would only
+# slow down theirs, and they would look at it no sooner.
+_AGE_BY_DEMAND: Mapping[Demand, float] = {"all": 0.1, "some": 1, "none": 2}
+
 # Under load a batch lasts as long as two commits, so that commits take a third of the time at most.
 _COMMITS_PER_BATCH = 2
 _MAX_LOADED_SECONDS = 5.0
@@ -28,12 +37,16 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How it went so far, in seconds of the monotonic clock; `loaded`: receive calls come back full."""
+    """How it went so far, in seconds of the monotonic clock.
+
+    `loaded`: receive calls come back full.
+    """
 
     commit_started: float = -math.inf
     commit_ended: float = -math.inf
     commit_seconds: float = 0
     loaded: bool = False
+    demand: Demand = "some"
 
 
 @dataclass(slots=True)
@@ -77,7 +90,7 @@ class Batch:
         hold = pace.commit_started + limits.min_interval - now
         if self.is_full(limits):
             return max(0.0, hold)
-        due = self.opened_at + limits.seconds
+        due = self.opened_at + limits.seconds * _AGE_BY_DEMAND[pace.demand]
         quiet = self.touched_at + _QUIET_SHARE * limits.seconds
         if self.opened_at - pace.commit_ended >= _PAUSE_FACTOR * limits.seconds:
             # The first object after a pause: waiting longer would mostly wait for nothing.

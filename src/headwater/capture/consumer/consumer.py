@@ -17,7 +17,7 @@ from tenacity import (
 from tenacity.nap import sleep_using_event
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.batch import Batch, Demand
 from headwater.capture.consumer.deleter import Deleter
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.heartbeat import Heartbeat
@@ -95,11 +95,19 @@ class Consumer:
         self._on_commit = on_commit
         self._stats = StatsCounter(metrics)
         self._clock = clock or SystemClock()
+        self._intake: Intake | None = None
+        self._demand: Demand = "some"
 
     @property
     def stats(self) -> CaptureStats:
         """What was done so far, over all runs."""
         return self._stats.read()
+
+    def set_demand(self, demand: Demand) -> None:
+        """How many of those who read the events wait for them; decides how soon a batch closes."""
+        self._demand = demand
+        if self._intake:
+            self._intake.set_demand(demand)
 
     def run(self, stop: threading.Event) -> CaptureStats:
         """Capture until `stop` is set, then drain: commit the open batch, delete, release the rest.
@@ -161,6 +169,8 @@ class Consumer:
             options, lambda message: read_message(message, parse_message), self._stats, self._clock
         )
         intake.emptiness = emptiness
+        intake.set_demand(self._demand)
+        self._intake = intake
         deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
         heartbeat = Heartbeat(
             self._queue, intake, self._stats, self._clock, visibility_timeout=options.visibility_timeout

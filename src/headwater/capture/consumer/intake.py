@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from headwater.capture.consumer.batch import Batch, BatchLimits, Pace, choose_active_receivers
+from headwater.capture.consumer.batch import Batch, BatchLimits, Demand, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.in_flight import InFlight
 from headwater.capture.consumer.options import ConsumerOptions
@@ -137,6 +137,12 @@ class Intake:
             self.failure = self.failure or error
             self._work.notify_all()
 
+    def set_demand(self, demand: Demand) -> None:
+        """How many wait for the next commit."""
+        with self._lock:
+            self._pace = replace(self._pace, demand=demand)
+            self._work.notify_all()
+
     def next_batch(self) -> Batch | None:
         """The batch to commit now; None after a moment without one."""
         with self._lock:
@@ -162,7 +168,8 @@ class Intake:
         with self._lock:
             now = self._clock.monotonic()
             seconds = now - self._pace.commit_started
-            self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds)
+            # Who waited has something to do now, and says so a moment later.
+            self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds, demand="some")
             self._in_flight.commit(batch.message_ids)
             return seconds
 
