@@ -6,6 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -71,10 +72,11 @@ class EventsTable:
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
             ids = [(captured.day, captured.event.event_id) for captured in batch]
-            kept = [c for c, is_new in zip(batch, self._seen.keep_new(ids), strict=True) if is_new]
+            is_new = self._seen.keep_new(ids)
+            kept = list(compress(batch, is_new))
             if kept:
                 self._commit(kept)
-                self._seen.add([(captured.day, captured.event.event_id) for captured in kept])
+                self._seen.add(list(compress(ids, is_new)))
         if kept:
             self.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)

@@ -54,13 +54,15 @@ class ObjectEvent:
             # In UTC: a time read back from a table may be in the session's zone.
             time = self.event_time.astimezone(timezone.utc).isoformat()
             moment = ("", time, self.event_name, self.etag or "")
-        parts = (self.provider, self.bucket, self.key, self.version_id or "", *moment, self.kind)
-        # Length prefixes: no choice of key can collide with another field's text.
-        text = "".join(f"{len(part)}:{part}" for part in parts)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return _digest(self.provider, self.bucket, self.key, self.version_id or "", *moment, self.kind)
 
     @cached_property
     def object_id(self) -> str:
         """Identity of the object (provider, bucket, key), whatever its version."""
-        text = "".join(f"{len(p)}:{p}" for p in (self.provider, self.bucket, self.key))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return _digest(self.provider, self.bucket, self.key)
+
+
+def _digest(*parts: str) -> str:
+    # Length prefixes: no choice of key can collide with another field's text.
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -19,10 +19,8 @@ DETAILS = {
 }
 
 
-def name_bad_records(
-    frame: DataFrame, columns: Sequence[str], record_key: Sequence[str], ordering: Sequence[str]
-) -> DataFrame:
-    """Make `corrupt`, the text of a record that does not fit, a struct of reason and text.
+def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering: Sequence[str]) -> Column:
+    """Makes of `corrupt`, the text of a record that does not fit, a struct of reason and text.
 
     A record without any key or without its ordering is bad, too: Hudi fails the whole commit for one
     of them. Fields that are none of `columns` come from elsewhere and are never missing.
@@ -38,7 +36,7 @@ def name_bad_records(
     for name in set(ordering) & set(columns):
         is_missing = is_record & record.getField(name).isNull()
         bad = F.coalesce(bad, F.when(is_missing, _build(MISSING_ORDERING, F.to_json(record))))
-    return frame.withColumn("corrupt", bad.cast(BAD_RECORD_SCHEMA))
+    return bad.cast(BAD_RECORD_SCHEMA)
 
 
 def _build(reason: str, text: Column) -> Column:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
@@ -114,6 +115,19 @@ class ObjectReader:
         self._spark = spark
         self._config = config
 
+    @cached_property
+    def _columns(self) -> tuple[Column, list[Column]]:
+        """What a fetched text is parsed to, and the columns made of that."""
+        is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
+        parser = RecordParser(self._config.file_format, self._config.schema, self._config.options)
+        return F.when(is_record, parser.build_record(F.col("value"))), [
+            F.col("object_index"),
+            F.col("row_number"),
+            parser.select_record(parsed).alias("record"),
+            F.when(is_record, parser.build_corrupt(parsed)).alias("corrupt"),
+            F.col("outcome"),
+        ]
+
     def read(self, requests: Sequence[Request]) -> DataFrame:
         """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
         config = self._config
@@ -151,17 +165,8 @@ class ObjectReader:
         return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
 
     def _parse(self, fetched: DataFrame) -> DataFrame:
-        is_record = F.col("outcome").isNull()
-        parser = RecordParser(self._config.file_format, self._config.schema, self._config.options)
-        with_parsed = fetched.withColumn("parsed", F.when(is_record, parser.build_record(F.col("value"))))
-        parsed = F.col("parsed")
-        return with_parsed.select(
-            "object_index",
-            "row_number",
-            parser.select_record(parsed).alias("record"),
-            F.when(is_record, parser.build_corrupt(parsed)).alias("corrupt"),
-            "outcome",
-        )
+        parsed, columns = self._columns
+        return fetched.withColumn("parsed", parsed).select(*columns)
 
 
 def _to_arrow(requests: Sequence[Request]) -> pa.Table:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
@@ -17,7 +18,7 @@ from headwater.errors import IngestError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
-from headwater.ingest.reading.bad_records import name_bad_records
+from headwater.ingest.reading.bad_records import build_bad_record
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
 from headwater.ingest.reading.object_reader import (
     COLUMN_FORMATS,
@@ -68,6 +69,7 @@ class RecordSource:
         self._schema: StructType | None = None
         self._is_provisional = False
         self._split: list[Request] = []
+        self._prepared: _Prepared | None = None
 
     @property
     def schema(self) -> StructType:
@@ -194,21 +196,29 @@ class RecordSource:
 
     def read(self, requests: Sequence[Request]) -> DataFrame:
         """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
-        config = self._build_config(self.schema)
+        prepared = self._prepare()
         large, small = self._divide(requests)
         frames = []
         if large:
-            found = LargeObjectReader(self._spark, config, self._scheme).read(large)
+            found = LargeObjectReader(self._spark, prepared.config, self._scheme).read(large)
             self._split += found.split
             small += found.whole
             frames += [found.frame] if found.frame is not None else []
         if small:
-            frames.append(ObjectReader(self._spark, config).read(small))
+            frames.append(prepared.reader.read(small))
         frame = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-        named = frame.withColumn("record", F.col("record").cast(self.table_schema))
-        return name_bad_records(
-            named, self.table_schema.fieldNames(), self._table.record_key, self._table.ordering
-        )
+        return frame.withColumn("record", prepared.record).withColumn("corrupt", prepared.corrupt)
+
+    def _prepare(self) -> "_Prepared":
+        if self._prepared is None or self._prepared.config.schema is not self.schema:
+            config, names = self._build_config(self.schema), self.table_schema.fieldNames()
+            self._prepared = _Prepared(
+                config=config,
+                reader=ObjectReader(self._spark, config),
+                record=F.col("record").cast(self.table_schema),
+                corrupt=build_bad_record(names, self._table.record_key, self._table.ordering),
+            )
+        return self._prepared
 
     def _divide(self, requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
         large: list[Request] = []
@@ -234,3 +244,13 @@ class RecordSource:
 
     def _build_config(self, schema: StructType) -> ReaderConfig:
         return ReaderConfig(self._store, self._format, self._options, schema, MAX_OBJECT_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Built once for a schema: each step of an expression is a round trip to the JVM."""
+
+    config: ReaderConfig
+    reader: ObjectReader
+    record: Column
+    corrupt: Column
