@@ -62,7 +62,7 @@ def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_file
     scope = Scope("landing", "", build_selector(TableConfig(path="**", format="json")))
     seen, more = [], True
     while more:
-        plan = plan_batch(pending, Position(completed), scope, Limits(max_files, max_bytes))
+        plan = plan_batch(pending, Position(completed), scope, Limits(max_files, max_bytes), fold)
         seen += [d.stored.event_id for d in plan.decisions]
         pending = [event for event in pending if event.position > plan.end]
         more = plan.more

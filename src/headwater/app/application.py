@@ -15,7 +15,7 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
-from headwater.ingest.ledger import Ledger
+from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
 from headwater.ingest.reading.record_source import RecordSource

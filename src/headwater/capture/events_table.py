@@ -4,10 +4,11 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -159,6 +160,20 @@ class EventsTable:
         )
         behind = tuple(stored for stored in events if stored.position > position)
         return EventPage(behind, Position(commits[-1].completed), more)
+
+    def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
+        """Events by id, wherever they lie; looks through the whole table."""
+        if not event_ids or not self._table.load_timeline().exists():
+            return {}
+        with explained_lake(self._table.path):
+            wanted = self._spark.createDataFrame(pd.DataFrame({"event_id": sorted(event_ids)}))
+            found = self._table.read().join(F.broadcast(wanted), on="event_id", how="left_semi")
+            rows = found.select("_hoodie_commit_time", *select_read_columns()).collect()
+            timeline = self._table.load_timeline()
+            completed = {commit.requested: commit.completed for commit in timeline.commits}
+            if any(row[0] not in completed for row in rows):
+                completed |= {commit.requested: commit.completed for commit in timeline.list_archived()}
+        return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def find_newest(self) -> Position:
         """The position behind every event that is committed now."""

@@ -81,6 +81,7 @@ class Settings(Section):
                 "format": table.effective_format,
                 "mode": table.effective_mode,
                 "operation": table.effective_operation,
+                "on_object_removed": table.effective_on_object_removed,
             }
         return {key: redact(value, key) for key, value in data.items()}
 

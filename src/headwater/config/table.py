@@ -56,6 +56,11 @@ class TableConfig(Section):
     mode: Literal["mirror", "merge", "append"] | None = Field(
         None, description="Default: merge with a record_key, append without."
     )
+    on_object_removed: Literal["ignore", "retract", "tombstone"] | None = Field(
+        None,
+        description="What becomes of an object's rows when it is removed (merge, append): nothing, they go, "
+        "or they are marked in `_headwater_removed_at`. Default: ignore. A mirror always retracts.",
+    )
     record_key: FieldNames = Field((), description="Fields that identify a row (merge).")
     ordering: FieldNames = Field(
         (), description="The row with the higher value wins (merge); default: the newer event."
@@ -97,7 +102,12 @@ class TableConfig(Section):
     @property
     def effective_operation(self) -> Literal["upsert", "insert", "bulk_insert"]:
         """The write operation: as given, else the one that fits the mode."""
-        return self.operation or ("upsert" if self.effective_mode == "merge" else "insert")
+        return self.operation or ("insert" if self.effective_mode == "append" else "upsert")
+
+    @property
+    def effective_on_object_removed(self) -> Literal["ignore", "retract", "tombstone"]:
+        """What becomes of the rows of a removed object: as given, else by the mode."""
+        return self.on_object_removed or ("retract" if self.effective_mode == "mirror" else "ignore")
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
@@ -122,7 +132,7 @@ class TableConfig(Section):
     def _mode_problems(self) -> Iterator[KeyProblem]:
         mode = self.effective_mode
         if mode == "mirror":
-            yield ("mode",), "'mirror' is not available in this version. Allowed: merge, append"
+            yield from self._mirror_problems()
         if mode == "merge" and not self.record_key:
             yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
         if mode == "append" and self.ordering:
@@ -137,6 +147,21 @@ class TableConfig(Section):
                 ("operation",),
                 f"{self.operation!r} would keep duplicates with `mode: merge`. Allowed: upsert",
             )
+
+    def _mirror_problems(self) -> Iterator[KeyProblem]:
+        text = "has no meaning with `mode: mirror`: rows follow their object; use `mode: merge`"
+        if self.record_key:
+            yield ("record_key",), text
+        if self.ordering:
+            yield ("ordering",), text
+        if self.operation in ("insert", "bulk_insert"):
+            yield (
+                ("operation",),
+                f"{self.operation!r} cannot replace rows (`mode: mirror`). Allowed: upsert",
+            )
+        if self.on_object_removed not in (None, "retract"):
+            allowed = "a mirror's rows go with their object. Allowed: retract"
+            yield ("on_object_removed",), f"{self.on_object_removed!r} has no meaning here: {allowed}"
 
     def _text_problems(self) -> Iterator[KeyProblem]:
         if self.regex is not None:

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
-from headwater.ingest.planning.fold import Decision
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.object_state import is_from_listing, names_version
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject
@@ -45,14 +46,17 @@ def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         rows=good,
         bad_rows=bad,
         version=version,
+        looked=request.observed or is_from_listing(request.stored),
     )
 
 
 def to_skip(decision: Decision) -> ObjectOutcome:
     """An object that was decided without looking at it."""
-    reason = decision.reason or ""
+    reason, stored = decision.reason or "", decision.stored
+    if decision.action == "retract" and not reason:
+        return ObjectOutcome(stored, "removed", version=decision.version)
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
-    return ObjectOutcome(stored=decision.stored, status=status, reason=reason)
+    return ObjectOutcome(stored, status, reason, version=names_version(stored.event))
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:

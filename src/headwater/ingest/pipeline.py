@@ -1,4 +1,4 @@
-"""One data table: plan a batch, read its objects, write rows and checkpoint in one commit."""
+"""One data table: plan a batch, read its objects, write rows, retractions and checkpoint in one commit."""
 
 import json
 import time
@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import Position
 from headwater.capture.quarantine_table import QuarantineTable
+from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
 from headwater.ingest.accounting import (
@@ -21,33 +21,27 @@ from headwater.ingest.accounting import (
     reject_columnless,
     to_skip,
 )
-from headwater.ingest.ledger import Ledger
+from headwater.ingest.ledger.ledger import Ledger
+from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.fold import FoldRules, fold
+from headwater.ingest.planning.object_state import ObjectState, is_from_listing, keeps_rows, sort_key
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
-from headwater.ingest.planning.selection import parse_partition_values
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import (
-    EVENT_ID,
-    EVENT_TIME,
-    OBJECT,
-    ROW,
-    VERSION,
-    Lineage,
-    build_uri,
-    with_lineage,
-)
-from headwater.ingest.reading.record_keys import are_keys_unique
+from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.retraction import Gone
 from headwater.ingest.table_state import TableState, parse_table_state
-from headwater.lake.options import WriteOptions
+from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
 
 _UNAVAILABLE_ATTEMPTS = 3
-# From so many rows on it is worth a job to find out that there is nothing to combine.
-_MANY_ROWS = 50_000
+# So many outcomes without a row get a commit of their own: they are kept in memory until then.
+_MANY_UNCOMMITTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +68,15 @@ class TablePipeline:
         now: Callable[[], datetime],
     ) -> None:
         self.name = name
-        self._spark = table.spark
         self._config = config
         self._scope = scope
         self._table = table
         self._records = records
         self._stores = stores
         self._now = now
+        self._writer = TableWriter(name, config, table)
+        self._ledger = TableLedger(name, stores.ledger, table, stores.events)
+        self._rules = FoldRules(config.effective_mode == "mirror", config.effective_on_object_removed)
         self._state: TableState | None = None
         self._position: Position | None = None
         self._unavailable_attempts = 0
@@ -112,52 +108,94 @@ class TablePipeline:
 
     def _run_batch(self) -> BatchResult | None:
         started = time.monotonic()
-        state = self.load_state()
+        self.load_state()
         page = self._stores.events.read_after(self.position, self._config.max_files_per_trigger)
         if page.end == self.position and not page.events:
+            self._ledger.write_due()
             return None
         limits = Limits(self._config.max_files_per_trigger, int(self._config.max_bytes_per_trigger))
-        plan = plan_batch(page.events, page.end, self._scope, limits, frozenset(state.observed))
-        outcomes, committed = self._apply(plan)
+        states: dict[str, ObjectState] = {}
+
+        def decide(events: Sequence[StoredEvent]) -> list[Decision]:
+            states.update(self._find_states(events))
+            return fold(events, states, self._rules)
+
+        plan = plan_batch(page.events, page.end, self._scope, limits, decide)
+        outcomes, committed = self._apply(plan, states)
         self._position = plan.end
+        if self._ledger.uncommitted >= _MANY_UNCOMMITTED:
+            self._save_checkpoint()
+        self._ledger.write_due()
         return self._build_result(
             plan, outcomes, committed, time.monotonic() - started, plan.more or page.more
         )
 
     def save_checkpoint(self) -> bool:
-        """Commit the position when it is ahead of the checkpoint by events that made no rows."""
+        """Commit the position when it is ahead by events that made no rows; write the ledger."""
         with explained_read(self.name):
-            return self._save_checkpoint()
+            saved = self._save_checkpoint()
+            self._ledger.write()
+            return saved
 
     def _save_checkpoint(self) -> bool:
         state = self.load_state()
         if self.position == state.checkpoint or not self._table.load_timeline().exists():
             return False
-        frame = self._table.read().limit(0)
-        hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_")]
-        self._commit(frame.drop(*hudi_columns), replace(state, checkpoint=self.position), {})
+        state = replace(state, checkpoint=self.position)
+        self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
+        self._note_commit(state)
         return True
 
-    def _apply(self, plan: BatchPlan) -> tuple[list[ObjectOutcome], bool]:
-        skipped = [to_skip(decision) for decision in plan.decisions if decision.action == "skip"]
-        if not plan.to_read:
-            self._stores.ledger.write(self.name, skipped, self._now())
-            return skipped, False
-        self._records.ensure_schema(plan.to_read, self.load_state().schema)
-        read = read_batch(plan.to_read, self._records.read, self._find_ingested)
+    def _note_commit(self, state: TableState) -> None:
+        self._state = state
+        self._ledger.note_commit(state.checkpoint)
+
+    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, ObjectState]:
+        """What the decision needs: most tables take objects in without asking what they were before."""
+        is_needed = self._rules.needs_states or self._ledger.has_looked or any(map(is_from_listing, events))
+        return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
+
+    def _apply(self, plan: BatchPlan, states: dict[str, ObjectState]) -> tuple[list[ObjectOutcome], bool]:
+        read: BatchRead | None = None
         try:
-            self._records.ensure_unchanged()
-            if self._records.is_provisional:
-                read = replace(read, outcomes=tuple((at, reject_columnless(o)) for at, o in read.outcomes))
-            outcomes = [*skipped, *(outcome for _, outcome in read.outcomes)]
+            read = self._read(plan, states)
+            decided = [to_skip(decision) for decision in plan.choose("skip", "retract")]
+            outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
-            self._write_rejects(read, outcomes)
+            if read:
+                self._write_rejects(read, outcomes)
+            # Each object's in the order of its events, as the ledger counts them.
+            outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
             crash_point("before_data_commit")
-            committed = self._write_rows(read, plan, outcomes)
+            committed = self._write(read, plan, outcomes, states)
             crash_point("after_data_commit")
         finally:
-            read.release()
+            if read:
+                read.release()
         return outcomes, committed
+
+    def _read(self, plan: BatchPlan, states: dict[str, ObjectState]) -> BatchRead | None:
+        to_read = plan.choose("read", "look")
+        if not to_read:
+            return None
+        self._records.ensure_schema([decision.stored for decision in to_read], self.load_state().schema)
+        if self._rules.mirrors:
+            read = read_batch(to_read, self._records.read, lambda refs: _find_applied(refs, states))
+        else:
+            doubtful = {d.stored.event_id for d in to_read if _is_older(d.stored, states)}
+            read = read_batch(to_read, self._records.read, self._find_ingested, doubtful)
+        try:
+            self._records.ensure_unchanged()
+        except BaseException:
+            read.release()
+            raise
+        return replace(read, outcomes=tuple((at, self._settle(outcome)) for at, outcome in read.outcomes))
+
+    def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
+        if self._rules.mirrors and outcome.status == "missing":
+            # That nothing is there any more is no trouble for a mirror, but an answer.
+            return replace(outcome, status="removed", version="", looked=True)
+        return reject_columnless(outcome) if self._records.is_provisional else outcome
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
         """An outage of the store fails the batch; single objects that stay unavailable go to quarantine."""
@@ -186,51 +224,40 @@ class TablePipeline:
         self._stores.quarantine.append(items)
         if bad is not None:
             self._stores.quarantine.append_frame(bad)
-        self._stores.ledger.write(self.name, [o for o in outcomes if o.status != "ingested"], now)
 
-    def _write_rows(self, read: BatchRead, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> bool:
-        if read.records is None or not any(outcome.rows for _, outcome in read.outcomes):
-            return False
-        is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
-        rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
-        lineages = [self._build_lineage(at, outcome) for at, outcome in read.outcomes if outcome.rows]
-        frame = with_lineage(rows, self._spark, lineages, self._config.partition_columns)
-        state = replace(self.load_state(), checkpoint=plan.end, schema=self._records.schema)
-        count = sum(outcome.rows for _, outcome in read.outcomes)
-        unique = count >= _MANY_ROWS and are_keys_unique(frame, self._config.record_key, count)
-        self._commit(frame, state.with_observed(read.observed), _build_counts(outcomes), unique_keys=unique)
-        return True
+    def _write(
+        self,
+        read: BatchRead | None,
+        plan: BatchPlan,
+        outcomes: Sequence[ObjectOutcome],
+        states: dict[str, ObjectState],
+    ) -> bool:
+        schema = self._records.schema if read else self.load_state().schema
+        state = replace(self.load_state(), checkpoint=plan.end, schema=schema)
+        metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
+        is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
+        committed = self._writer.write(read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new)
+        self._ledger.record(outcomes)
+        if committed:
+            self._note_commit(state)
+        return committed
 
-    def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
-        event = outcome.stored.event
-        values = parse_partition_values(event.key, self._config.partition_columns)
-        return Lineage(
-            object_index=at,
-            uri=build_uri(event.provider, event.bucket, event.key),
-            version=outcome.version,
-            event_id=outcome.stored.event_id,
-            event_time=event.event_time,
-            partition_values=tuple(values[name] for name in self._config.partition_columns),
-        )
-
-    def _commit(
-        self, frame: DataFrame, state: TableState, counts: dict[str, str], *, unique_keys: bool = False
-    ) -> None:
-        config = self._config
-        is_merge = config.effective_mode == "merge"
-        options = WriteOptions(
-            table_name=self.name,
-            operation=config.effective_operation,
-            record_key=config.record_key if is_merge else (EVENT_ID, ROW),
-            partition=config.partition,
-            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
-            table_type=config.table_type,
-            unique_keys=unique_keys,
-            commit_metadata={**state.to_metadata(), **counts},
-            extra=config.hoodie,
-        )
-        self._table.write(frame, options)
-        self._state = state
+    def _list_gone(
+        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]
+    ) -> list[Gone]:
+        """Objects whose stored rows are out of date after this batch."""
+        scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
+        gone = []
+        for outcome in outcomes:
+            event = outcome.stored.event
+            if not _is_known(outcome, states) or outcome.status == "superseded" or keeps_rows(outcome):
+                continue
+            is_replaced = self._rules.mirrors and states[event.object_id].rows > 0
+            if (is_replaced and outcome.reason != "not_content") or outcome.stored.event_id in scopes:
+                uri = build_uri(event.provider, event.bucket, event.key)
+                version = scopes.get(outcome.stored.event_id, "")
+                gone.append(Gone(uri, event.event_time, version))
+        return gone
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[tuple[str, str, str]]:
         if not self._table.load_timeline().exists():
@@ -267,6 +294,22 @@ class TablePipeline:
                 (now - o.stored.event.event_time).total_seconds() for o in outcomes if o.status == "ingested"
             ),
         )
+
+
+def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
+    return outcome.stored.event.object_id in states
+
+
+def _is_older(stored: StoredEvent, states: dict[str, ObjectState]) -> bool:
+    """Whether something newer of the object was taken in before."""
+    state = states.get(stored.event.object_id)
+    return state is not None and sort_key(stored) <= state.sort_key
+
+
+def _find_applied(refs: Sequence[ObjectRef], states: dict[str, ObjectState]) -> set[tuple[str, str, str]]:
+    applied = {(s.bucket, s.key): s.version for s in states.values() if s.status in ("ingested", "skipped")}
+    addresses = ((ref.bucket, ref.key) for ref in refs)
+    return {(*address, applied[address]) for address in addresses if applied.get(address)}
 
 
 def _build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """A small table of rows that may be written again: the same key is the same row."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,13 +10,20 @@ from pyspark.sql.types import StructType
 
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
+from headwater.lake.timeline import Timeline
 
 
 class KeyedTable:
     """Upserts by key, one commit a call, from any thread. Merge-on-read with a bucket index: quick."""
 
     def __init__(
-        self, spark: SparkSession, path: str, name: str, schema: StructType, key: tuple[str, ...]
+        self,
+        spark: SparkSession,
+        path: str,
+        name: str,
+        schema: StructType,
+        key: tuple[str, ...],
+        partition: tuple[str, ...] = (),
     ) -> None:
         self._spark = spark
         self._table = Table(spark, path)
@@ -25,6 +33,7 @@ class KeyedTable:
             table_name=name,
             operation="upsert",
             record_key=key,
+            partition=partition,
             table_type="merge_on_read",
             index="bucket",
             buckets=4,
@@ -36,7 +45,15 @@ class KeyedTable:
         if rows:
             self.write_frame(self._spark.createDataFrame(rows, schema=self._schema).coalesce(1))
 
-    def write_frame(self, frame: DataFrame) -> None:
-        """Rows of the schema. Raises `LakeError`."""
+    def write_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
+        """Rows of the schema, and what their commit is to carry. Raises `LakeError`."""
         with self._lock:
-            self._table.write(frame, self._options)
+            self._table.write(frame, replace(self._options, commit_metadata=metadata or {}))
+
+    def read(self) -> DataFrame | None:
+        """The newest snapshot; None when nothing was ever written."""
+        return self._table.read() if self.load_timeline().exists() else None
+
+    def load_timeline(self) -> Timeline:
+        """The timeline as it is now."""
+        return self._table.load_timeline()

@@ -11,6 +11,9 @@ TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
 TABLE_NAME_PROPERTY = "hoodie.table.name"
 
+DELETED = "_hoodie_is_deleted"
+"""Column by which a row of an upsert says that the table shall not have it any more."""
+
 TableType = Literal["copy_on_write", "merge_on_read"]
 Operation = Literal["upsert", "insert", "bulk_insert"]
 

@@ -1,7 +1,7 @@
 """A table's timeline: which commits completed when, and what they carry."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -93,6 +93,17 @@ class Timeline:
             raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
         return _read_own(self._java, self._active, found.get())
 
+    def iter_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
+        """Commits completed after that time with what they carry, in order of completion.
+
+        Reads the archive only when `after` lies before the active timeline.
+        """
+        if not self.commits or after < self.commits[0].completed:
+            yield from self._iter_archived_metadata(after)
+        for commit in self.commits:
+            if commit.completed > after:
+                yield commit, self.read_metadata(commit)
+
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
 
@@ -105,17 +116,20 @@ class Timeline:
         return self._find_archived_metadata(key)
 
     def _find_archived_metadata(self, key: str) -> Mapping[str, str] | None:
-        archived = self.list_archived()
+        found = None
+        for _, metadata in self._iter_archived_metadata(""):
+            found = metadata if key in metadata else found
+        return found
+
+    def _iter_archived_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
+        archived = [commit for commit in self.list_archived() if commit.completed > after]
         if not archived:
-            return None
+            return
         timeline = self._meta_client.getArchivedTimeline()
         timeline.loadCompletedInstantDetailsInMemory()
         details = {instant.requestedTime(): instant for instant in timeline.getInstants()}
-        for commit in reversed(archived):
-            metadata = _read_own(self._java, timeline, details[commit.requested])
-            if key in metadata:
-                return metadata
-        return None
+        for commit in archived:
+            yield commit, _read_own(self._java, timeline, details[commit.requested])
 
 
 def _read_own(java: Jvm, timeline: Any, instant: Any) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 from headwater.capture.position import BEGINNING
 from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.large_objects import LargeObjectReader
 from headwater.ingest.reading.object_reader import ReaderConfig, build_requests
 from tests.fixtures.folder_lake import FolderLake
@@ -214,7 +215,8 @@ def test_only_objects_that_spark_cannot_be_trusted_with_are_read_whole(spark, la
     table = lake.settings.tables[f"{name}_split"]
     config = ReaderConfig(StoreConfig("local"), table.effective_format, table.options, state.schema, 2**30)
     events = lake.app.events.read_after(BEGINNING, 1_000).events
-    requests = build_requests([stored for stored in events if stored.event.key.startswith(f"{name}/")])
+    chosen = [stored for stored in events if stored.event.key.startswith(f"{name}/")]
+    requests = build_requests([Decision(stored, "read") for stored in chosen])
     found = LargeObjectReader(spark, config, "s3a").read(requests)
     assert {request.ref.key.removeprefix(f"{name}/") for request in found.split} == EXPECTED_SPLITS[name]
     assert {*found.split, *found.whole} == set(requests)

@@ -3,86 +3,107 @@
 Any permutation of the same events, with any of them repeated, gives the same decisions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
 from headwater.capture.stored_event import StoredEvent
-
-Action = Literal["read", "skip"]
-
-SkipReason = Literal[
-    "duplicate",
-    "superseded",
-    "already_ingested",
-    "removal_ignored",
-    "not_content",
-    "folder_marker",
-    "empty_object",
-]
+from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
+from headwater.ingest.planning.mirror import decide_mirrored
+from headwater.ingest.planning.object_state import (
+    CONTENT_KINDS,
+    ObjectState,
+    is_from_listing,
+    names_version,
+    sort_key,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What to do for one event, and why if it is not read."""
+class FoldRules:
+    """How a table follows its objects: `mirrors` them, or takes their content in and, when an object is
+    removed, ignores that, retracts its rows or marks them with a tombstone."""
 
-    stored: StoredEvent
-    action: Action
-    reason: SkipReason | None = None
+    mirrors: bool = False
+    on_object_removed: Literal["ignore", "retract", "tombstone"] = "ignore"
 
-
-def sort_key(stored: StoredEvent) -> tuple[str, str, str]:
-    """Order of the events of one object: order key first, event time where there is none."""
-    event = stored.event
-    return (event.order_key or "", event.event_time.isoformat(), stored.event_id)
-
-
-def state_id(stored: StoredEvent) -> tuple[str, str]:
-    """The object state that an event names: object, and version id or etag."""
-    event = stored.event
-    return (event.object_id, event.version_id or event.etag or "")
+    @property
+    def needs_states(self) -> bool:
+        """Whether what was applied before must be known for every object, not only after a listing."""
+        return self.mirrors or self.on_object_removed != "ignore"
 
 
-def fold(events: Iterable[StoredEvent], observed: frozenset[tuple[str, str]] = frozenset()) -> list[Decision]:
+IGNORE_REMOVALS = FoldRules()
+
+
+def fold(
+    events: Iterable[StoredEvent],
+    states: Mapping[str, ObjectState] | None = None,
+    rules: FoldRules = IGNORE_REMOVALS,
+) -> list[Decision]:
     """Decide for the events of one batch, in the order of object and event.
 
-    `observed` are states ingested before their own event came (see `plan.py`): that event is
-    skipped. Versions of a versioned object are all read: each is a state of its own that can still
-    be had. Without versions only the last state exists, so the events before it are superseded.
+    `states` are what the table has applied so far, by object id. Outside of mirrors, versions of a
+    versioned object are all read: each is a state of its own that can still be had. Without versions
+    only the last state exists, so the events before it are superseded.
     """
+    known = states or {}
     unique = {stored.event_id: stored for stored in events}
     ordered = sorted(unique.values(), key=lambda stored: (stored.event.object_id, sort_key(stored)))
     decisions: list[Decision] = []
-    for _, group in groupby(ordered, key=lambda stored: stored.event.object_id):
-        decisions += _fold_object(list(group), observed)
+    for object_id, group in groupby(ordered, key=lambda stored: stored.event.object_id):
+        found, prior = list(group), known.get(object_id)
+        decisions += decide_mirrored(found, prior) if rules.mirrors else _take_in(found, prior, rules)
     return decisions
 
 
-def _fold_object(events: list[StoredEvent], observed: frozenset[tuple[str, str]]) -> list[Decision]:
-    last_change = max(
-        (at for at, stored in enumerate(events) if _changes_content(stored)),
-        default=-1,
-    )
-    return [_decide(stored, is_last=at >= last_change, observed=observed) for at, stored in enumerate(events)]
+def _take_in(events: Sequence[StoredEvent], prior: ObjectState | None, rules: FoldRules) -> list[Decision]:
+    last_change = max((at for at, stored in enumerate(events) if _changes_content(stored)), default=-1)
+    last_removal = -1
+    if rules.on_object_removed != "ignore":
+        removals = (at for at, stored in enumerate(events) if is_certain_removal(stored.event))
+        last_removal = max(removals, default=-1)
+    decisions = []
+    for at, stored in enumerate(events):
+        # Versions stay readable after a write, not after a removal that the table is to follow.
+        is_over = at < last_removal or (at < last_change and not stored.event.version_id)
+        decisions.append(_decide(stored, prior, rules, is_over=is_over))
+    return decisions
 
 
 def _changes_content(stored: StoredEvent) -> bool:
-    return stored.event.kind in ("created", "removed", "restored")
+    return stored.event.kind in CONTENT_KINDS
 
 
-def _decide(stored: StoredEvent, *, is_last: bool, observed: frozenset[tuple[str, str]]) -> Decision:
+def _decide(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules, *, is_over: bool) -> Decision:
     event = stored.event
-    if event.kind == "removed":
-        return Decision(stored, "skip", "removal_ignored")
-    if event.kind not in ("created", "restored"):
+    if event.kind not in CONTENT_KINDS:
         return Decision(stored, "skip", "not_content")
-    if event.key.endswith("/") and not event.size:
-        return Decision(stored, "skip", "folder_marker")
-    if not is_last and not event.version_id:
+    if event.kind == "removed":
+        return _decide_removal(stored, prior, rules)
+    reason = find_rowless_reason(event)
+    if reason == "folder_marker":
+        return Decision(stored, "skip", reason)
+    if is_over or _is_late(stored, prior, rules):
         return Decision(stored, "skip", "superseded")
-    if state_id(stored) in observed:
+    if prior and (prior.looked or is_from_listing(stored)) and prior.version == names_version(event):
         return Decision(stored, "skip", "already_ingested")
-    if event.size == 0:
-        return Decision(stored, "skip", "empty_object")
-    return Decision(stored, "read")
+    return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
+
+
+def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> Decision:
+    if rules.on_object_removed == "ignore":
+        return Decision(stored, "skip", "removal_ignored")
+    if prior and not is_from_listing(stored) and sort_key(stored) <= prior.sort_key:
+        return Decision(stored, "skip", "superseded")
+    if is_certain_removal(stored.event):
+        return Decision(stored, "retract")
+    return Decision(stored, "retract", version=names_version(stored.event))
+
+
+def _is_late(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> bool:
+    """Whether the object was removed after this event, as far as the table follows removals."""
+    if rules.on_object_removed == "ignore" or prior is None or prior.status != "removed":
+        return False
+    return not is_from_listing(stored) and sort_key(stored) <= prior.sort_key

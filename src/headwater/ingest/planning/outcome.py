@@ -9,10 +9,10 @@ from headwater.capture.stored_event import StoredEvent
 
 @dataclass(frozen=True, slots=True)
 class ObjectOutcome:
-    """`status` is ingested, skipped, superseded, missing, quarantined or unavailable.
+    """`status` is ingested, skipped, superseded, removed, missing, quarantined or unavailable.
 
     `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
-    version id or etag that was read.
+    version id or etag that was read; `looked` says that it is not the event's own but what lay there.
     """
 
     stored: StoredEvent
@@ -23,6 +23,7 @@ class ObjectOutcome:
     rows: int = 0
     bad_rows: int = 0
     version: str = ""
+    looked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """Plan one batch of one table: which events, which objects, where the checkpoint ends. Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.fold import Decision, fold
+from headwater.ingest.planning.decision import Action, Decision
 from headwater.ingest.planning.selection import KeySelector
+
+Decide = Callable[[Sequence[StoredEvent]], Sequence[Decision]]
+"""The fold, with what it has to know of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,9 @@ class BatchPlan:
     foreign: Counter[str]
     more: bool
 
-    @property
-    def to_read(self) -> tuple[StoredEvent, ...]:
-        """Events whose objects are fetched."""
-        return tuple(decision.stored for decision in self.decisions if decision.action == "read")
+    def choose(self, *actions: Action) -> tuple[Decision, ...]:
+        """The decisions for one of the actions."""
+        return tuple(decision for decision in self.decisions if decision.action in actions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,9 @@ def plan_batch(
     page_end: Position,
     scope: Scope,
     limits: Limits,
-    observed: frozenset[tuple[str, str]] = frozenset(),
+    decide: Decide,
 ) -> BatchPlan:
-    """Take events in order until a limit is met, then fold them.
+    """Take events in order until a limit is met, then decide about them.
 
     `events` are one page, in order of position; a batch that ends inside a commit resumes there.
     """
@@ -88,4 +90,4 @@ def plan_batch(
             break
         taken.append(stored)
         size += event_size
-    return BatchPlan(tuple(fold(taken, observed)), end, filtered, foreign, more)
+    return BatchPlan(tuple(decide(taken)), end, filtered, foreign, more)

@@ -1,6 +1,6 @@
 """Read the objects of one batch, looking again at those that are no longer what their event named."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Request, SeenObject, build_requests, collect_outcomes
 
@@ -32,7 +33,6 @@ class BatchRead:
 
     records: DataFrame | None
     outcomes: tuple[tuple[int, ObjectOutcome], ...]
-    observed: tuple[State, ...]
     frames: tuple[DataFrame, ...]
 
     def release(self) -> None:
@@ -41,16 +41,22 @@ class BatchRead:
             frame.unpersist()
 
 
-def read_batch(events: Sequence[StoredEvent], read: ReadObjects, find_ingested: FindIngested) -> BatchRead:
+def read_batch(
+    decisions: Sequence[Decision],
+    read: ReadObjects,
+    find_ingested: FindIngested,
+    doubtful: Collection[str] = (),
+) -> BatchRead:
     """Fetch each event's object; where it was superseded, fetch what lies there now, once.
 
     A later event may be lost, so the present state is ingested at once; if its own event does come,
-    `observed` tells that it is done. A present state that is named by another event of the batch or
-    that is in the table already is left alone.
+    the outcome's `looked` tells that it is done. A present state that is named by another event of the
+    batch or that is in the table already is left alone. `doubtful` are ids of events whose content may be
+    in the table, too.
     """
-    reading = _Reading(read, find_ingested, {_state(stored) for stored in events})
+    reading = _Reading(read, find_ingested, {_state(decision.stored) for decision in decisions})
     try:
-        requests = reading.drop_ingested(build_requests(events))
+        requests = reading.drop_ingested(build_requests(decisions), doubtful)
         for look in range(_LOOKS):
             if not requests:
                 break
@@ -70,15 +76,18 @@ class _Reading:
         self._named = named
         self._frames: list[DataFrame] = []
         self._outcomes: list[tuple[int, ObjectOutcome]] = []
-        self._observed: list[State] = []
 
-    def drop_ingested(self, requests: list[Request]) -> list[Request]:
+    def drop_ingested(self, requests: list[Request], doubtful: Collection[str]) -> list[Request]:
         """A restored object may be in the table from before it was archived."""
-        restored = [request.ref for request in requests if request.stored.event.kind == "restored"]
-        known = self._find_ingested(restored) if restored else set()
+
+        def is_doubtful(request: Request) -> bool:
+            return request.stored.event.kind == "restored" or request.stored.event_id in doubtful
+
+        asked = [request.ref for request in requests if is_doubtful(request)]
+        known = self._find_ingested(asked) if asked else set()
         kept: list[Request] = []
         for request in requests:
-            if request.stored.event.kind == "restored" and _address(request.ref) in known:
+            if is_doubtful(request) and _address(request.ref) in known:
                 outcome = ObjectOutcome(request.stored, "superseded", "already_ingested")
                 self._outcomes.append((NO_RECORDS, outcome))
             else:
@@ -102,9 +111,6 @@ class _Reading:
 
     def _note(self, request: Request, found: SeenObject) -> None:
         self._outcomes.append((request.object_index, to_outcome(request, found)))
-        if request.observed and found.outcome["status"] == "read":
-            state = (request.stored.event.object_id, request.ref.version_id or request.ref.etag or "")
-            self._observed.append(state)
 
     def _renumber(self, again: Sequence[Request], start: int) -> list[Request]:
         """Keep one request a state, not in the table yet; the others are superseded for good."""
@@ -122,7 +128,7 @@ class _Reading:
     def build(self) -> BatchRead:
         """All records and outcomes."""
         records = _union(self._frames)
-        return BatchRead(records, tuple(self._outcomes), tuple(self._observed), tuple(self._frames))
+        return BatchRead(records, tuple(self._outcomes), tuple(self._frames))
 
     def release(self) -> None:
         """Free what was read for nothing."""

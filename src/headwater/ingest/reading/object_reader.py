@@ -24,6 +24,7 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.handful import fetch_here, to_pandas
 from headwater.ingest.reading.schema import CORRUPT, parser_options
 
@@ -74,23 +75,22 @@ class Request:
     observed: bool = False
 
 
-def build_requests(events: Sequence[StoredEvent]) -> list[Request]:
-    """One a event, for the state that it names."""
-    return [
-        Request(
-            object_index=at,
-            stored=stored,
-            ref=ObjectRef(
-                provider=stored.event.provider,
-                bucket=stored.event.bucket,
-                key=stored.event.key,
-                version_id=stored.event.version_id,
-                etag=stored.event.etag,
-                size=stored.event.size,
-            ),
-        )
-        for at, stored in enumerate(events)
-    ]
+def build_requests(decisions: Sequence[Decision]) -> list[Request]:
+    """One an event: for the state that it names, or for whatever lies there when one is to look."""
+    return [_build_request(at, decision) for at, decision in enumerate(decisions)]
+
+
+def _build_request(at: int, decision: Decision) -> Request:
+    event, is_look = decision.stored.event, decision.action == "look"
+    ref = ObjectRef(
+        provider=event.provider,
+        bucket=event.bucket,
+        key=event.key,
+        version_id=None if is_look else event.version_id,
+        etag=None if is_look else event.etag,
+        size=None if is_look else event.size,
+    )
+    return Request(at, decision.stored, ref, observed=is_look)
 
 
 @dataclass(frozen=True, slots=True)

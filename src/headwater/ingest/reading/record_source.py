@@ -18,6 +18,7 @@ from headwater.errors import IngestError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
+from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.bad_records import build_bad_record
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
 from headwater.ingest.reading.object_reader import (
@@ -119,7 +120,11 @@ class RecordSource:
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
         events = sorted(events, key=lambda stored: stored.position)
-        large = [request for request in build_requests(events) if self._is_large(request)]
+        large = [
+            request
+            for request in build_requests([Decision(stored, "read") for stored in events])
+            if self._is_large(request)
+        ]
         seen = {request.stored for request in large}
         small = [stored for stored in events if stored not in seen] if large else events
         if self._format in COLUMN_FORMATS:

@@ -1,11 +1,14 @@
 """What the events of a batch mean for a table."""
 
+from dataclasses import replace
+
 from headwater.ingest.planning.fold import fold
+from headwater.ingest.planning.object_state import begin_state
 from tests.fixtures.events import build_event, build_stored
 
 
-def decide(*events, observed=frozenset()):
-    decisions = fold([build_stored(event, at) for at, event in enumerate(events)], observed)
+def decide(*events, states=None):
+    decisions = fold([build_stored(event, at) for at, event in enumerate(events)], states)
     return [(d.stored.event.key, d.action, d.reason) for d in decisions]
 
 
@@ -57,10 +60,16 @@ def test_object_of_unknown_size_is_read():
     assert decide(build_event(size=None)) == [("a/1.json", "read", None)]
 
 
-def test_state_ingested_before_its_event_came_is_not_read_again():
+def test_state_found_by_looking_before_its_event_came_is_not_read_again():
     event = build_event(etag="abc")
-    observed = frozenset({(event.object_id, "abc")})
-    assert decide(event, observed=observed) == [("a/1.json", "skip", "already_ingested")]
+    state = replace(begin_state(event), status="ingested", version="abc", looked=True)
+    assert decide(event, states={event.object_id: state}) == [("a/1.json", "skip", "already_ingested")]
+
+
+def test_same_content_put_again_is_new_content():
+    event = build_event(etag="abc")
+    state = replace(begin_state(event), status="ingested", version="abc", looked=False)
+    assert decide(event, states={event.object_id: state}) == [("a/1.json", "read", None)]
 
 
 def test_shorter_sequencer_is_compared_after_padding():

@@ -1,0 +1,1 @@
+"""The object ledger: what each data table has made of each object."""

@@ -1,0 +1,157 @@
+"""The ledger: one row per object and data table, with what the table has made of it.
+
+It is written now and then, off the path of the rows, and says of what is committed nothing that could not be
+derived: each commit of a data table carries the outcomes it decided (`outcome_log`).
+"""
+
+import json
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    BooleanType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from headwater.capture.position import BEGINNING, Position
+from headwater.ingest.planning.object_state import ObjectState
+from headwater.lake.keyed_table import KeyedTable
+
+LEDGER_SCHEMA = StructType(
+    [
+        StructField("table", StringType(), nullable=False),
+        StructField("object_id", StringType(), nullable=False),
+        StructField("provider", StringType()),
+        StructField("bucket", StringType()),
+        StructField("key", StringType()),
+        StructField("version", StringType()),
+        StructField("order_key", StringType()),
+        StructField("event_time", TimestampType()),
+        StructField("event_id", StringType()),
+        StructField("status", StringType()),
+        StructField("reason", StringType()),
+        StructField("detail", StringType()),
+        StructField("rows", LongType()),
+        StructField("bad_rows", LongType()),
+        StructField("bytes", LongType()),
+        StructField("events", LongType()),
+        StructField("looked", BooleanType()),
+        StructField("instant", StringType()),
+        StructField("first_seen", TimestampType()),
+    ]
+)
+"""Partitioned by `table`. `instant` is the commit of the data table in which the object was last decided."""
+
+_ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TIMES = frozenset({"event_time", "first_seen"})
+_MARKS_KEY = "marks"
+# A filter of so many ids is looked through for every row; more of them are joined.
+_FILTER_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far the ledger follows a data table: its commits completed up to `commit`, whose checkpoint is
+    `position`. `has_looked`: content was found by looking, or from a listing, and may not be named yet."""
+
+    commit: str = ""
+    position: Position = BEGINNING
+    has_looked: bool = False
+
+
+class Ledger:
+    """One table for all data tables. Written from any thread of one process."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("object_id",), ("table",))
+        self._lock = threading.Lock()
+        self._marks: dict[str, Mark] | None = None
+
+    def find_mark(self, table: str) -> Mark:
+        """How far the ledger follows the table."""
+        with self._lock:
+            return self._load_marks().get(table, Mark())
+
+    def write(self, table: str, states: Collection[ObjectState], mark: Mark) -> None:
+        """One commit with the states and the new mark. Raises `LakeError`."""
+        frame = self._spark.createDataFrame(_to_pandas(table, states), schema=LEDGER_SCHEMA).coalesce(1)
+        with self._lock:
+            marks = {**self._load_marks(), table: mark}
+            self._table.write_frame(frame, {_MARKS_KEY: _format_marks(marks)})
+            self._marks = marks
+
+    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, ObjectState]:
+        """States of those of the objects that the ledger knows, by object id."""
+        frame = self._read(table) if object_ids else None
+        if frame is None:
+            return {}
+        if len(object_ids) <= _FILTER_LIMIT:
+            found = frame.where(F.col("object_id").isin(list(object_ids)))
+        else:
+            wanted = self._spark.createDataFrame(pd.DataFrame({"object_id": list(object_ids)}))
+            found = frame.join(F.broadcast(wanted), on="object_id", how="left_semi")
+        return {row["object_id"]: parse_state(row) for row in found.select(*select_columns()).collect()}
+
+    def _read(self, table: str) -> DataFrame | None:
+        if self.find_mark(table) == Mark():
+            return None
+        frame = self._table.read()
+        return None if frame is None else frame.where(F.col("table") == table)
+
+    def _load_marks(self) -> dict[str, Mark]:
+        if self._marks is None:
+            timeline = self._table.load_timeline()
+            metadata = timeline.find_metadata(_MARKS_KEY) if timeline.exists() else None
+            self._marks = _parse_marks(metadata or {})
+        return self._marks
+
+
+def select_columns() -> list[Any]:
+    """The columns of a state, with times as microseconds: PySpark would hand out the driver's local time."""
+    names = [field.name for field in LEDGER_SCHEMA if field.name != "table"]
+    return [F.unix_micros(name).alias(name) if name in _TIMES else F.col(name) for name in names]
+
+
+def parse_state(row: Row | Mapping[str, Any]) -> ObjectState:
+    """A row of `select_columns`."""
+    values = row.asDict() if isinstance(row, Row) else dict(row)
+    for name in _TIMES:
+        micros = values[name]
+        values[name] = None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    return ObjectState(**{name: value for name, value in values.items() if value is not None})
+
+
+def _to_pandas(table: str, states: Iterable[ObjectState]) -> pd.DataFrame:
+    rows = [{"table": table, **asdict(state)} for state in states]
+    # Arrow's columns inside: Spark takes them as they are, and converts others value by value.
+    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=_ARROW_SCHEMA).to_pandas(
+        types_mapper=pd.ArrowDtype
+    )
+    return frame
+
+
+def _format_marks(marks: Mapping[str, Mark]) -> str:
+    texts = {table: (mark.commit, mark.position.to_text(), mark.has_looked) for table, mark in marks.items()}
+    return json.dumps(texts, sort_keys=True)
+
+
+def _parse_marks(metadata: Mapping[str, str]) -> dict[str, Mark]:
+    found = json.loads(metadata.get(_MARKS_KEY, "{}"))
+    return {
+        table: Mark(commit, Position.parse(position), has_looked)
+        for table, (commit, position, has_looked) in found.items()
+    }

@@ -1,0 +1,73 @@
+"""The outcomes of a batch as its commit carries them; the ledger is built from them, and rebuilt. Pure."""
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.object_state import MAX_DETAIL_CHARS
+from headwater.ingest.planning.outcome import ObjectOutcome
+
+OUTCOMES_KEY = "outcomes"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedOutcome:
+    """An `ObjectOutcome` whose event is told by its id."""
+
+    event_id: str
+    status: str
+    reason: str = ""
+    version: str = ""
+    rows: int = 0
+    bad_rows: int = 0
+    bytes: int = 0
+    looked: bool = False
+    detail: str = ""
+
+    def to_outcome(self, stored: StoredEvent) -> ObjectOutcome:
+        """The outcome, given its event."""
+        return ObjectOutcome(
+            stored=stored,
+            status=self.status,
+            reason=self.reason,
+            detail=self.detail,
+            bytes=self.bytes,
+            rows=self.rows,
+            bad_rows=self.bad_rows,
+            version=self.version,
+            looked=self.looked,
+        )
+
+
+def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
+    """Text for commit metadata, in the order given; about 40 bytes an outcome."""
+    rows = []
+    for o in outcomes:
+        detail = o.detail[:MAX_DETAIL_CHARS]
+        row = [
+            o.stored.event_id,
+            o.status,
+            o.reason,
+            o.version,
+            o.rows,
+            o.bad_rows,
+            o.bytes,
+            o.looked,
+            detail,
+        ]
+        while row[-1] in ("", 0, False):
+            row.pop()
+        rows.append(row)
+    text = json.dumps(rows, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+
+
+def decode_outcomes(metadata: Mapping[str, str]) -> list[LoggedOutcome]:
+    """The outcomes that a commit's metadata carries; none when it carries none."""
+    text = metadata.get(OUTCOMES_KEY)
+    if not text:
+        return []
+    return [LoggedOutcome(*row) for row in json.loads(zlib.decompress(base64.b64decode(text)))]

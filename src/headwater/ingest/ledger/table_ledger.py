@@ -1,0 +1,253 @@
+"""The ledger as one data table uses it: what its objects are known as, with the newest batches counted in."""
+
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headwater.capture.events_table import EventsTable
+from headwater.capture.position import Position
+from headwater.capture.stored_event import StoredEvent
+from headwater.errors import LakeError
+from headwater.ingest.ledger.ledger import Ledger, Mark
+from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
+from headwater.ingest.planning.object_state import ObjectState, apply_outcome, is_from_listing
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.lake.table import Table
+from headwater.lake.timeline import Commit, Timeline
+
+_BATCH_KEY = "batch"
+_EVENTS_A_PAGE = 20_000
+_KNOWN_LIMIT = 50_000
+# The first of these that is reached writes the ledger. Commits older than the active timeline cost a look
+# into the archive at the next start, hence far fewer than Hudi keeps active.
+_FLUSH_OUTCOMES = 5_000
+_FLUSH_COMMITS = 12
+_FLUSH_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class _Group:
+    """Outcomes that one commit of the data table carries; `batch` is empty as long as none does."""
+
+    outcomes: list[ObjectOutcome] = field(default_factory=list)
+    batch: str = ""
+    instant: str = ""
+
+
+class TableLedger:
+    """States of one table's objects. Used by the thread of that table.
+
+    Outcomes are recorded at once, committed with the table's rows, and written to the ledger later; what was
+    committed and not written, as after a crash, is made up for at the first use.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ledger: Ledger,
+        table: Table,
+        events: EventsTable,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._ledger = ledger
+        self._table = table
+        self._events = events
+        self._clock = clock
+        self._loaded: Mark | None = None
+        self._known: dict[str, ObjectState | None] = {}
+        self._groups: list[_Group] = [_Group()]
+        self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
+        self._position: Position | None = None
+        self._unwritten_since: float | None = None
+        self._has_looked = False
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether some content was ever found without an event of its own, which may still come."""
+        return self._has_looked or self._load().has_looked
+
+    def find_states(self, object_ids: Collection[str]) -> dict[str, ObjectState]:
+        """What the table has applied of the objects so far; those it knows nothing of are left out."""
+        self._load()
+        missing = [object_id for object_id in object_ids if object_id not in self._known]
+        if missing:
+            found = self._ledger.read_states(self._name, missing)
+            self._known.update((object_id, found.get(object_id)) for object_id in missing)
+        states = {}
+        for object_id in object_ids:
+            state = self._known[object_id]
+            for outcome in self._recent.get(object_id, ()):
+                state = apply_outcome(state, outcome)
+            if state is not None:
+                states[object_id] = state
+        return states
+
+    def record(self, outcomes: Sequence[ObjectOutcome]) -> None:
+        """Note the outcomes of a batch that is done, in the order of each object's events."""
+        self._load()
+        self._groups[-1].outcomes += outcomes
+        for outcome in outcomes:
+            self._recent[outcome.stored.event.object_id].append(outcome)
+            self._has_looked = self._has_looked or _is_unnamed(outcome)
+
+    @property
+    def uncommitted(self) -> int:
+        """How many outcomes no commit carries yet."""
+        return len(self._groups[-1].outcomes)
+
+    def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
+        """What the next commit of the table has to carry: what no commit carries yet, and `outcomes`."""
+        group = self._groups[-1]
+        group.batch = group.batch or uuid.uuid4().hex
+        return {_BATCH_KEY: group.batch, OUTCOMES_KEY: encode_outcomes([*group.outcomes, *outcomes])}
+
+    def note_commit(self, position: Position) -> None:
+        """The commit with `build_metadata` is completed, and recorded; `position` is its checkpoint."""
+        self._groups.append(_Group())
+        self._position = position
+        if self._unwritten_since is None:
+            self._unwritten_since = self._clock()
+
+    def write_due(self) -> None:
+        """Write the ledger when enough has come together. Raises `LakeError`; then it is tried again."""
+        carried = self._groups[:-1]
+        if self._unwritten_since is None:
+            return
+        is_due = (
+            len(carried) >= _FLUSH_COMMITS
+            or sum(len(group.outcomes) for group in carried) >= _FLUSH_OUTCOMES
+            or self._clock() - self._unwritten_since >= _FLUSH_SECONDS
+        )
+        if is_due:
+            self.write()
+
+    def write(self) -> None:
+        """Bring the ledger up to the table's newest commit of this process. Raises `LakeError`."""
+        carried = self._groups[:-1]
+        if not carried or self._position is None:
+            return
+        newest = self._resolve_instants(carried)
+        self._write(carried, Mark(newest, self._position, self.has_looked))
+
+    def _write(self, carried: Sequence[_Group], mark: Mark) -> None:
+        outcomes = [outcome for group in carried for outcome in group.outcomes]
+        self._load_known({outcome.stored.event.object_id for outcome in outcomes})
+        states: dict[str, ObjectState] = {}
+        for group in carried:
+            for outcome in group.outcomes:
+                object_id = outcome.stored.event.object_id
+                prior = states.get(object_id) or self._known[object_id]
+                states[object_id] = apply_outcome(prior, outcome, group.instant)
+        self._ledger.write(self._name, states.values(), mark)
+        if len(self._known) > _KNOWN_LIMIT:
+            self._known.clear()
+        self._known.update(states)
+        self._loaded = mark
+        self._groups = self._groups[-1:]
+        self._recent.clear()
+        for outcome in self._groups[-1].outcomes:
+            self._recent[outcome.stored.event.object_id].append(outcome)
+        self._unwritten_since = None
+
+    def _load_known(self, object_ids: Collection[str]) -> None:
+        missing = [object_id for object_id in object_ids if object_id not in self._known]
+        found = self._ledger.read_states(self._name, missing)
+        self._known.update((object_id, found.get(object_id)) for object_id in missing)
+
+    def _resolve_instants(self, carried: Sequence[_Group]) -> str:
+        """Find the commits that carry the groups; gives the completion time of the newest."""
+        timeline = self._table.load_timeline()
+        wanted = {group.batch: group for group in carried}
+        newest = ""
+        for commit in reversed(timeline.commits):
+            group = wanted.pop(timeline.read_metadata(commit).get(_BATCH_KEY, ""), None)
+            if group is not None:
+                group.instant = commit.requested
+                newest = max(newest, commit.completed)
+            if not wanted:
+                return newest
+        raise LakeError(
+            f"table {self._name}: a commit of this run is not on its timeline any more",
+            hint="has somebody else rolled the table back? stop headwater, delete the ledger and start again",
+        )
+
+    def _load(self) -> Mark:
+        if self._loaded is None:
+            self._loaded = self._ledger.find_mark(self._name)
+            self._catch_up(self._loaded)
+        return self._loaded
+
+    def _catch_up(self, mark: Mark) -> None:
+        """Write what the table's commits say behind the mark."""
+        timeline = self._table.load_timeline()
+        if not timeline.exists():
+            return
+        waiting: list[_Group] = []
+        found = _EventFinder(self._events, mark.position)
+        for commit, metadata in _iter_behind(timeline, mark.commit):
+            logged = decode_outcomes(metadata)
+            group = _Group(instant=commit.requested)
+            events = found.find({entry.event_id for entry in logged})
+            group.outcomes = [entry.to_outcome(events[entry.event_id]) for entry in logged]
+            waiting.append(group)
+            self._has_looked = self._has_looked or any(map(_is_unnamed, group.outcomes))
+            mark = Mark(commit.completed, Position.parse(metadata["checkpoint"]), self._has_looked)
+            found.forget(mark.position)
+            if sum(len(group.outcomes) for group in waiting) >= _FLUSH_OUTCOMES:
+                self._write(waiting, mark)
+                waiting = []
+        if waiting:
+            self._write(waiting, mark)
+
+
+def _is_unnamed(outcome: ObjectOutcome) -> bool:
+    """Whether the content was found without an event of its own, which may still come."""
+    return outcome.looked or is_from_listing(outcome.stored)
+
+
+def _iter_behind(timeline: Timeline, completed: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
+    """Commits of headwater completed after that time, in order, with what they carry."""
+    for commit, metadata in timeline.iter_metadata(completed):
+        if "checkpoint" in metadata:
+            yield commit, metadata
+
+
+class _EventFinder:
+    """Events by id, in a walk through the events table that follows the commits of a data table."""
+
+    def __init__(self, events: EventsTable, start: Position) -> None:
+        self._events = events
+        self._position = start
+        self._waiting: dict[str, StoredEvent] = {}
+
+    def find(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
+        """All of the events. Raises `LakeError` for one that the events table does not have."""
+        found: dict[str, StoredEvent] = {}
+        missing = set(event_ids)
+        while True:
+            for event_id in missing & self._waiting.keys():
+                found[event_id] = self._waiting.pop(event_id)
+            missing -= found.keys()
+            if not missing:
+                return found
+            page = self._events.read_after(self._position, _EVENTS_A_PAGE)
+            if not page.events and page.end == self._position:
+                break
+            self._position = page.end
+            self._waiting |= {stored.event_id: stored for stored in page.events}
+        found |= self._events.find_events(missing)
+        if missing - found.keys():
+            raise LakeError(
+                f"{len(missing - found.keys())} events that the table took in are not in the events table",
+                hint="restore the events table: headwater cannot tell its objects' history without it",
+            )
+        return found
+
+    def forget(self, position: Position) -> None:
+        """No event up to the position is asked for again."""
+        self._waiting = {
+            event_id: stored for event_id, stored in self._waiting.items() if stored.position > position
+        }

@@ -1,0 +1,93 @@
+"""What the events of one object mean for a table that mirrors the bucket. Pure.
+
+Only the newest event counts: it says what lies under the key, and the table's rows follow that.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
+from headwater.ingest.planning.object_state import (
+    CONTENT_KINDS,
+    ObjectState,
+    is_from_listing,
+    names_version,
+    parse_instant,
+    sort_key,
+)
+
+# The store's clock and ours may differ by so much.
+_CLOCK_MARGIN = timedelta(minutes=5)
+
+
+def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) -> list[Decision]:
+    """Decide for one object's events, given in order. `prior` is what the table has applied so far."""
+    changes = [stored for stored in events if stored.event.kind in CONTENT_KINDS]
+    real = [stored for stored in changes if not is_from_listing(stored)]
+    newest = next(reversed(real or changes), None)
+    # A listing has seen something else than the newest event says: which of them is newer, nobody knows.
+    differs = bool(real) and any(
+        is_from_listing(stored) and names_version(stored.event) != names_version(real[-1].event)
+        for stored in changes
+    )
+    decisions = []
+    for stored in events:
+        if stored.event.kind not in CONTENT_KINDS:
+            decisions.append(Decision(stored, "skip", "not_content"))
+        elif stored is not newest:
+            decisions.append(Decision(stored, "skip", "superseded"))
+        elif is_from_listing(stored):
+            decisions.append(_decide_listed(stored, prior))
+        else:
+            decisions.append(_decide_newest(stored, prior, differs=differs))
+    return decisions
+
+
+def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: bool) -> Decision:
+    event = stored.event
+    if prior and sort_key(stored) <= prior.sort_key:
+        return Decision(stored, "skip", "superseded")
+    if event.kind == "removed":
+        # What was found by looking may be newer than this removal: its own event is still to come.
+        is_sure = is_certain_removal(event) and not differs and not _may_be_older(event, prior)
+        return Decision(stored, "retract" if is_sure else "look")
+    if _has_applied(prior, stored):
+        return Decision(stored, "skip", "already_ingested")
+    if differs:
+        return Decision(stored, "look")
+    reason = find_rowless_reason(event)
+    return Decision(stored, "retract" if reason else "read", reason)
+
+
+def _decide_listed(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+    if stored.event.kind == "removed":
+        if prior is None or prior.status == "removed":
+            return Decision(stored, "skip", "already_removed")
+        return Decision(stored, "look")
+    if _has_applied(prior, stored):
+        return Decision(stored, "skip", "already_ingested")
+    if prior is not None and prior.event_id:
+        # The listing may be older than what the table has heard of since.
+        return Decision(stored, "look")
+    reason = find_rowless_reason(stored.event)
+    return Decision(stored, "retract" if reason else "read", reason)
+
+
+def _may_be_older(event: ObjectEvent, prior: ObjectState | None) -> bool:
+    """Whether the content that was found by looking may have come after the event."""
+    if prior is None or not prior.looked:
+        return False
+    found_by = parse_instant(prior.instant)
+    return found_by is None or event.event_time < found_by + _CLOCK_MARGIN
+
+
+def _has_applied(prior: ObjectState | None, stored: StoredEvent) -> bool:
+    version = names_version(stored.event)
+    return (
+        prior is not None
+        and prior.status in ("ingested", "skipped")
+        and bool(version)
+        and (prior.version == version)
+    )

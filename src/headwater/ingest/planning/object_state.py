@@ -1,0 +1,140 @@
+"""`ObjectState`: what a table knows of one object; the ledger is a table of them. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.outcome import ObjectOutcome
+
+SortKey = tuple[str, str, str]
+
+CONTENT_KINDS = frozenset({"created", "removed", "restored"})
+"""Kinds of events after which something else may lie under the key."""
+
+MAX_DETAIL_CHARS = 300
+
+# Nobody has seen what lies there, so the rows of the version before stay until somebody can.
+_UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectState:
+    """One object as one table has applied it.
+
+    `order_key`, `event_time` and `event_id` are those of the newest event that was decided; `version` is
+    the version id or etag of the content that counts, and `rows` what it put into the table. `looked`
+    says that the content was found by looking under the key, and no event has named it yet.
+    `instant` is the commit in which the object was last decided, empty while there is none.
+    """
+
+    object_id: str
+    provider: str
+    bucket: str
+    key: str
+    version: str = ""
+    order_key: str = ""
+    event_time: datetime | None = None
+    event_id: str = ""
+    status: str = "pending"
+    reason: str = ""
+    detail: str = ""
+    rows: int = 0
+    bad_rows: int = 0
+    bytes: int = 0
+    events: int = 0
+    looked: bool = False
+    instant: str = ""
+    first_seen: datetime | None = None
+
+    @property
+    def sort_key(self) -> SortKey:
+        """Compares with `sort_key` of an event of the same object."""
+        time = self.event_time.isoformat() if self.event_time else ""
+        return (self.order_key, time, self.event_id)
+
+
+def sort_key(stored: StoredEvent) -> SortKey:
+    """Order of the events of one object: order key first, event time where there is none."""
+    event = stored.event
+    return (event.order_key or "", event.event_time.isoformat(), stored.event_id)
+
+
+def is_from_listing(stored: StoredEvent) -> bool:
+    """Whether the event was made from a listing: it has no place in the order of the object's events."""
+    return stored.source == "listing" and not stored.event.order_key
+
+
+def names_version(event: ObjectEvent) -> str:
+    """The version id or etag that the event speaks of; empty when it speaks of none."""
+    return event.version_id or event.etag or ""
+
+
+def parse_instant(instant: str) -> datetime | None:
+    """The time of a commit (`yyyyMMddHHmmssSSS`, UTC); None for none."""
+    if not instant:
+        return None
+    return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
+
+
+def begin_state(event: ObjectEvent) -> ObjectState:
+    """An object of which nothing has been decided."""
+    return ObjectState(event.object_id, event.provider, event.bucket, event.key)
+
+
+def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: str = "") -> ObjectState:
+    """The state after one event was decided. To be called once an event, in the order of the events.
+
+    An event that changed nothing (superseded, not of content, filtered) is only counted; one that names what
+    was found by looking confirms it. Anything else is the object's newest state.
+    """
+    stored, event = outcome.stored, outcome.stored.event
+    known = prior or begin_state(event)
+    seen = [time for time in (known.first_seen, stored.received_at) if time is not None]
+    known = replace(known, events=known.events + 1, first_seen=min(seen))
+    is_later = is_from_listing(stored) or sort_key(stored) >= known.sort_key
+    if event.kind not in CONTENT_KINDS:
+        return known if prior else _decide(known, outcome, instant)
+    if not is_later:
+        return known
+    known = _advance(known, stored)
+    if outcome.status == "removed" and outcome.version and outcome.version != known.version:
+        # Another version of the object is gone than the one that counts.
+        return known
+    if outcome.reason == "already_ingested":
+        confirmed = known.version == names_version(event) and not is_from_listing(stored)
+        return replace(known, looked=known.looked and not confirmed)
+    if outcome.status == "superseded" and known.status != "pending":
+        return known
+    return _decide(known, outcome, instant)
+
+
+def _advance(state: ObjectState, stored: StoredEvent) -> ObjectState:
+    if is_from_listing(stored) and state.event_id:
+        # A listing knows what lies there, not when it came to be: the next real event must still win.
+        return state
+    event = stored.event
+    return replace(
+        state, order_key=event.order_key or "", event_time=event.event_time, event_id=stored.event_id
+    )
+
+
+def keeps_rows(outcome: ObjectOutcome) -> bool:
+    """Whether the rows of the version before stay: what lies there now could not be seen."""
+    return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
+
+
+def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> ObjectState:
+    status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
+    return replace(
+        state,
+        version=outcome.version,
+        status=status,
+        reason=outcome.reason,
+        detail=outcome.detail[:MAX_DETAIL_CHARS],
+        rows=state.rows if keeps_rows(outcome) else outcome.rows,
+        bad_rows=outcome.bad_rows,
+        bytes=outcome.bytes,
+        looked=outcome.looked,
+        instant=instant,
+    )

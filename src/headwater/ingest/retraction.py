@@ -1,0 +1,76 @@
+"""Rows that leave a table, or are marked, because their object did: in one commit with the new rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+
+from headwater.ingest.reading.lineage import OBJECT, VERSION
+from headwater.lake.options import DELETED
+from headwater.lake.table import Table
+
+REMOVED_AT = "_headwater_removed_at"
+"""Column of a table with tombstones: when the row's object was removed, null while it is there."""
+
+# A filter of so many objects is looked through for every row; more of them are joined.
+_FILTER_LIMIT = 200
+
+_GONE_SCHEMA = StructType(
+    [
+        StructField(OBJECT, StringType()),
+        StructField("gone_version", StringType()),
+        StructField("gone_at", TimestampType()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The stored rows of one object are out of date: all of them, or those of one version."""
+
+    uri: str
+    removed_at: datetime
+    version: str = ""
+
+
+def build_deletes(
+    table: Table, gone: Sequence[Gone], new_rows: DataFrame | None, keys: Sequence[str]
+) -> DataFrame:
+    """The stored rows of the objects, marked as deleted, unless `new_rows` has one at the same place.
+
+    `keys` are the columns that tell a row's place: record key and partition.
+    """
+    stored = _read_stored(table, gone)
+    if new_rows is not None:
+        rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
+        same = F.lit(True)
+        for at, name in enumerate(keys):
+            same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
+        stored = stored.join(rewritten, on=same, how="left_anti")
+    return stored.drop("gone_at").withColumn(DELETED, F.lit(True))
+
+
+def build_tombstones(table: Table, gone: Sequence[Gone]) -> DataFrame:
+    """The stored rows of the objects with the time of the removal."""
+    stored = _read_stored(table, gone)
+    return stored.withColumn(REMOVED_AT, F.col("gone_at")).drop("gone_at")
+
+
+def _read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
+    stored = table.read()
+    stored = stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_")))
+    if len(gone) <= _FILTER_LIMIT:
+        # Told to the scan: whole files are passed over by their statistics.
+        stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
+    entries = [(entry.uri, entry.version, entry.removed_at) for entry in gone]
+    wanted = table.spark.createDataFrame(entries, _GONE_SCHEMA)
+    joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
+    chosen = joined.where(_is_any_version() | (F.col("gone_version") == F.col(VERSION)))
+    return chosen.select(*(F.col(f"`{name}`") for name in stored.columns), "gone_at")
+
+
+def _is_any_version() -> Column:
+    return F.col("gone_version") == ""

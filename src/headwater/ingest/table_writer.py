@@ -1,0 +1,129 @@
+"""What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from headwater.config.table import TableConfig
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.selection import parse_partition_values
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.lineage import (
+    EVENT_ID,
+    EVENT_TIME,
+    OBJECT,
+    ROW,
+    Lineage,
+    build_uri,
+    with_lineage,
+)
+from headwater.ingest.reading.record_keys import are_keys_unique
+from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
+from headwater.lake.options import DELETED, WriteOptions
+from headwater.lake.table import Table
+
+# From so many rows on it is worth a job to find out that there is nothing to combine.
+_MANY_ROWS = 50_000
+
+
+class TableWriter:
+    """Writes the batches of one data table."""
+
+    def __init__(self, name: str, config: TableConfig, table: Table) -> None:
+        self._name = name
+        self._config = config
+        self._table = table
+
+    @property
+    def _follows_removals(self) -> bool:
+        return self._config.effective_on_object_removed != "ignore"
+
+    @property
+    def _record_key(self) -> tuple[str, ...]:
+        """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
+        return by_mode[self._config.effective_mode]
+
+    def write(
+        self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
+    ) -> bool:
+        """Commit the rows read and the retractions of `gone`; False when there is neither.
+
+        `is_new` promises that the table has no row of any of the objects. Raises `LakeError`.
+        """
+        rows = self._build_rows(read) if read else None
+        count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
+        retracted = self._build_retracted(rows, gone) if gone else None
+        if rows is None and retracted is None:
+            return False
+        frame = rows if retracted is None else retracted
+        if rows is not None and retracted is not None:
+            frame = rows.unionByName(retracted)
+        assert frame is not None  # noqa: S101 - one of them is there
+        many = retracted is None and count >= _MANY_ROWS
+        unique = many and are_keys_unique(frame, self._config.record_key, count)
+        insert = is_new and self._config.effective_mode == "mirror" and not gone
+        self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
+        return True
+
+    def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
+        """A commit without rows. Raises `LakeError`."""
+        frame = self._table.read().limit(0)
+        hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
+        self._commit(frame.drop(*hudi_columns), metadata)
+
+    def _build_rows(self, read: BatchRead) -> DataFrame | None:
+        lineages = [self._build_lineage(at, outcome) for at, outcome in read.outcomes if outcome.rows]
+        if read.records is None or not lineages:
+            return None
+        is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
+        rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
+        frame = with_lineage(rows, self._table.spark, lineages, self._config.partition_columns)
+        if self._config.effective_on_object_removed == "tombstone":
+            return frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        return frame.withColumn(DELETED, F.lit(False)) if self._follows_removals else frame
+
+    def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
+        event = outcome.stored.event
+        values = parse_partition_values(event.key, self._config.partition_columns)
+        return Lineage(
+            object_index=at,
+            uri=build_uri(event.provider, event.bucket, event.key),
+            version=outcome.version,
+            event_id=outcome.stored.event_id,
+            event_time=event.event_time,
+            partition_values=tuple(values[name] for name in self._config.partition_columns),
+        )
+
+    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> DataFrame:
+        if self._config.effective_on_object_removed == "tombstone":
+            return build_tombstones(self._table, gone)
+        places = dict.fromkeys((*self._record_key, *self._config.partition))
+        return build_deletes(self._table, gone, rows, list(places))
+
+    def _commit(
+        self,
+        frame: DataFrame,
+        metadata: Mapping[str, str],
+        *,
+        unique_keys: bool = False,
+        is_retraction: bool = False,
+        insert: bool = False,
+    ) -> None:
+        config = self._config
+        is_merge = config.effective_mode == "merge"
+        operation = "insert" if insert else config.effective_operation
+        options = WriteOptions(
+            table_name=self._name,
+            # Only an upsert finds the rows that are to go.
+            operation="upsert" if is_retraction else operation,
+            record_key=self._record_key,
+            partition=config.partition,
+            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
+            table_type=config.table_type,
+            unique_keys=unique_keys,
+            commit_metadata=metadata,
+            extra=config.hoodie,
+        )
+        self._table.write(frame, options)
