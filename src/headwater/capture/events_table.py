@@ -4,7 +4,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -174,6 +174,24 @@ class EventsTable:
             if any(row[0] not in completed for row in rows):
                 completed |= {commit.requested: commit.completed for commit in timeline.list_archived()}
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
+
+    def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
+        """Keys of the bucket's events behind the position, sorted, each once; memory stays flat."""
+        timeline = self._table.load_timeline()
+        if not timeline.exists():
+            return
+        commits = list(timeline.commits)
+        if not commits or position.completed < commits[0].completed:
+            commits += timeline.list_archived()
+        within = [commit.requested for commit in commits if commit.completed == position.completed]
+        behind = [commit.requested for commit in commits if commit.completed > position.completed]
+        requested = F.col("_hoodie_commit_time")
+        is_behind = requested.isin(behind) | (
+            requested.isin(within) & (F.col("batch_index") > position.batch_index)
+        )
+        with explained_lake(self._table.path):
+            found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
+            yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
 
     def find_newest(self) -> Position:
         """The position behind every event that is committed now."""

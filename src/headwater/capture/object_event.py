@@ -56,10 +56,20 @@ class ObjectEvent:
             moment = ("", time, self.event_name, self.etag or "")
         return _digest(self.provider, self.bucket, self.key, self.version_id or "", *moment, self.kind)
 
+    @property
+    def version(self) -> str:
+        """What tells the content from others under the same key: version id, else etag; empty for neither."""
+        return name_version(self.version_id, self.etag)
+
     @cached_property
     def object_id(self) -> str:
         """Identity of the object (provider, bucket, key), whatever its version."""
         return _digest(self.provider, self.bucket, self.key)
+
+
+def name_version(version_id: str | None, etag: str | None) -> str:
+    """Version id, else etag. Whatever is written while versioning is suspended has the version id `null`."""
+    return (version_id if version_id != "null" else "") or etag or ""
 
 
 def _digest(*parts: str) -> str:

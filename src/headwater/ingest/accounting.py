@@ -7,10 +7,11 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.capture.object_event import name_version
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.object_state import is_from_listing, names_version
+from headwater.ingest.planning.object_state import is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject
@@ -21,7 +22,7 @@ QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
     """One object's outcome from what the executors saw of it."""
     found, good, bad = seen.outcome, seen.good, seen.bad
-    version = found["version_id"] or found["etag"] or ""
+    version = name_version(found["version_id"], found["etag"])
     status, reason, detail = found["status"], found["reason"] or "", found["detail"] or ""
     if status == "missing":
         reason = "missing"
@@ -46,6 +47,7 @@ def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         rows=good,
         bad_rows=bad,
         version=version,
+        etag=found["etag"] or "",
         looked=request.observed or is_from_listing(request.stored),
     )
 
@@ -56,7 +58,8 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     if decision.action == "retract" and not reason:
         return ObjectOutcome(stored, "removed", version=decision.version)
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
-    return ObjectOutcome(stored, status, reason, version=names_version(stored.event))
+    version, etag = stored.event.version, stored.event.etag or ""
+    return ObjectOutcome(stored, status, reason, version=version, etag=etag)
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
@@ -79,7 +82,7 @@ def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetim
             table=table,
             bucket=outcome.stored.event.bucket,
             key=outcome.stored.event.key,
-            version=outcome.stored.event.version_id or outcome.stored.event.etag,
+            version=outcome.stored.event.version,
             event_id=outcome.stored.event_id,
         )
         for outcome in outcomes

@@ -26,7 +26,13 @@ from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.object_state import ObjectState, is_from_listing, keeps_rows, sort_key
+from headwater.ingest.planning.object_state import (
+    ObjectState,
+    is_from_listing,
+    is_repair,
+    keeps_rows,
+    sort_key,
+)
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
@@ -182,7 +188,7 @@ class TablePipeline:
         if self._rules.mirrors:
             read = read_batch(to_read, self._records.read, lambda refs: _find_applied(refs, states))
         else:
-            doubtful = {d.stored.event_id for d in to_read if _is_older(d.stored, states)}
+            doubtful = {d.stored.event_id for d in to_read if _is_doubtful(d.stored, states)}
             read = read_batch(to_read, self._records.read, self._find_ingested, doubtful)
         try:
             self._records.ensure_unchanged()
@@ -249,13 +255,17 @@ class TablePipeline:
         scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
         gone = []
         for outcome in outcomes:
-            event = outcome.stored.event
-            if not _is_known(outcome, states) or outcome.status == "superseded" or keeps_rows(outcome):
+            event, event_id = outcome.stored.event, outcome.stored.event_id
+            if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
                 continue
-            is_replaced = self._rules.mirrors and states[event.object_id].rows > 0
-            if (is_replaced and outcome.reason != "not_content") or outcome.stored.event_id in scopes:
+            state, version = states.get(event.object_id), scopes.get(event_id, "")
+            is_gone = state is not None and (event_id in scopes or (self._rules.mirrors and state.rows > 0))
+            if is_repair(event):
+                # Rows of an append are new whenever they are read: those of the same version make room.
+                version = "" if self._rules.mirrors else outcome.version
+                is_gone = self._config.effective_mode != "merge" or event_id in scopes
+            if is_gone:
                 uri = build_uri(event.provider, event.bucket, event.key)
-                version = scopes.get(outcome.stored.event_id, "")
                 gone.append(Gone(uri, event.event_time, version))
         return gone
 
@@ -300,10 +310,10 @@ def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
     return outcome.stored.event.object_id in states
 
 
-def _is_older(stored: StoredEvent, states: dict[str, ObjectState]) -> bool:
-    """Whether something newer of the object was taken in before."""
+def _is_doubtful(stored: StoredEvent, states: dict[str, ObjectState]) -> bool:
+    """Whether the content may have been taken in: something newer of the object was."""
     state = states.get(stored.event.object_id)
-    return state is not None and sort_key(stored) <= state.sort_key
+    return state is not None and not is_repair(stored.event) and sort_key(stored) <= state.sort_key
 
 
 def _find_applied(refs: Sequence[ObjectRef], states: dict[str, ObjectState]) -> set[tuple[str, str, str]]:

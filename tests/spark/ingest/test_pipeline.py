@@ -136,13 +136,13 @@ def test_lost_event_of_an_overwrite_does_not_lose_the_data_and_a_late_one_does_n
 def test_late_event_of_a_replaced_state_adds_nothing(build):
     lake = build(clicks=CLICKS)
     lake.write("clicks/1.json", '{"n": 1}')
-    stale = lake._capture("clicks/1.json", "created")
+    stale = lake.capture("clicks/1.json")
     lake.put("clicks/1.json", '{"n": 22}')
     lake.ingest("clicks")
     lake.app.events.append([stale])
     lake.ingest("clicks")
     assert lake.rows("clicks", "n") == [(22,)]
-    assert lake.ledger("status", "reason") == [("superseded", "superseded")]
+    assert lake.ledger("status", "rows", "events") == [("ingested", 1, 2)]
 
 
 def test_csv_with_columns_in_another_order_is_read_by_name(build):

@@ -37,6 +37,7 @@ LEDGER_SCHEMA = StructType(
         StructField("bucket", StringType()),
         StructField("key", StringType()),
         StructField("version", StringType()),
+        StructField("etag", StringType()),
         StructField("order_key", StringType()),
         StructField("event_time", TimestampType()),
         StructField("event_id", StringType()),
@@ -96,7 +97,7 @@ class Ledger:
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, ObjectState]:
         """States of those of the objects that the ledger knows, by object id."""
-        frame = self._read(table) if object_ids else None
+        frame = self.read(table) if object_ids else None
         if frame is None:
             return {}
         if len(object_ids) <= _FILTER_LIMIT:
@@ -106,7 +107,8 @@ class Ledger:
             found = frame.join(F.broadcast(wanted), on="object_id", how="left_semi")
         return {row["object_id"]: parse_state(row) for row in found.select(*select_columns()).collect()}
 
-    def _read(self, table: str) -> DataFrame | None:
+    def read(self, table: str) -> DataFrame | None:
+        """The rows of one data table; None when there are none yet."""
         if self.find_mark(table) == Mark():
             return None
         frame = self._table.read()

@@ -11,6 +11,7 @@ from headwater.ingest.planning.object_state import MAX_DETAIL_CHARS
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 OUTCOMES_KEY = "outcomes"
+_SAME = "="
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class LoggedOutcome:
     bytes: int = 0
     looked: bool = False
     detail: str = ""
+    etag: str = ""
 
     def to_outcome(self, stored: StoredEvent) -> ObjectOutcome:
         """The outcome, given its event."""
@@ -38,6 +40,7 @@ class LoggedOutcome:
             rows=self.rows,
             bad_rows=self.bad_rows,
             version=self.version,
+            etag=self.version if self.etag == _SAME else self.etag,
             looked=self.looked,
         )
 
@@ -47,17 +50,10 @@ def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
     rows = []
     for o in outcomes:
         detail = o.detail[:MAX_DETAIL_CHARS]
-        row = [
-            o.stored.event_id,
-            o.status,
-            o.reason,
-            o.version,
-            o.rows,
-            o.bad_rows,
-            o.bytes,
-            o.looked,
-            detail,
-        ]
+        # An object without versions is told by its etag anyway.
+        etag = _SAME if o.etag and o.etag == o.version else o.etag
+        row = [o.stored.event_id, o.status, o.reason, o.version, o.rows, o.bad_rows, o.bytes]
+        row += [o.looked, detail, etag]
         while row[-1] in ("", 0, False):
             row.pop()
         rows.append(row)

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headwater.capture.events_table import EventsTable
@@ -15,7 +15,6 @@ from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, e
 from headwater.ingest.planning.object_state import ObjectState, apply_outcome, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit, Timeline
 
 _BATCH_KEY = "batch"
 _EVENTS_A_PAGE = 20_000
@@ -28,7 +27,7 @@ _FLUSH_SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class _Group:
+class Group:
     """Outcomes that one commit of the data table carries; `batch` is empty as long as none does."""
 
     outcomes: list[ObjectOutcome] = field(default_factory=list)
@@ -58,7 +57,7 @@ class TableLedger:
         self._clock = clock
         self._loaded: Mark | None = None
         self._known: dict[str, ObjectState | None] = {}
-        self._groups: list[_Group] = [_Group()]
+        self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
         self._unwritten_since: float | None = None
@@ -106,7 +105,7 @@ class TableLedger:
 
     def note_commit(self, position: Position) -> None:
         """The commit with `build_metadata` is completed, and recorded; `position` is its checkpoint."""
-        self._groups.append(_Group())
+        self._groups.append(Group())
         self._position = position
         if self._unwritten_since is None:
             self._unwritten_since = self._clock()
@@ -132,7 +131,7 @@ class TableLedger:
         newest = self._resolve_instants(carried)
         self._write(carried, Mark(newest, self._position, self.has_looked))
 
-    def _write(self, carried: Sequence[_Group], mark: Mark) -> None:
+    def _write(self, carried: Sequence[Group], mark: Mark) -> None:
         outcomes = [outcome for group in carried for outcome in group.outcomes]
         self._load_known({outcome.stored.event.object_id for outcome in outcomes})
         states: dict[str, ObjectState] = {}
@@ -157,7 +156,7 @@ class TableLedger:
         found = self._ledger.read_states(self._name, missing)
         self._known.update((object_id, found.get(object_id)) for object_id in missing)
 
-    def _resolve_instants(self, carried: Sequence[_Group]) -> str:
+    def _resolve_instants(self, carried: Sequence[Group]) -> str:
         """Find the commits that carry the groups; gives the completion time of the newest."""
         timeline = self._table.load_timeline()
         wanted = {group.batch: group for group in carried}
@@ -182,20 +181,11 @@ class TableLedger:
 
     def _catch_up(self, mark: Mark) -> None:
         """Write what the table's commits say behind the mark."""
-        timeline = self._table.load_timeline()
-        if not timeline.exists():
-            return
-        waiting: list[_Group] = []
-        found = _EventFinder(self._events, mark.position)
-        for commit, metadata in _iter_behind(timeline, mark.commit):
-            logged = decode_outcomes(metadata)
-            group = _Group(instant=commit.requested)
-            events = found.find({entry.event_id for entry in logged})
-            group.outcomes = [entry.to_outcome(events[entry.event_id]) for entry in logged]
+        waiting: list[Group] = []
+        for group, end in iter_unwritten(self._table, self._events, mark):
             waiting.append(group)
-            self._has_looked = self._has_looked or any(map(_is_unnamed, group.outcomes))
-            mark = Mark(commit.completed, Position.parse(metadata["checkpoint"]), self._has_looked)
-            found.forget(mark.position)
+            self._has_looked = end.has_looked
+            mark = end
             if sum(len(group.outcomes) for group in waiting) >= _FLUSH_OUTCOMES:
                 self._write(waiting, mark)
                 waiting = []
@@ -203,16 +193,31 @@ class TableLedger:
             self._write(waiting, mark)
 
 
+def iter_unwritten(table: Table, events: EventsTable, mark: Mark) -> Iterator[tuple[Group, Mark]]:
+    """What the commits of a data table behind the mark carry, in order, and the mark after each of them.
+
+    Raises `LakeError` when an event is gone that a commit speaks of.
+    """
+    timeline = table.load_timeline()
+    if not timeline.exists():
+        return
+    found = _EventFinder(events, mark.position)
+    has_looked = mark.has_looked
+    for commit, metadata in timeline.iter_metadata(mark.commit):
+        if "checkpoint" not in metadata:
+            continue
+        logged = decode_outcomes(metadata)
+        by_id = found.find({entry.event_id for entry in logged})
+        group = Group([entry.to_outcome(by_id[entry.event_id]) for entry in logged], "", commit.requested)
+        has_looked = has_looked or any(map(_is_unnamed, group.outcomes))
+        position = Position.parse(metadata["checkpoint"])
+        found.forget(position)
+        yield group, Mark(commit.completed, position, has_looked)
+
+
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
     """Whether the content was found without an event of its own, which may still come."""
     return outcome.looked or is_from_listing(outcome.stored)
-
-
-def _iter_behind(timeline: Timeline, completed: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
-    """Commits of headwater completed after that time, in order, with what they carry."""
-    for commit, metadata in timeline.iter_metadata(completed):
-        if "checkpoint" in metadata:
-            yield commit, metadata
 
 
 class _EventFinder:

@@ -15,7 +15,7 @@ from headwater.ingest.planning.object_state import (
     CONTENT_KINDS,
     ObjectState,
     is_from_listing,
-    names_version,
+    is_repair,
     sort_key,
 )
 
@@ -87,19 +87,27 @@ def _decide(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules, *,
         return Decision(stored, "skip", reason)
     if is_over or _is_late(stored, prior, rules):
         return Decision(stored, "skip", "superseded")
-    if prior and (prior.looked or is_from_listing(stored)) and prior.version == names_version(event):
-        return Decision(stored, "skip", "already_ingested")
+    if prior and (prior.looked or is_from_listing(stored)) and prior.version == event.version:
+        return Decision(stored, "read") if is_repair(event) else Decision(stored, "skip", "already_ingested")
     return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
 
 
 def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> Decision:
     if rules.on_object_removed == "ignore":
         return Decision(stored, "skip", "removal_ignored")
-    if prior and not is_from_listing(stored) and sort_key(stored) <= prior.sort_key:
+    if prior and _is_behind(stored, prior):
         return Decision(stored, "skip", "superseded")
     if is_certain_removal(stored.event):
         return Decision(stored, "retract")
-    return Decision(stored, "retract", version=names_version(stored.event))
+    return Decision(stored, "retract", version=stored.event.version)
+
+
+def _is_behind(removal: StoredEvent, prior: ObjectState) -> bool:
+    """Whether the table has taken in something newer than the removal."""
+    if not is_from_listing(removal):
+        return sort_key(removal) <= prior.sort_key
+    # What a listing did not show may have come since.
+    return prior.event_time is not None and prior.event_time > removal.event.event_time
 
 
 def _is_late(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> bool:

@@ -13,7 +13,7 @@ from headwater.ingest.planning.object_state import (
     CONTENT_KINDS,
     ObjectState,
     is_from_listing,
-    names_version,
+    is_repair,
     parse_instant,
     sort_key,
 )
@@ -29,8 +29,7 @@ def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) ->
     newest = next(reversed(real or changes), None)
     # A listing has seen something else than the newest event says: which of them is newer, nobody knows.
     differs = bool(real) and any(
-        is_from_listing(stored) and names_version(stored.event) != names_version(real[-1].event)
-        for stored in changes
+        is_from_listing(stored) and stored.event.version != real[-1].event.version for stored in changes
     )
     decisions = []
     for stored in events:
@@ -62,6 +61,8 @@ def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: b
 
 
 def _decide_listed(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+    if is_repair(stored.event):
+        return Decision(stored, "look")
     if stored.event.kind == "removed":
         if prior is None or prior.status == "removed":
             return Decision(stored, "skip", "already_removed")
@@ -84,7 +85,7 @@ def _may_be_older(event: ObjectEvent, prior: ObjectState | None) -> bool:
 
 
 def _has_applied(prior: ObjectState | None, stored: StoredEvent) -> bool:
-    version = names_version(stored.event)
+    version = stored.event.version
     return (
         prior is not None
         and prior.status in ("ingested", "skipped")

@@ -14,6 +14,9 @@ CONTENT_KINDS = frozenset({"created", "removed", "restored"})
 
 MAX_DETAIL_CHARS = 300
 
+REPAIR_EVENT = "headwater:Repair"
+"""Name of the events by which `verify --repair` has objects looked at again."""
+
 # Nobody has seen what lies there, so the rows of the version before stay until somebody can.
 _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 
@@ -33,6 +36,7 @@ class ObjectState:
     bucket: str
     key: str
     version: str = ""
+    etag: str = ""
     order_key: str = ""
     event_time: datetime | None = None
     event_id: str = ""
@@ -65,9 +69,9 @@ def is_from_listing(stored: StoredEvent) -> bool:
     return stored.source == "listing" and not stored.event.order_key
 
 
-def names_version(event: ObjectEvent) -> str:
-    """The version id or etag that the event speaks of; empty when it speaks of none."""
-    return event.version_id or event.etag or ""
+def is_repair(event: ObjectEvent) -> bool:
+    """Whether the event asks to have the object looked at, whatever is known of it."""
+    return event.event_name == REPAIR_EVENT
 
 
 def parse_instant(instant: str) -> datetime | None:
@@ -102,7 +106,7 @@ def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: st
         # Another version of the object is gone than the one that counts.
         return known
     if outcome.reason == "already_ingested":
-        confirmed = known.version == names_version(event) and not is_from_listing(stored)
+        confirmed = known.version == event.version and not is_from_listing(stored)
         return replace(known, looked=known.looked and not confirmed)
     if outcome.status == "superseded" and known.status != "pending":
         return known
@@ -129,6 +133,7 @@ def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> ObjectS
     return replace(
         state,
         version=outcome.version,
+        etag=outcome.etag,
         status=status,
         reason=outcome.reason,
         detail=outcome.detail[:MAX_DETAIL_CHARS],

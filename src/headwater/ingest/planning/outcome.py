@@ -12,7 +12,8 @@ class ObjectOutcome:
     """`status` is ingested, skipped, superseded, removed, missing, quarantined or unavailable.
 
     `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
-    version id or etag that was read; `looked` says that it is not the event's own but what lay there.
+    version id or etag that was read, `etag` that of the same content; `looked` says that it is not
+    the event's own but what lay there.
     """
 
     stored: StoredEvent
@@ -23,6 +24,7 @@ class ObjectOutcome:
     rows: int = 0
     bad_rows: int = 0
     version: str = ""
+    etag: str = ""
     looked: bool = False
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
+from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
@@ -144,7 +145,7 @@ def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Reques
     version_id, etag = found["present_version_id"], found["present_etag"]
     if version_id == "null":
         version_id = None
-    state = (request.stored.event.object_id, version_id or etag or "")
+    state = (request.stored.event.object_id, name_version(version_id, etag))
     if state in named or not state[1]:
         return None
     ref = replace(request.ref, version_id=version_id, etag=etag, size=found["present_size"])
@@ -152,11 +153,11 @@ def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Reques
 
 
 def _state(stored: StoredEvent) -> State:
-    return (stored.event.object_id, stored.event.version_id or stored.event.etag or "")
+    return (stored.event.object_id, stored.event.version)
 
 
 def _address(ref: ObjectRef) -> tuple[str, str, str]:
-    return (ref.bucket, ref.key, ref.version_id or ref.etag or "")
+    return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame | None:

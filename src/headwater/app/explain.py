@@ -1,0 +1,207 @@
+"""`headwater explain URI`: everything that is known of one object, in the order in which it happened."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from headwater.app.application import App
+from headwater.app.scope import build_scope
+from headwater.capture.event_rows import EVENTS_SCHEMA
+from headwater.capture.quarantine_reader import QuarantineReader
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+from headwater.ingest.ledger.outcome_log import decode_outcomes
+from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
+from headwater.lake.layout import events_path, quarantine_path, table_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.table import Table
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one table made of one event. `commit` is the commit of the table that carries it, `outcome` one
+    of ingested, skipped, superseded, removed, quarantined, missing or unavailable."""
+
+    table: str
+    event_id: str
+    commit: str
+    decided_at: datetime
+    outcome: str
+    reason: str
+    detail: str
+    version: str
+    rows: int
+    bad_rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """How one table sees the object. `filtered_by` names the rule that leaves it out; then there is nothing
+    else. `rows` are in the table now, by version."""
+
+    filtered_by: str | None
+    state: ObjectState | None = None
+    rows: Mapping[str, int] | None = None
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`status` is unknown, filtered, pending, ingested, skipped, quarantined or removed; where tables differ,
+    the one that needs a look comes first."""
+
+    uri: str
+    status: str
+    reason: str
+    events: list[Row]
+    decisions: list[Decision]
+    quarantine: list[Row]
+    tables: dict[str, TableView]
+
+
+# The first of these that any table says is the status of the object.
+_STATUS_ORDER = ("quarantined", "pending", "ingested", "removed", "superseded", "skipped")
+
+
+class Explain:
+    """Reads the tables of one `App`. Raises `LakeError`, and `UsageError` for an address of elsewhere."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._settings = app.settings
+        self._options = build_storage_options(app.settings.lake, app.settings.lake_storage)
+
+    def explain(self, uri: str) -> Explanation:
+        """All there is about the object at `uri`, which may be a key of the source, too."""
+        bucket, key = parse_uri(uri, self._settings)
+        events = self._read_events(bucket, key)
+        decisions: list[Decision] = []
+        tables: dict[str, TableView] = {}
+        for name in self._settings.tables:
+            scope = build_scope(self._settings, name)
+            relative = scope.relative_key(key)
+            rule = "source.prefix" if relative is None else scope.selector(relative)
+            if rule is not None:
+                tables[name] = TableView(filtered_by=rule)
+                continue
+            made = self._read_decisions(name, {row["event_id"] for row in events})
+            decisions += made
+            tables[name] = self._view(name, events, made)
+        decisions.sort(key=lambda decision: (decision.decided_at, decision.event_id))
+        status, reason = _choose_status(events, tables)
+        source = self._settings.source
+        address = build_uri("s3" if source.type == "s3" else "local", bucket, key)
+        return Explanation(
+            address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
+        )
+
+    def _read_events(self, bucket: str, key: str) -> list[Row]:
+        table = Table(self._app.spark, events_path(self._settings.lake))
+        if not table.load_timeline().exists():
+            return []
+        columns = [field.name for field in EVENTS_SCHEMA if field.name not in ("bucket", "key", "event_day")]
+        found = table.read().where((F.col("bucket") == bucket) & (F.col("key") == key))
+        times = ("event_time", "received_at")
+        chosen = [
+            F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
+            for name in columns
+        ]
+        order = (F.coalesce("order_key", F.lit("")), F.col("event_time"), F.col("event_id"))
+        rows = found.orderBy(*order).select(F.col("_hoodie_commit_time").alias("commit"), *chosen).collect()
+        return [row.asDict() for row in rows]
+
+    def _read_decisions(self, name: str, event_ids: set[str]) -> list[Decision]:
+        timeline = self._open(name).load_timeline()
+        if not event_ids or not timeline.exists():
+            return []
+        from headwater.app.status import parse_instant
+
+        return [
+            Decision(
+                table=name,
+                event_id=found.event_id,
+                commit=commit.requested,
+                decided_at=parse_instant(commit.completed),
+                outcome=found.status,
+                reason=found.reason,
+                detail=found.detail,
+                version=found.version,
+                rows=found.rows,
+                bad_rows=found.bad_rows,
+                bytes=found.bytes,
+            )
+            for commit, metadata in timeline.iter_metadata("")
+            for found in decode_outcomes(metadata)
+            if found.event_id in event_ids
+        ]
+
+    def _view(self, name: str, events: list[Row], decisions: list[Decision]) -> TableView:
+        table = self._open(name)
+        if not events or not table.load_timeline().exists():
+            return TableView(None, pending=len(events))
+        ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
+        state = ledger.find_state(events[0]["object_id"])
+        uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
+        counted = table.read().where(F.col(OBJECT) == F.lit(uri)).groupBy(VERSION).count().collect()
+        decided = {decision.event_id for decision in decisions}
+        pending = sum(1 for row in events if row["event_id"] not in decided)
+        return TableView(None, state, {row[VERSION]: row["count"] for row in counted}, pending)
+
+    def _open(self, name: str) -> Table:
+        return Table(self._app.spark, table_path(self._settings.lake, name))
+
+    def _read_quarantine(self, bucket: str, key: str) -> list[Row]:
+        rows = QuarantineReader(quarantine_path(self._settings.lake), self._options).list_rows()
+        return [row for row in rows if row["bucket"] == bucket and row["key"] == key]
+
+
+def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
+    """Bucket and key of an address (`s3://bucket/key`, a path below the source folder, or a key alone).
+
+    Raises `UsageError` when the address is of another bucket or folder than the source's.
+    """
+    source = settings.source
+    if source.type == "local":
+        root = str(source.path)
+        if uri.startswith("/") and not Path(uri).is_relative_to(root):
+            raise UsageError(f"{uri} is not below the source folder {root}", hint="give a path below it")
+        return root, str(Path(uri).relative_to(root)) if uri.startswith("/") else uri
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return source.bucket, uri
+    # Not urlsplit for the key: it may hold `#` and `?`.
+    bucket, _, key = rest.partition("/")
+    if scheme not in ("s3", "s3a", "s3n") or bucket != source.bucket:
+        raise UsageError(
+            f"{uri} is not in the source bucket {source.bucket}",
+            hint=f"addresses look like s3://{source.bucket}/KEY",
+        )
+    return bucket, key
+
+
+def _choose_status(events: list[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
+    if all(view.filtered_by for view in tables.values()):
+        rules = ", ".join(f"{name}: {view.filtered_by}" for name, view in tables.items())
+        return "filtered", f"no table takes it ({rules})"
+    if not events:
+        return "unknown", "no event has told of it: `headwater reconcile` looks for what notifications missed"
+    found: dict[str, str] = {}
+    for name, view in tables.items():
+        if view.filtered_by:
+            continue
+        if view.state is None or view.pending:
+            found.setdefault("pending", f"{name}: {view.pending} of its events wait")
+        if view.state is not None:
+            reason = view.state.detail or view.state.reason
+            found.setdefault(view.state.status, f"{name}: {reason}" if reason else "")
+    status = next(status for status in _STATUS_ORDER if status in found)
+    return status, found[status]

@@ -1,0 +1,198 @@
+"""`headwater verify`: does each table hold what the bucket holds? And the repair of what it does not."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from headwater.app.application import App, read_clock
+from headwater.app.scope import build_scope
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.protocol import Lister
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
+from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
+from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.planning.object_state import REPAIR_EVENT
+from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.verification import (
+    REPAIRABLE_KINDS,
+    Finding,
+    LedgerEntry,
+    PresentObject,
+    TableRules,
+    TableVerification,
+    verify_objects,
+)
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.row_counts import iter_row_counts
+from headwater.ingest.table_state import parse_table_state
+from headwater.lake.layout import quarantine_path, table_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.table import Table
+
+_PROBLEMS_SHOWN = 100
+_EVENTS_A_COMMIT = 5_000
+
+
+@dataclass(slots=True)
+class TableReport:
+    """One table: all of it, its folders when they were asked for, and the first problems found."""
+
+    counts: TableVerification = field(default_factory=TableVerification)
+    watermark: datetime | None = None
+    folders: dict[str, TableVerification] = field(default_factory=dict)
+    problems: list[Finding] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class VerifyReport:
+    """Every object changed up to `watermark` is in the tables, or in quarantine with its reason."""
+
+    started_at: datetime
+    tables: dict[str, TableReport]
+    watermark: datetime
+    repaired: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every table equals the bucket, but for what is on its way."""
+        return all(report.counts.is_complete for report in self.tables.values())
+
+
+class Verify:
+    """Compares, once. Reads only, unless `repair` is called. Raises `HeadwaterError`."""
+
+    def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
+        self._app = app
+        self._settings = app.settings
+        self._now = now
+
+    def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
+        """All tables, or those named; `folder_depth` parts of the keys are reported on, too."""
+        started_at = self._now()
+        tables = {name: self._verify(name, folder_depth) for name in only or self._settings.tables}
+        for report in tables.values():
+            report.watermark = report.counts.oldest_open or started_at
+        watermark = min((r.watermark or started_at for r in tables.values()), default=started_at)
+        return VerifyReport(started_at, tables, watermark)
+
+    def repair(self, only: Sequence[str] = ()) -> int:
+        """Have every object looked at again that is missing, wrong or too many; gives their number.
+
+        Writes: no other run may be writing to the lake. Raises `HeadwaterError`.
+        """
+        names = tuple(only or self._settings.tables)
+        asked: set[str] = set()
+        batch: list[CapturedEvent] = []
+        started_at = self._now()
+        for name in names:
+            for finding in self._iter_findings(name):
+                if finding.kind in REPAIRABLE_KINDS and finding.key not in asked:
+                    asked.add(finding.key)
+                    batch.append(self._build_event(finding, started_at))
+                    if len(batch) >= _EVENTS_A_COMMIT:
+                        self._app.events.append(batch)
+                        batch = []
+        self._app.events.append(batch)
+        for pipeline in self._app.build_pipelines(names):
+            while pipeline.run_batch() is not None:
+                pass
+            pipeline.save_checkpoint()
+        return len(asked)
+
+    def _verify(self, name: str, folder_depth: int) -> TableReport:
+        report = TableReport()
+        for finding in self._iter_findings(name):
+            report.counts.add(finding)
+            if folder_depth:
+                folder = "/".join(finding.key.split("/")[:-1][:folder_depth])
+                report.folders.setdefault(folder, TableVerification()).add(finding)
+            if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _PROBLEMS_SHOWN:
+                report.problems.append(finding)
+        return report
+
+    def _iter_findings(self, name: str) -> Iterator[Finding]:
+        config = self._settings.tables[name]
+        scope = build_scope(self._settings, name)
+        table = Table(self._app.spark, table_path(self._settings.lake, name))
+        ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
+        timeline = table.load_timeline()
+        found = timeline.find_metadata("checkpoint") if timeline.exists() else None
+        pending = self._app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
+        uri_prefix = build_uri(_provider(self._settings), scope.bucket, "\x00").removesuffix("\x00")
+        with self._open_lister() as lister:
+            yield from verify_objects(
+                _iter_present(lister, scope),
+                (
+                    LedgerEntry(state.key, state.status, state.reason, state.version, state.etag, state.rows)
+                    for state in ledger.iter_states(scope.bucket, scope.prefix)
+                    if scope.includes(state.bucket, state.key)
+                ),
+                _iter_own(iter_row_counts(table, uri_prefix), scope),
+                (key for key in pending if scope.includes(scope.bucket, key)),
+                self._load_quarantined(name, scope),
+                _build_rules(config),
+            )
+
+    def _load_quarantined(self, name: str, scope: Scope) -> dict[str, str]:
+        options = build_storage_options(self._settings.lake, self._settings.lake_storage)
+        reader = QuarantineReader(quarantine_path(self._settings.lake), options)
+        rows = reader.list_rows(QuarantineFilter(level="object", table=name))
+        return {str(row["key"]): str(row["reason"]) for row in rows if row["bucket"] == scope.bucket}
+
+    @contextmanager
+    def _open_lister(self) -> Iterator[Lister]:
+        source = self._settings.source
+        if source.type == "local":
+            from headwater.capture.listers.local import LocalLister
+
+            yield LocalLister(source.path)
+            return
+        from headwater.capture.listers.s3 import S3Lister, build_listing_client
+
+        lister = S3Lister(build_listing_client(source), source.bucket)
+        try:
+            yield lister
+        finally:
+            lister.close()
+
+    def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
+        source, present = self._settings.source, finding.present
+        event = ObjectEvent(
+            provider=_provider(self._settings),
+            bucket=source.bucket if source.type == "s3" else str(source.path),
+            key=finding.key,
+            version_id=None,
+            sequencer=None,
+            order_key=None,
+            kind="created" if present else "removed",
+            event_name=REPAIR_EVENT,
+            event_time=now,
+            size=present.size if present else None,
+            etag=present.etag if present else None,
+        )
+        return CapturedEvent(event, now, "", "listing")
+
+
+def _provider(settings: Settings) -> str:
+    return "s3" if settings.source.type == "s3" else "local"
+
+
+def _build_rules(config: TableConfig) -> TableRules:
+    return TableRules(
+        follows_removals=config.effective_on_object_removed == "retract",
+        counts_rows=config.effective_mode != "merge",
+    )
+
+
+def _iter_present(lister: Lister, scope: Scope) -> Iterator[PresentObject]:
+    for found in lister.iter_objects(scope.prefix):
+        if scope.includes(scope.bucket, found.key):
+            yield PresentObject(found.key, found.etag, found.size, found.last_modified)
+
+
+def _iter_own(rows: Iterator[tuple[str, Any]], scope: Scope) -> Iterator[tuple[str, Any]]:
+    return ((key, counts) for key, counts in rows if scope.includes(scope.bucket, key))

@@ -1,0 +1,137 @@
+"""`headwater verify`: proof that the tables hold what the bucket holds, or what is missing."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.verify import VerifyReport
+    from headwater.config.settings import Settings
+    from headwater.ingest.planning.verification import TableVerification
+
+INCOMPLETE = 3
+_COUNTS = (
+    "ingested",
+    "pending",
+    "skipped",
+    "quarantined",
+    "missing",
+    "extra",
+    "wrong_version",
+    "wrong_rows",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+    ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Bring in what is missing, and verify again. No other run may be writing."
+        ),
+    ] = False,
+    folders: Annotated[
+        int, typer.Option("--folders", min=0, metavar="DEPTH", help="Also by folders of this depth.")
+    ] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare the bucket with the events, the ledger and the rows of every table.
+
+    Exit code 3: something is missing, wrong or in quarantine.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    report = run_verify(settings, tuple(tables or ()), folders, repair=repair)
+    if as_json:
+        render_json(build_json(report))
+    else:
+        render_report(report, repair=repair)
+    if not report.is_complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def run_verify(settings: "Settings", only: tuple[str, ...], folders: int, *, repair: bool) -> "VerifyReport":
+    """Wire and compare. Raises `HeadwaterError`."""
+    from headwater.app import App
+    from headwater.app.preflight import check_before_run
+    from headwater.app.scope import build_scope
+    from headwater.app.verify import Verify
+    from headwater.config.environment import read_environment
+
+    environ = read_environment()
+    for name in only:
+        build_scope(settings, name)
+    check_before_run(settings, environ)
+    app = App(settings, environ=environ)
+    try:
+        comparison = Verify(app)
+        repaired = comparison.repair(only) if repair else 0
+        report = comparison.run(only, folders)
+        report.repaired = repaired
+        return report
+    finally:
+        app.close()
+
+
+def build_json(report: "VerifyReport") -> dict[str, Any]:
+    """The document that `--json` prints."""
+    return {
+        "complete": report.is_complete,
+        "watermark": report.watermark,
+        "started_at": report.started_at,
+        "repaired": report.repaired,
+        "tables": {
+            name: {
+                **_to_counts(table.counts),
+                "watermark": table.watermark,
+                "reasons": dict(table.counts.reasons),
+                "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
+                "problems": [
+                    {"kind": found.kind, "key": found.key, "detail": found.detail} for found in table.problems
+                ],
+            }
+            for name, table in report.tables.items()
+        },
+    }
+
+
+def render_report(report: "VerifyReport", *, repair: bool) -> None:
+    """As text."""
+    if report.repaired:
+        render_text(f"{report.repaired:,} objects were looked at again.\n")
+    names = tuple(name.replace("_", " ") for name in _COUNTS)
+    rows = {name: table.counts for name, table in report.tables.items()}
+    _render_counts(("table", *names), rows)
+    for name, table in report.tables.items():
+        if table.folders:
+            render_text("")
+            _render_counts((f"{name}: folder", *names), table.folders)
+        for reason, count in sorted(table.counts.reasons.items()):
+            render_text(f"{name}: {count:,} {reason}")
+        for found in table.problems:
+            render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
+    when = report.watermark.strftime("%Y-%m-%d %H:%M:%SZ")
+    render_text(f"\nEverything that changed up to {when} is in the tables or accounted for.")
+    if any(table.problems for table in report.tables.values()) and not repair:
+        render_text("Bring in what is missing: headwater verify --repair")
+    if any(table.counts.quarantined for table in report.tables.values()):
+        render_text("What is in quarantine, and why: headwater quarantine list")
+
+
+def _render_counts(columns: tuple[str, ...], rows: "Mapping[str, TableVerification]") -> None:
+    render_table(columns, [(name, *_to_counts(counts).values()) for name, counts in rows.items()])
+
+
+def _to_counts(counts: "TableVerification") -> dict[str, int]:
+    return {name: getattr(counts, name) for name in _COUNTS}

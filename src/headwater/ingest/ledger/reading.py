@@ -1,0 +1,57 @@
+"""The ledger for those who only read: sorted, and with what the newest commits of the table add to it."""
+
+from collections.abc import Iterator, Mapping
+from heapq import merge
+
+from headwater.capture.events_table import EventsTable
+from headwater.ingest.ledger.ledger import Ledger, parse_state, select_columns
+from headwater.ingest.ledger.table_ledger import iter_unwritten
+from headwater.ingest.planning.object_state import ObjectState, apply_outcome
+from headwater.lake.table import Table
+
+
+class LedgerReader:
+    """One look at the states of one data table's objects; writes nothing. Raises `LakeError`."""
+
+    def __init__(self, name: str, ledger: Ledger, table: Table, events: EventsTable) -> None:
+        self._name = name
+        self._ledger = ledger
+        self._table = table
+        self._events = events
+
+    def load_newest(self) -> dict[str, ObjectState]:
+        """States of the objects of commits that the ledger does not have yet, by object id."""
+        outcomes = [
+            (outcome, group.instant)
+            for group, _ in iter_unwritten(self._table, self._events, self._ledger.find_mark(self._name))
+            for outcome in group.outcomes
+        ]
+        ids = {outcome.stored.event.object_id for outcome, _ in outcomes}
+        states = self._ledger.read_states(self._name, ids)
+        for outcome, instant in outcomes:
+            object_id = outcome.stored.event.object_id
+            states[object_id] = apply_outcome(states.get(object_id), outcome, instant)
+        return states
+
+    def iter_states(self, bucket: str, prefix: str = "") -> Iterator[ObjectState]:
+        """States of a bucket's objects in the order of their keys; memory does not grow with them."""
+        newest = self.load_newest()
+        added = sorted(newest.values(), key=lambda state: state.key)
+        kept = self._iter_stored(newest)
+        for state in merge(kept, added, key=lambda state: state.key):
+            if state.bucket == bucket and state.key.startswith(prefix):
+                yield state
+
+    def _iter_stored(self, newest: Mapping[str, ObjectState]) -> Iterator[ObjectState]:
+        frame = self._ledger.read(self._name)
+        if frame is None:
+            return
+        rows = frame.select(*select_columns()).orderBy("key").toLocalIterator(prefetchPartitions=True)
+        for row in rows:
+            if row["object_id"] not in newest:
+                yield parse_state(row)
+
+    def find_state(self, object_id: str) -> ObjectState | None:
+        """What the table has made of one object."""
+        known = self.load_newest().get(object_id)
+        return known or self._ledger.read_states(self._name, [object_id]).get(object_id)

@@ -1,0 +1,136 @@
+"""`verify` finds what is missing, wrong or too much, says up to when all is there, and repairs it."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app import App
+from headwater.app.verify import Verify, VerifyReport
+from headwater.lake.layout import table_path
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+from tests.fixtures.folder_lake import FolderLake
+
+MODES = {
+    "mirror": {"mode": "mirror"},
+    "append": {"mode": "append", "on_object_removed": "retract"},
+    "merge": {"record_key": "id", "on_object_removed": "retract"},
+}
+
+
+def lines(*values: object) -> str:
+    return "".join(json.dumps({"id": value}) + "\n" for value in values)
+
+
+@pytest.fixture(params=MODES)
+def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:
+    return FolderLake(spark, tmp_path, things={"path": "**/*.json", **MODES[request.param]})
+
+
+@pytest.fixture
+def verify(spark: SparkSession) -> Callable[[FolderLake], Verify]:
+    return lambda lake: Verify(App(lake.settings, spark=spark))
+
+
+def counts(report: VerifyReport) -> dict[str, int]:
+    found = report.tables["things"].counts
+    names = (
+        "ingested",
+        "pending",
+        "skipped",
+        "quarantined",
+        "missing",
+        "extra",
+        "wrong_version",
+        "wrong_rows",
+    )
+    return {name: getattr(found, name) for name in names if getattr(found, name)}
+
+
+def test_table_that_equals_the_folder_is_complete_up_to_now(lake: FolderLake, verify) -> None:
+    lake.put_many([("a.json", lines(1, 2)), ("b/c.json", lines(3)), ("e.json", ""), ("x.csv", "1")])
+    lake.ingest("things")
+    report = verify(lake).run(folder_depth=1)
+    assert counts(report) == {"ingested": 2, "skipped": 1}
+    assert report.is_complete
+    assert report.watermark == report.started_at
+    assert report.tables["things"].folders["b"].ingested == 1
+
+
+def test_everything_that_is_wrong_is_found_and_repaired(lake: FolderLake, verify) -> None:
+    lake.put_many([(f"{name}.json", lines(name)) for name in ("kept", "changed", "gone")])
+    lake.ingest("things")
+    lake.write("new.json", lines("new"))
+    lake.write("changed.json", lines("changed once more"))
+    (lake.source / "gone.json").unlink()
+    before = verify(lake)
+    report = before.run()
+    assert counts(report) == {"ingested": 1, "missing": 1, "wrong_version": 1, "extra": 1}
+    assert not report.is_complete
+    assert report.watermark < report.started_at
+    assert before.repair() == 3
+    after = verify(lake).run()
+    assert counts(after) == {"ingested": 3}
+    replaced = set() if lake.settings.tables["things"].effective_mode == "mirror" else {"changed"}
+    rows = {row[0] for row in lake.rows("things", "id")}
+    assert rows == {"kept", "changed once more", "new"} | replaced
+
+
+def test_event_that_waits_is_pending_and_what_failed_is_told(lake: FolderLake, verify) -> None:
+    lake.put_many([("a.json", lines(1)), ("bad.json", "{no\n")])
+    lake.ingest("things")
+    lake.put("later.json", lines(2))
+    report = verify(lake).run()
+    assert counts(report) == {"ingested": 1, "pending": 1, "quarantined": 1}
+    assert report.tables["things"].counts.reasons == {"unparsable": 1}
+    assert not report.is_complete
+
+
+def test_table_of_which_nothing_could_be_used_yet_is_told(lake: FolderLake, verify) -> None:
+    lake.put("bad.json", "{no\n")
+    lake.ingest("things")
+    assert counts(verify(lake).run()) == {"quarantined": 1}
+
+
+@pytest.mark.parametrize("lake", ["mirror", "append"], indirect=True)
+def test_rows_that_somebody_deleted_are_found_and_brought_back(
+    lake: FolderLake, spark: SparkSession, verify
+) -> None:
+    lake.put_many([("a.json", lines(1, 2, 3)), ("b.json", lines(4))])
+    lake.ingest("things")
+    table = Table(spark, table_path(lake.lake, "things"))
+    properties = table.read().where("id = 2")
+    mirrors = lake.settings.tables["things"].effective_mode == "mirror"
+    key = ("_headwater_object", "_headwater_row") if mirrors else ("_headwater_event_id", "_headwater_row")
+    frame = properties.drop(*(name for name in properties.columns if name.startswith("_hoodie_")))
+    table.write(
+        frame,
+        WriteOptions(
+            table_name="things",
+            operation="upsert",
+            record_key=key,
+            extra={"hoodie.datasource.write.operation": "delete"},
+        ),
+    )
+    first = verify(lake)
+    assert counts(first.run()) == {"ingested": 1, "wrong_rows": 1}
+    assert first.repair() == 1
+    assert counts(verify(lake).run()) == {"ingested": 2}
+    assert lake.rows("things", "id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_verify_sees_batches_that_the_ledger_was_not_told_of_yet(
+    lake: FolderLake, spark: SparkSession, verify
+) -> None:
+    lake.put("a.json", lines(1))
+    pipeline = lake.pipeline("things")
+    while pipeline.run_batch():
+        pass
+    assert lake.ledger("key") == []
+    report = verify(lake).run()
+    assert counts(report) == {"ingested": 1}
+    assert report.started_at <= datetime.now(timezone.utc)
