@@ -1,24 +1,22 @@
 """`headwater explain URI`: everything that is known of one object, in the order in which it happened."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from headwater.app.application import App
 from headwater.app.scope import build_scope
-from headwater.capture.event_rows import EVENTS_SCHEMA
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.object_state import ObjectState
-from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
-from headwater.lake.layout import events_path, quarantine_path, table_path
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.row_counts import count_rows
+from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
 
@@ -62,9 +60,9 @@ class Explanation:
     uri: str
     status: str
     reason: str
-    events: list[Row]
+    events: Sequence[Row]
     decisions: list[Decision]
-    quarantine: list[Row]
+    quarantine: Sequence[Row]
     tables: dict[str, TableView]
 
 
@@ -83,7 +81,7 @@ class Explain:
     def explain(self, uri: str) -> Explanation:
         """All there is about the object at `uri`, which may be a key of the source, too."""
         bucket, key = parse_uri(uri, self._settings)
-        events = self._read_events(bucket, key)
+        events = self._app.events.read_history(bucket, key)
         decisions: list[Decision] = []
         tables: dict[str, TableView] = {}
         for name in self._settings.tables:
@@ -103,21 +101,6 @@ class Explain:
         return Explanation(
             address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
         )
-
-    def _read_events(self, bucket: str, key: str) -> list[Row]:
-        table = Table(self._app.spark, events_path(self._settings.lake))
-        if not table.load_timeline().exists():
-            return []
-        columns = [field.name for field in EVENTS_SCHEMA if field.name not in ("bucket", "key", "event_day")]
-        found = table.read().where((F.col("bucket") == bucket) & (F.col("key") == key))
-        times = ("event_time", "received_at")
-        chosen = [
-            F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
-            for name in columns
-        ]
-        order = (F.coalesce("order_key", F.lit("")), F.col("event_time"), F.col("event_id"))
-        rows = found.orderBy(*order).select(F.col("_hoodie_commit_time").alias("commit"), *chosen).collect()
-        return [row.asDict() for row in rows]
 
     def _read_decisions(self, name: str, event_ids: set[str]) -> list[Decision]:
         timeline = self._open(name).load_timeline()
@@ -144,22 +127,21 @@ class Explain:
             if found.event_id in event_ids
         ]
 
-    def _view(self, name: str, events: list[Row], decisions: list[Decision]) -> TableView:
+    def _view(self, name: str, events: Sequence[Row], decisions: list[Decision]) -> TableView:
         table = self._open(name)
         if not events or not table.load_timeline().exists():
             return TableView(None, pending=len(events))
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
-        counted = table.read().where(F.col(OBJECT) == F.lit(uri)).groupBy(VERSION).count().collect()
         decided = {decision.event_id for decision in decisions}
         pending = sum(1 for row in events if row["event_id"] not in decided)
-        return TableView(None, state, {row[VERSION]: row["count"] for row in counted}, pending)
+        return TableView(None, state, count_rows(table, uri) if uri else {}, pending)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))
 
-    def _read_quarantine(self, bucket: str, key: str) -> list[Row]:
+    def _read_quarantine(self, bucket: str, key: str) -> Sequence[Row]:
         rows = QuarantineReader(quarantine_path(self._settings.lake), self._options).list_rows()
         return [row for row in rows if row["bucket"] == bucket and row["key"] == key]
 
@@ -188,7 +170,7 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     return bucket, key
 
 
-def _choose_status(events: list[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
+def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
     if all(view.filtered_by for view in tables.values()):
         rules = ", ".join(f"{name}: {view.filtered_by}" for name, view in tables.items())
         return "filtered", f"no table takes it ({rules})"

@@ -88,6 +88,17 @@ def select_read_columns() -> list[Column]:
     return [F.unix_micros(name).alias(name) if name in times else F.col(name) for name in READ_COLUMNS]
 
 
+def select_history_columns() -> list[Column]:
+    """Everything, for people: times as text, and the instant of the commit."""
+    times = {"event_time", "received_at"}
+    shown = [
+        F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
+        for name in EVENTS_SCHEMA.fieldNames()
+        if name != "event_day"
+    ]
+    return [F.col("_hoodie_commit_time").alias("commit"), *shown]
+
+
 def to_stored_event(row: Any, completed: str) -> StoredEvent:
     """A row of `select_read_columns`."""
     event = ObjectEvent(

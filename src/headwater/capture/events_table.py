@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.event_rows import (
     EVENTS_SCHEMA,
+    select_history_columns,
     select_read_columns,
     to_pandas,
     to_stored_event,
@@ -192,6 +194,16 @@ class EventsTable:
         with explained_lake(self._table.path):
             found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
             yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
+
+    def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
+        """All events of one object, in its own order, as told by `select_history_columns`."""
+        if not self._table.load_timeline().exists():
+            return []
+        with explained_lake(self._table.path):
+            found = self._table.read().where((F.col("bucket") == bucket) & (F.col("key") == F.lit(key)))
+            order = (F.coalesce("order_key", F.lit("")), F.col("event_time"), F.col("event_id"))
+            rows = found.orderBy(*order).select(*select_history_columns()).collect()
+        return [row.asDict() for row in rows]
 
     def find_newest(self) -> Position:
         """The position behind every event that is committed now."""

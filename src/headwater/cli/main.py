@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, explain, init, quarantine, run, sql, status, verify
+from headwater.cli import config, demo, doctor, init, quarantine, run, sql, status
 from headwater.cli.invocation import Invocation
+from headwater.cli.objects import explain, verify
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
 

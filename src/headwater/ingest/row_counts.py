@@ -8,6 +8,12 @@ from headwater.ingest.reading.lineage import OBJECT, VERSION
 from headwater.lake.table import Table
 
 
+def count_rows(table: Table, uri: str) -> Mapping[str, int]:
+    """Rows of one object by version. Raises `LakeError`."""
+    found = table.read().where(F.col(OBJECT) == F.lit(uri)).groupBy(VERSION).count().collect()
+    return {row[VERSION]: row["count"] for row in found}
+
+
 def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, Mapping[str, int]]]:
     """Key below `uri_prefix`, and its rows by version; in the order of keys. Raises `LakeError`."""
     if not table.load_timeline().exists():
