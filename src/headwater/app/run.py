@@ -10,6 +10,7 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.capture import Capture
+from headwater.app.redrive import RetryLoop
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
@@ -112,9 +113,12 @@ class Run:
         ended = threading.Event()
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
+        retries = RetryLoop(self._app)
         try:
             runner = self._start_runner()
             self._session.set_result(None)
+            if not once:
+                retries.start()
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
         except BaseException as error:
@@ -124,6 +128,7 @@ class Run:
             stop.set()
             raise
         finally:
+            retries.stop()
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
                 self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)

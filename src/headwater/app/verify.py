@@ -7,15 +7,15 @@ from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App, read_clock
+from headwater.app.redrive import Redrive
 from headwater.app.scope import build_scope
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import Lister
-from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.ledger.reading import LedgerReader
-from headwater.ingest.planning.object_state import REPAIR_EVENT
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
@@ -34,7 +34,6 @@ from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
 
 _PROBLEMS_SHOWN = 100
-_EVENTS_A_COMMIT = 5_000
 
 
 @dataclass(slots=True)
@@ -85,23 +84,19 @@ class Verify:
         Writes: no other run may be writing to the lake. Raises `HeadwaterError`.
         """
         names = tuple(only or self._settings.tables)
+        redrive = Redrive(self._app, self._now)
+        asked = redrive.append(self._iter_repairs(names))
+        redrive.run_tables(names)
+        return asked
+
+    def _iter_repairs(self, names: Sequence[str]) -> Iterator[CapturedEvent]:
         asked: set[str] = set()
-        batch: list[CapturedEvent] = []
         started_at = self._now()
         for name in names:
             for finding in self._iter_findings(name):
                 if finding.kind in REPAIRABLE_KINDS and finding.key not in asked:
                     asked.add(finding.key)
-                    batch.append(self._build_event(finding, started_at))
-                    if len(batch) >= _EVENTS_A_COMMIT:
-                        self._app.events.append(batch)
-                        batch = []
-        self._app.events.append(batch)
-        for pipeline in self._app.build_pipelines(names):
-            while pipeline.run_batch() is not None:
-                pass
-            pipeline.save_checkpoint()
-        return len(asked)
+                    yield self._build_event(finding, started_at)
 
     def _verify(self, name: str, folder_depth: int) -> TableReport:
         report = TableReport()
@@ -161,20 +156,11 @@ class Verify:
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         source, present = self._settings.source, finding.present
-        event = ObjectEvent(
-            provider=_provider(self._settings),
-            bucket=source.bucket if source.type == "s3" else str(source.path),
-            key=finding.key,
-            version_id=None,
-            sequencer=None,
-            order_key=None,
-            kind="created" if present else "removed",
-            event_name=REPAIR_EVENT,
-            event_time=now,
-            size=present.size if present else None,
-            etag=present.etag if present else None,
-        )
-        return CapturedEvent(event, now, "", "listing")
+        bucket = source.bucket if source.type == "s3" else str(source.path)
+        event = build_own_event(REPAIR_EVENT, _provider(self._settings), bucket, finding.key, now)
+        if present is None:
+            return with_content(event, "removed", None)
+        return with_content(event, "created", present.etag, present.size)
 
 
 def _provider(settings: Settings) -> str:

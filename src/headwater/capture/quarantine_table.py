@@ -1,10 +1,11 @@
 """The quarantine table: messages, objects and records that could not be used, one row each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
@@ -40,6 +41,25 @@ class QuarantineTable:
     def append(self, items: Sequence[QuarantineItem]) -> None:
         """One commit for the items; none for no items. Raises `LakeError`."""
         self._table.write_rows([_to_row(item) for item in items])
+
+    def remove(self, quarantine_ids: Collection[str]) -> None:
+        """Take items out: they were decided again, or given up. Raises `LakeError`."""
+        frame = self._table.read() if quarantine_ids else None
+        if frame is not None:
+            self._table.delete_frame(frame.where(F.col("quarantine_id").isin(sorted(quarantine_ids))))
+
+    def resolve(self, table: str, objects: Collection[tuple[str, str]], but: Collection[str]) -> None:
+        """Take out what a table had to say of the objects (bucket, key), save for the events `but`.
+
+        Raises `LakeError`.
+        """
+        frame = self._table.read() if objects else None
+        if frame is None:
+            return
+        places = [F.struct(F.lit(bucket).alias("bucket"), F.lit(key).alias("key")) for bucket, key in objects]
+        is_named = (F.col("table") == table) & F.struct("bucket", "key").isin(places)
+        found = frame.where(is_named & ~F.col("event_id").isin(sorted(but))).select("quarantine_id").collect()
+        self.remove({row["quarantine_id"] for row in found})
 
     def append_frame(self, frame: DataFrame) -> None:
         """One commit for rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""

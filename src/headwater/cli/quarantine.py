@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,10 +15,23 @@ from headwater.cli.rendering import render_json, render_json_lines, render_table
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
+    from headwater.app import App
     from headwater.capture.quarantine_reader import QuarantineReader, Row
 
 _AGE = re.compile(r"(?P<count>\d{1,6})\s*(?P<unit>[smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+INCOMPLETE = 3
+
+IdsOption = Annotated[
+    list[str] | None, typer.Option("--id", help="This item; the beginning is enough. Repeatable.")
+]
+ReasonOption = Annotated[str | None, typer.Option("--reason", help="Only this reason.")]
+TableOption = Annotated[str | None, typer.Option("--table", help="Only of this data table.")]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", help="Only since a time (2026-01-31T12:00) or an age (90m, 7d).")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,17 +39,17 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Messages, objects and records that could not be used.")
     group.command("list")(list_items)
     group.command("show")(show)
+    group.command("retry")(retry)
+    group.command("drop")(drop)
     app.add_typer(group, name="quarantine")
 
 
 def list_items(
     ctx: typer.Context,
     level: Annotated[QuarantineLevel | None, typer.Option("--level", help="Only this level.")] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="Only this reason.")] = None,
-    table: Annotated[str | None, typer.Option("--table", help="Only of this data table.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Only since a time (2026-01-31T12:00) or an age (90m, 7d).")
-    ] = None,
+    reason: ReasonOption = None,
+    table: TableOption = None,
+    since: SinceOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List what lies in quarantine, newest first; --json prints one object a line."""
@@ -74,6 +88,83 @@ def show(
     if row["event_id"] is not None:
         query = " ".join(("select * from events where event_id =", f"'{row['event_id']}'"))
         render_text(f'\nIts event: headwater sql "{query}"')
+
+
+def retry(
+    ctx: typer.Context,
+    ids: IdsOption = None,
+    reason: ReasonOption = None,
+    table: TableOption = None,
+    since: SinceOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Try again what lies in quarantine; what succeeds leaves it. No run may be writing meanwhile.
+
+    Objects are read as they are now, messages parsed again. Exit code 3: something still cannot be used.
+    """
+    from headwater.app.redrive import Redrive
+
+    rows = _choose(ctx, ids, reason, table, since)
+    with _open_app(ctx) as app:
+        report = Redrive(app).retry(rows)
+    if as_json:
+        render_json(report)
+    else:
+        render_text(f"{report.tried:,} tried again, {report.resolved:,} of them have left quarantine.")
+    if report.resolved < report.tried:
+        raise typer.Exit(INCOMPLETE)
+
+
+def drop(
+    ctx: typer.Context,
+    ids: IdsOption = None,
+    reason: ReasonOption = None,
+    table: TableOption = None,
+    since: SinceOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only the number is shown.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give up what lies in quarantine: objects count as skipped from then on. No run may be writing."""
+    from headwater.app.redrive import Redrive
+
+    rows = _choose(ctx, ids, reason, table, since)
+    if not yes:
+        raise UsageError(
+            f"{_count_levels(rows) or 'nothing'} would be dropped", hint="add --yes to drop them for good"
+        )
+    with _open_app(ctx) as app:
+        dropped = Redrive(app).drop(rows)
+    if as_json:
+        render_json({"dropped": dropped})
+    else:
+        render_text(f"{dropped:,} dropped.")
+
+
+def _choose(
+    ctx: typer.Context, ids: list[str] | None, reason: str | None, table: str | None, since: str | None
+) -> "list[Row]":
+    from headwater.capture.quarantine_reader import QuarantineFilter
+
+    reader = _open(ctx)
+    if ids:
+        return [reader.load_row(quarantine_id) for quarantine_id in ids]
+    after = parse_since(since, datetime.now(timezone.utc)) if since else None
+    return reader.list_rows(QuarantineFilter(None, reason, table, after))
+
+
+@contextmanager
+def _open_app(ctx: typer.Context) -> "Iterator[App]":
+    from headwater.app import App
+    from headwater.app.preflight import check_before_run
+    from headwater.config.environment import read_environment
+
+    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
+    check_before_run(settings, environ)
+    app = App(settings, environ=environ)
+    try:
+        yield app
+    finally:
+        app.close()
 
 
 def parse_since(text: str, now: datetime) -> datetime:

@@ -24,6 +24,7 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "log": "text",
     "xml": "xml",
 }
+BadObjectAction = Literal["retry", "quarantine", "skip"]
 KeyProblem = tuple[tuple[str, ...], str]
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
 
@@ -39,6 +40,23 @@ def _infer_one_format(path: str) -> FileFormat | None:
     while parts and parts[-1] in COMPRESSION_SUFFIXES:
         parts.pop()
     return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
+
+
+class BadObjectPolicy(Section):
+    """What becomes of an object that cannot be used, by reason: it is quarantined, also retried by itself, or
+    only counted as skipped."""
+
+    missing: BadObjectAction = Field("retry", description="There is no such object (any more).")
+    forbidden: BadObjectAction = Field("retry", description="It may not be read.")
+    unavailable: Literal["retry", "quarantine"] = Field(
+        "retry", description="The store did not give it, after all attempts."
+    )
+    unparsable: BadObjectAction = Field("quarantine", description="It is not of the table's format.")
+    schema_: BadObjectAction = Field(
+        "quarantine", alias="schema", description="Its columns cannot be the table's."
+    )
+    oversize: BadObjectAction = Field("quarantine", description="It is too large to be read.")
+    empty: Literal["quarantine", "skip"] = Field("skip", description="It has no bytes.")
 
 
 class TableConfig(Section):
@@ -79,6 +97,9 @@ class TableConfig(Section):
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
     hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
+    on_bad_object: BadObjectPolicy = Field(
+        BadObjectPolicy(), description="What becomes of objects that cannot be used."
+    )
     max_files_per_trigger: int = Field(10_000, ge=1, le=100_000, description="Objects in one batch, at most.")
     max_bytes_per_trigger: ByteCount = Field(
         ByteSize(10 * 1024**3), description="Bytes of objects in one batch, about."

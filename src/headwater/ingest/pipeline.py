@@ -83,6 +83,7 @@ class TablePipeline:
         self._writer = TableWriter(name, config, table)
         self._ledger = TableLedger(name, stores.ledger, table, stores.events)
         self._rules = FoldRules(config.effective_mode == "mirror", config.effective_on_object_removed)
+        self._policy = config.on_bad_object.model_dump(by_alias=True)
         self._state: TableState | None = None
         self._position: Position | None = None
         self._unavailable_attempts = 0
@@ -165,16 +166,16 @@ class TablePipeline:
         read: BatchRead | None = None
         try:
             read = self._read(plan, states)
-            decided = [to_skip(decision) for decision in plan.choose("skip", "retract")]
+            decided = [self._apply_policy(to_skip(d)) for d in plan.choose("skip", "retract")]
             outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
-            if read:
-                self._write_rejects(read, outcomes)
+            self._write_rejects(read, outcomes)
             # Each object's in the order of its events, as the ledger counts them.
             outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
             crash_point("before_data_commit")
             committed = self._write(read, plan, outcomes, states)
             crash_point("after_data_commit")
+            self._resolve_quarantine(outcomes, states)
         finally:
             if read:
                 read.release()
@@ -201,7 +202,14 @@ class TablePipeline:
         if self._rules.mirrors and outcome.status == "missing":
             # That nothing is there any more is no trouble for a mirror, but an answer.
             return replace(outcome, status="removed", version="", looked=True)
-        return reject_columnless(outcome) if self._records.is_provisional else outcome
+        return self._apply_policy(reject_columnless(outcome) if self._records.is_provisional else outcome)
+
+    def _apply_policy(self, outcome: ObjectOutcome) -> ObjectOutcome:
+        if outcome.status in ("quarantined", "missing") and self._policy.get(outcome.reason) == "skip":
+            return replace(outcome, status="skipped")
+        if outcome.reason == "empty_object" and self._policy["empty"] == "quarantine":
+            return replace(outcome, status="quarantined", reason="empty", detail="the object has no bytes")
+        return outcome
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
         """An outage of the store fails the batch; single objects that stay unavailable go to quarantine."""
@@ -217,12 +225,22 @@ class TablePipeline:
             )
         self._unavailable_attempts = 0
 
-    def _write_rejects(self, read: BatchRead, outcomes: Sequence[ObjectOutcome]) -> None:
+    def _resolve_quarantine(self, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]) -> None:
+        """What could be used at last leaves quarantine."""
+        decided = [o for o in outcomes if o.status in ("ingested", "removed") or o.reason == "empty_object"]
+        objects = set()
+        for outcome in decided:
+            event, state = outcome.stored.event, states.get(outcome.stored.event.object_id)
+            if is_repair(event) or (self._rules.mirrors and state and state.status == "quarantined"):
+                objects.add((event.bucket, event.key))
+        self._stores.quarantine.resolve(self.name, objects, {o.stored.event_id for o in decided})
+
+    def _write_rejects(self, read: BatchRead | None, outcomes: Sequence[ObjectOutcome]) -> None:
         now = self._now()
         items = quarantine_items(self.name, outcomes, now)
         bad = (
             quarantine_frame(read.records, self.name, read.outcomes, now)
-            if read.records is not None
+            if read is not None and read.records is not None
             else None
         )
         if items or bad is not None:
@@ -266,7 +284,8 @@ class TablePipeline:
                 is_gone = self._config.effective_mode != "merge" or event_id in scopes
             if is_gone:
                 uri = build_uri(event.provider, event.bucket, event.key)
-                gone.append(Gone(uri, event.event_time, version))
+                is_replaced = is_repair(event) and event.kind != "removed"
+                gone.append(Gone(uri, event.event_time, version, is_replaced))
         return gone
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[tuple[str, str, str]]:

@@ -29,11 +29,15 @@ _GONE_SCHEMA = StructType(
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The stored rows of one object are out of date: all of them, or those of one version."""
+    """The stored rows of one object are out of date: all of them, or those of one version.
+
+    `is_replaced`: not because the object was removed, but because its rows come anew.
+    """
 
     uri: str
     removed_at: datetime
     version: str = ""
+    is_replaced: bool = False
 
 
 def build_deletes(
@@ -50,7 +54,8 @@ def build_deletes(
         for at, name in enumerate(keys):
             same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
         stored = stored.join(rewritten, on=same, how="left_anti")
-    return stored.drop("gone_at").withColumn(DELETED, F.lit(True))
+    # Null in all other rows: Hudi adds no column to a table that must not be null.
+    return stored.drop("gone_at").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
 
 
 def build_tombstones(table: Table, gone: Sequence[Gone]) -> DataFrame:

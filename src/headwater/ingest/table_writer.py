@@ -1,6 +1,7 @@
 """What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -34,10 +35,7 @@ class TableWriter:
         self._name = name
         self._config = config
         self._table = table
-
-    @property
-    def _follows_removals(self) -> bool:
-        return self._config.effective_on_object_removed != "ignore"
+        self._has_deletes: bool | None = None
 
     @property
     def _record_key(self) -> tuple[str, ...]:
@@ -54,14 +52,13 @@ class TableWriter:
         """
         rows = self._build_rows(read) if read else None
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
-        retracted = self._build_retracted(rows, gone) if gone else None
-        if rows is None and retracted is None:
+        parts = [part for part in (rows, *self._build_retracted(rows, gone)) if part is not None]
+        if not parts:
             return False
-        frame = rows if retracted is None else retracted
-        if rows is not None and retracted is not None:
-            frame = rows.unionByName(retracted)
-        assert frame is not None  # noqa: S101 - one of them is there
-        many = retracted is None and count >= _MANY_ROWS
+        frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+        if self._has_delete_column(frame) and DELETED not in frame.columns:
+            frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
+        many = not gone and count >= _MANY_ROWS
         unique = many and are_keys_unique(frame, self._config.record_key, count)
         insert = is_new and self._config.effective_mode == "mirror" and not gone
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
@@ -81,8 +78,8 @@ class TableWriter:
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
         frame = with_lineage(rows, self._table.spark, lineages, self._config.partition_columns)
         if self._config.effective_on_object_removed == "tombstone":
-            return frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
-        return frame.withColumn(DELETED, F.lit(False)) if self._follows_removals else frame
+            frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        return frame
 
     def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
         event = outcome.stored.event
@@ -96,11 +93,25 @@ class TableWriter:
             partition_values=tuple(values[name] for name in self._config.partition_columns),
         )
 
-    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> DataFrame:
-        if self._config.effective_on_object_removed == "tombstone":
-            return build_tombstones(self._table, gone)
-        places = dict.fromkeys((*self._record_key, *self._config.partition))
-        return build_deletes(self._table, gone, rows, list(places))
+    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> Iterator[DataFrame]:
+        has_tombstones = self._config.effective_on_object_removed == "tombstone"
+        marked = [entry for entry in gone if has_tombstones and not entry.is_replaced]
+        deleted = [entry for entry in gone if not has_tombstones or entry.is_replaced]
+        if marked:
+            yield build_tombstones(self._table, marked)
+        if deleted:
+            places = dict.fromkeys((*self._record_key, *self._config.partition))
+            yield build_deletes(self._table, deleted, rows, list(places))
+
+    def _has_delete_column(self, frame: DataFrame) -> bool:
+        """Whether the table has the column by which rows are deleted, or gets it now."""
+        if DELETED in frame.columns or self._config.effective_on_object_removed == "retract":
+            self._has_deletes = True
+        if self._has_deletes is None:
+            # A repair may have brought it.
+            exists = self._table.load_timeline().exists()
+            self._has_deletes = exists and DELETED in self._table.read().columns
+        return self._has_deletes
 
     def _commit(
         self,

@@ -50,6 +50,13 @@ class KeyedTable:
         with self._lock:
             self._table.write(frame, replace(self._options, commit_metadata=metadata or {}))
 
+    def delete_frame(self, frame: DataFrame) -> None:
+        """The rows with the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
+        with self._lock:
+            self._table.write(
+                frame.select(*self._schema.fieldNames()), replace(self._options, operation="delete")
+            )
+
     def read(self) -> DataFrame | None:
         """The newest snapshot; None when nothing was ever written."""
         return self._table.read() if self.load_timeline().exists() else None

@@ -15,7 +15,7 @@ DELETED = "_hoodie_is_deleted"
 """Column by which a row of an upsert says that the table shall not have it any more."""
 
 TableType = Literal["copy_on_write", "merge_on_read"]
-Operation = Literal["upsert", "insert", "bulk_insert"]
+Operation = Literal["upsert", "insert", "bulk_insert", "delete"]
 
 _FAST_COMMITS = {
     # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.

@@ -17,6 +17,7 @@ Reason = Literal[
     "not_content",
     "folder_marker",
     "empty_object",
+    "dropped",
 ]
 
 

@@ -14,6 +14,7 @@ from headwater.ingest.planning.mirror import decide_mirrored
 from headwater.ingest.planning.object_state import (
     CONTENT_KINDS,
     ObjectState,
+    is_drop,
     is_from_listing,
     is_repair,
     sort_key,
@@ -80,6 +81,8 @@ def _decide(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules, *,
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return Decision(stored, "skip", "not_content")
+    if is_drop(event):
+        return Decision(stored, "skip", "superseded" if is_over else "dropped")
     if event.kind == "removed":
         return _decide_removal(stored, prior, rules)
     reason = find_rowless_reason(event)

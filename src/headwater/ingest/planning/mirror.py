@@ -12,6 +12,7 @@ from headwater.ingest.planning.decision import Decision, find_rowless_reason, is
 from headwater.ingest.planning.object_state import (
     CONTENT_KINDS,
     ObjectState,
+    is_drop,
     is_from_listing,
     is_repair,
     parse_instant,
@@ -63,6 +64,8 @@ def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: b
 def _decide_listed(stored: StoredEvent, prior: ObjectState | None) -> Decision:
     if is_repair(stored.event):
         return Decision(stored, "look")
+    if is_drop(stored.event):
+        return Decision(stored, "skip", "dropped")
     if stored.event.kind == "removed":
         if prior is None or prior.status == "removed":
             return Decision(stored, "skip", "already_removed")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.outcome import ObjectOutcome
 
@@ -13,9 +14,6 @@ CONTENT_KINDS = frozenset({"created", "removed", "restored"})
 """Kinds of events after which something else may lie under the key."""
 
 MAX_DETAIL_CHARS = 300
-
-REPAIR_EVENT = "headwater:Repair"
-"""Name of the events by which `verify --repair` has objects looked at again."""
 
 # Nobody has seen what lies there, so the rows of the version before stay until somebody can.
 _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
@@ -74,6 +72,11 @@ def is_repair(event: ObjectEvent) -> bool:
     return event.event_name == REPAIR_EVENT
 
 
+def is_drop(event: ObjectEvent) -> bool:
+    """Whether the event gives the object up as it is."""
+    return event.event_name == DROP_EVENT
+
+
 def parse_instant(instant: str) -> datetime | None:
     """The time of a commit (`yyyyMMddHHmmssSSS`, UTC); None for none."""
     if not instant:
@@ -124,7 +127,9 @@ def _advance(state: ObjectState, stored: StoredEvent) -> ObjectState:
 
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
-    """Whether the rows of the version before stay: what lies there now could not be seen."""
+    """Whether the rows of the version before stay: what lies there now could not be seen, or nobody cares."""
+    if outcome.reason == "dropped":
+        return True
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
 
 

@@ -1,0 +1,162 @@
+"""Objects decided again: on request, by a repair, or because their trouble was of the passing kind."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from headwater.app.application import App, read_clock
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.notifications import parse_message
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
+from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
+from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
+from headwater.errors import HeadwaterError
+from headwater.ingest.planning.retries import FailedAttempt, choose_due
+from headwater.lake.layout import quarantine_path
+from headwater.lake.s3 import build_storage_options
+
+log = structlog.stdlib.get_logger(__name__)
+
+_EVENTS_A_COMMIT = 5_000
+_LOOK_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryReport:
+    """`tried` objects and messages, of which `resolved` have left quarantine."""
+
+    tried: int
+    resolved: int
+
+
+class Redrive:
+    """Writes to the lake of one `App`: nobody else may be writing. Raises `HeadwaterError`."""
+
+    def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
+        self._app = app
+        self._now = now
+        source = app.settings.source
+        self._provider = "s3" if source.type == "s3" else "local"
+
+    def append(self, events: Iterable[CapturedEvent]) -> int:
+        """Commit the events; gives their number."""
+        batch: list[CapturedEvent] = []
+        count = 0
+        for event in events:
+            batch.append(event)
+            count += 1
+            if len(batch) >= _EVENTS_A_COMMIT:
+                self._app.events.append(batch)
+                batch = []
+        self._app.events.append(batch)
+        return count
+
+    def run_tables(self, names: Sequence[str] = ()) -> None:
+        """Bring the tables up to the events."""
+        for pipeline in self._app.build_pipelines(names):
+            while pipeline.run_batch() is not None:
+                pass
+            pipeline.save_checkpoint()
+
+    def retry(self, rows: Sequence[Row]) -> RetryReport:
+        """Try what lies in quarantine again; what succeeds leaves it.
+
+        `rows` are of `QuarantineReader`. Objects are looked at as they are now; messages are parsed again.
+        """
+        now = self._now()
+        messages = [row for row in rows if row["level"] == "message" or row["stage"] == "capture"]
+        parsed = {str(row["quarantine_id"]): self._parse(row, now) for row in messages}
+        self.append(event for events in parsed.values() for event in events)
+        self._app.stores.quarantine.remove({found for found, events in parsed.items() if events})
+        objects = {(str(row["bucket"]), str(row["key"])) for row in rows if row["key"] is not None}
+        self.append(self.ask_again(bucket, key, now) for bucket, key in sorted(objects))
+        self.run_tables()
+        left = {str(row["quarantine_id"]) for row in self._open_quarantine().list_rows()}
+        return RetryReport(len(rows), sum(1 for row in rows if str(row["quarantine_id"]) not in left))
+
+    def drop(self, rows: Sequence[Row]) -> int:
+        """Give up what lies in quarantine: the ledger says so, and nothing asks for it again."""
+        now = self._now()
+        dropped: list[CapturedEvent] = []
+        given_up = {
+            (str(row["bucket"]), str(row["key"])): row["version"] for row in rows if row["level"] == "object"
+        }
+        for (bucket, key), version in sorted(given_up.items()):
+            event = build_own_event(DROP_EVENT, self._provider, bucket, key, now)
+            dropped.append(with_content(event, "created", None if version is None else str(version)))
+        self.append(dropped)
+        self._app.stores.quarantine.remove({str(row["quarantine_id"]) for row in rows})
+        self.run_tables()
+        return len(rows)
+
+    def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
+        """The event by which an object is looked at again."""
+        return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
+
+    def ask_for_due(self) -> int:
+        """Have objects tried again whose trouble may have passed; gives their number."""
+        now = self._now()
+        policies = {
+            name: table.on_bad_object.model_dump(by_alias=True)
+            for name, table in self._app.settings.tables.items()
+        }
+        failed = (
+            FailedAttempt(
+                str(row["table"]), str(row["bucket"]), str(row["key"]), str(row["reason"]), _time_of(row)
+            )
+            for row in self._open_quarantine().list_rows(QuarantineFilter(level="object"))
+        )
+        due = choose_due(failed, policies, now)
+        return self.append(self.ask_again(bucket, key, now) for bucket, key in due)
+
+    def _open_quarantine(self) -> QuarantineReader:
+        settings = self._app.settings
+        options = build_storage_options(settings.lake, settings.lake_storage)
+        return QuarantineReader(quarantine_path(settings.lake), options)
+
+    @staticmethod
+    def _parse(row: Row, now: datetime) -> list[CapturedEvent]:
+        payload = row["payload"]
+        if not isinstance(payload, str) or len(payload) >= MAX_PAYLOAD_CHARS:
+            return []
+        # Of a message with good records beside it, only the bad record was kept.
+        found = parse_message(payload).events or parse_message(f'{{"Records": [{payload}]}}').events
+        return [CapturedEvent(event, now, str(row["message_id"] or "")) for event in found]
+
+
+class RetryLoop:
+    """A thread beside a run that has due objects tried again. Never ends a run: trouble is logged."""
+
+    def __init__(self, app: App) -> None:
+        self._redrive = Redrive(app)
+        self._app = app
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="retries", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the session must be up."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, when the look in hand is done."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        self._app.use_pool("retries")
+        while not self._stop.wait(_LOOK_SECONDS):
+            try:
+                if asked := self._redrive.ask_for_due():
+                    log.info("objects in quarantine are tried again", objects=asked)
+            except HeadwaterError as error:
+                log.warning("quarantine could not be looked at", error=error.message, hint=error.hint)
+
+
+def _time_of(row: Row) -> datetime:
+    time = row["quarantined_at"]
+    assert isinstance(time, datetime)  # noqa: S101 - the column is a timestamp that is always set
+    return time

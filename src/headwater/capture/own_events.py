@@ -1,0 +1,38 @@
+"""Events that headwater makes itself, about objects that a person or a retry wants decided again. Pure."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.object_event import EventKind, ObjectEvent
+
+REPAIR_EVENT: Final = "headwater:Repair"
+"""The object is to be looked at again, whatever is known of it."""
+DROP_EVENT: Final = "headwater:Drop"
+"""The object is given up as it is."""
+
+
+def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
+    """An event without a place in the object's order, as if a listing had told of it."""
+    event = ObjectEvent(
+        provider=provider,
+        bucket=bucket,
+        key=key,
+        version_id=None,
+        sequencer=None,
+        order_key=None,
+        kind="created",
+        event_name=name,
+        event_time=now,
+        size=None,
+        etag=None,
+    )
+    return CapturedEvent(event, now, "", "listing")
+
+
+def with_content(
+    captured: CapturedEvent, kind: EventKind, etag: str | None, size: int | None = None
+) -> CapturedEvent:
+    """The same event, of the content that it is about."""
+    return replace(captured, event=replace(captured.event, kind=kind, etag=etag, size=size))

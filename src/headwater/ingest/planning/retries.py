@@ -1,0 +1,45 @@
+"""Which objects in quarantine are to be tried again, and when. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=6)
+MAX_ATTEMPTS = 12
+"""The first attempt included; after the last one only a person tries again. That is a good day."""
+
+Policies = Mapping[str, Mapping[str, str]]
+"""By table, then by reason: retry, quarantine or skip."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """One attempt at one object that ended in quarantine; `at` is aware."""
+
+    table: str
+    bucket: str
+    key: str
+    reason: str
+    at: datetime
+
+
+def compute_pause(attempts: int) -> timedelta:
+    """How long to wait after so many attempts: doubling, up to the longest."""
+    return min(FIRST_PAUSE * float(2 ** (attempts - 1)), LONGEST_PAUSE)
+
+
+def choose_due(failed: Iterable[FailedAttempt], policies: Policies, now: datetime) -> list[tuple[str, str]]:
+    """Bucket and key of the objects to be tried again now, sorted, each once."""
+    by_object: defaultdict[tuple[str, str, str], list[FailedAttempt]] = defaultdict(list)
+    for attempt in failed:
+        by_object[attempt.table, attempt.bucket, attempt.key].append(attempt)
+    due = set()
+    for (table, bucket, key), attempts in by_object.items():
+        newest = max(attempts, key=lambda attempt: attempt.at)
+        is_wanted = policies.get(table, {}).get(newest.reason) == "retry"
+        is_time = now >= newest.at + compute_pause(len(attempts))
+        if is_wanted and is_time and len(attempts) < MAX_ATTEMPTS:
+            due.add((bucket, key))
+    return sorted(due)
