@@ -25,6 +25,11 @@ BENCHMARKS = (
     "ingest_small",
     "freshness",
     "first_commit",
+    "mirror_overwrite",
+    "ledger_cost",
+    "cost_slope",
+    "fold",
+    "verify",
 )
 """Each is a module here whose docstring says what it asks, with `run() -> BenchmarkResult` or several."""
 

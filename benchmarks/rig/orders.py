@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -48,10 +49,10 @@ def build_file(size: int, first_id: int, seed: int) -> tuple[bytes, int]:
     return b"".join(lines), len(lines)
 
 
-def announce_files(folder: Path, keys: Iterable[str]) -> list[CapturedEvent]:
-    """Events of a local source, as the folder's watcher makes them."""
+def announce_files(folder: Path, keys: Iterable[str], first_number: int = 0) -> list[CapturedEvent]:
+    """Events of a local source, as the folder's watcher makes them; their order goes on from a number."""
     events = []
-    for number, key in enumerate(keys):
+    for number, key in enumerate(keys, first_number):
         status = (folder / key).stat()
         etag = f"{status.st_mtime_ns:x}-{status.st_size:x}"
         events.append(announce("local", str(folder), key, etag, status.st_size, number))
@@ -76,3 +77,10 @@ def announce(provider: str, bucket: str, key: str, etag: str, size: int, number:
         etag=etag,
     )
     return CapturedEvent(event, now, f"message-{number}")
+
+
+def announce_removal(folder: Path, key: str, number: int) -> CapturedEvent:
+    """The event of a file that is not there any more."""
+    created = announce("local", str(folder), key, "", 0, number)
+    event = replace(created.event, kind="removed", event_name="ObjectRemoved:Delete", size=None, etag=None)
+    return replace(created, event=event)

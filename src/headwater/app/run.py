@@ -215,6 +215,6 @@ def record_batch(metrics: Metrics, result: BatchResult) -> None:
     metrics.count("rows_written", result.rows, table=table)
     metrics.count("records_failed", result.bad_rows, table=table)
     if result.committed:
-        metrics.observe("commit_seconds", result.seconds, table=table)
+        metrics.observe("commit_seconds", result.commit_seconds, table=table)
     for seconds in result.freshness:
         metrics.observe("freshness_seconds", max(0.0, seconds), table=table)

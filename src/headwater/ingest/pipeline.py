@@ -87,6 +87,7 @@ class TablePipeline:
         self._state: TableState | None = None
         self._position: Position | None = None
         self._unavailable_attempts = 0
+        self._commit_seconds = 0.0
 
     def load_state(self) -> TableState:
         """What the table's newest commit with a checkpoint says; asked of the table once."""
@@ -173,7 +174,9 @@ class TablePipeline:
             # Each object's in the order of its events, as the ledger counts them.
             outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
             crash_point("before_data_commit")
+            started = time.monotonic()
             committed = self._write(read, plan, outcomes, states)
+            self._commit_seconds = time.monotonic() - started
             crash_point("after_data_commit")
             self._resolve_quarantine(outcomes, states)
         finally:
@@ -317,6 +320,7 @@ class TablePipeline:
             filtered=plan.filtered,
             foreign=plan.foreign,
             seconds=seconds,
+            commit_seconds=self._commit_seconds,
             committed=committed,
             more=more,
             freshness=tuple(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from typing import Any
 
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
@@ -97,33 +98,35 @@ def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: st
     """
     stored, event = outcome.stored, outcome.stored.event
     known = prior or begin_state(event)
-    seen = [time for time in (known.first_seen, stored.received_at) if time is not None]
-    known = replace(known, events=known.events + 1, first_seen=min(seen))
-    is_later = is_from_listing(stored) or sort_key(stored) >= known.sort_key
+    first_seen = known.first_seen
+    counted: dict[str, Any] = {"events": known.events + 1}
+    if first_seen is None or stored.received_at < first_seen:
+        counted["first_seen"] = stored.received_at
     if event.kind not in CONTENT_KINDS:
-        return known if prior else _decide(known, outcome, instant)
-    if not is_later:
-        return known
-    known = _advance(known, stored)
-    if outcome.status == "removed" and outcome.version and outcome.version != known.version:
-        # Another version of the object is gone than the one that counts.
-        return known
+        return replace(known, **counted, **({} if prior else _decide(known, outcome, instant)))
+    if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
+        return replace(known, **counted)
+    changes = {**counted, **_advance(known, stored)}
     if outcome.reason == "already_ingested":
         confirmed = known.version == event.version and not is_from_listing(stored)
-        return replace(known, looked=known.looked and not confirmed)
-    if outcome.status == "superseded" and known.status != "pending":
-        return known
-    return _decide(known, outcome, instant)
+        return replace(known, **changes, looked=known.looked and not confirmed)
+    is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
+    is_superseded = outcome.status == "superseded" and known.status != "pending"
+    if not is_other_version and not is_superseded:
+        changes |= _decide(known, outcome, instant)
+    return replace(known, **changes)
 
 
-def _advance(state: ObjectState, stored: StoredEvent) -> ObjectState:
+def _advance(state: ObjectState, stored: StoredEvent) -> dict[str, Any]:
     if is_from_listing(stored) and state.event_id:
         # A listing knows what lies there, not when it came to be: the next real event must still win.
-        return state
+        return {}
     event = stored.event
-    return replace(
-        state, order_key=event.order_key or "", event_time=event.event_time, event_id=stored.event_id
-    )
+    return {
+        "order_key": event.order_key or "",
+        "event_time": event.event_time,
+        "event_id": stored.event_id,
+    }
 
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
@@ -133,18 +136,17 @@ def keeps_rows(outcome: ObjectOutcome) -> bool:
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
 
 
-def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> ObjectState:
+def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
     status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
-    return replace(
-        state,
-        version=outcome.version,
-        etag=outcome.etag,
-        status=status,
-        reason=outcome.reason,
-        detail=outcome.detail[:MAX_DETAIL_CHARS],
-        rows=state.rows if keeps_rows(outcome) else outcome.rows,
-        bad_rows=outcome.bad_rows,
-        bytes=outcome.bytes,
-        looked=outcome.looked,
-        instant=instant,
-    )
+    return {
+        "version": outcome.version,
+        "etag": outcome.etag,
+        "status": status,
+        "reason": outcome.reason,
+        "detail": outcome.detail[:MAX_DETAIL_CHARS],
+        "rows": state.rows if keeps_rows(outcome) else outcome.rows,
+        "bad_rows": outcome.bad_rows,
+        "bytes": outcome.bytes,
+        "looked": outcome.looked,
+        "instant": instant,
+    }

@@ -32,6 +32,7 @@ class ObjectOutcome:
 class BatchResult:
     """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this.
 
+    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions.
     `filtered` counts events that the table's rules left out, `foreign` those of other buckets.
     """
 
@@ -45,6 +46,7 @@ class BatchResult:
     filtered: int = 0
     foreign: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    commit_seconds: float = 0.0
     committed: bool = False
     more: bool = False
     freshness: tuple[float, ...] = field(default=(), repr=False)

@@ -1,0 +1,77 @@
+"""Does deciding about an event cost the same however many there are?
+
+The fold of a mirror over 10,000 to 1,000,000 events in batches of 10,000, with what was decided before
+looked up by object, and its outcome applied: half of the events are of new objects, half overwrite or
+remove one that is known. Value: microseconds an event at the largest number. Floor: at the smallest. No
+Spark: the fold runs on the driver over one batch, which a setting bounds.
+"""
+
+import gc
+import time
+from collections.abc import Iterator
+from random import Random
+
+from benchmarks.pairs import say
+from benchmarks.result import BenchmarkResult
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.fold import FoldRules, fold
+from headwater.ingest.planning.object_state import ObjectState, apply_outcome
+from headwater.ingest.planning.outcome import ObjectOutcome
+from tests.fixtures.events import build_event, build_stored
+
+COUNTS = (10_000, 100_000, 1_000_000)
+BATCH = 10_000
+GOAL = 1.3
+_STATUS = {"read": "ingested", "look": "ingested", "retract": "removed", "skip": "superseded"}
+_RULES = FoldRules(mirrors=True, on_object_removed="retract")
+
+
+def run() -> BenchmarkResult:
+    """Microseconds an event."""
+    # As the product does: batches of events are many objects and none is in a cycle.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    measure(COUNTS[0])
+    costs = [measure(count) for count in COUNTS]
+    for count, cost in zip(COUNTS, costs, strict=True):
+        say(f"{count} events: {cost:.2f} us an event, {1e6 / cost:.0f} events/s")
+    return BenchmarkResult("fold", costs[-1], costs[0], "us/event", GOAL, "lower")
+
+
+def measure(count: int) -> float:
+    """Microseconds an event of deciding and applying; making the events is not counted."""
+    states: dict[str, ObjectState] = {}
+    seconds = 0.0
+    decided = 0
+    for batch in iter_batches(count):
+        started = time.perf_counter()
+        decisions = fold(batch, states, _RULES)
+        for decision in decisions:
+            stored = decision.stored
+            status = (
+                "ingested" if decision.action == "read" else "removed" if decision.action == "retract" else ""
+            )
+            outcome = ObjectOutcome(stored, status or "superseded", version=stored.event.version)
+            object_id = stored.event.object_id
+            states[object_id] = apply_outcome(states.get(object_id), outcome)
+        seconds += time.perf_counter() - started
+        decided += len(decisions)
+    if decided != count:
+        raise RuntimeError(f"{decided} of {count} events were decided")
+    return seconds / count * 1e6
+
+
+def iter_batches(count: int) -> Iterator[list[StoredEvent]]:
+    """Batches in which every other event is of an object that was there before."""
+    chance = Random(7)
+    for start in range(0, count, BATCH):
+        batch = []
+        for number in range(start, min(start + BATCH, count)):
+            is_known = number % 2 == 1
+            key = f"known/{chance.randrange(number):08d}" if is_known else f"known/{number:08d}"
+            kind = "removed" if is_known and chance.random() < 0.3 else "created"
+            event = build_event(key, number, kind)
+            # An id is made once; the events table has it ready.
+            _ = (event.event_id, event.object_id)
+            batch.append(build_stored(event, number))
+        yield batch
