@@ -4,13 +4,14 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import structlog
 
 from headwater.app.application import App
+from headwater.app.pass_schedule import PassSchedule, choose_first_due
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
 from headwater.capture.listing_diff import Comparison
@@ -24,9 +25,9 @@ from headwater.capture.reconcile import (
 from headwater.capture.reconcile.decision import Decision
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
-from headwater.capture.reconcile.passes import find_first, find_last_finished
+from headwater.capture.reconcile.passes import find_last_finished
 from headwater.config.source import S3SourceConfig
-from headwater.errors import HeadwaterError, UsageError
+from headwater.errors import UsageError
 from headwater.lake.layout import reconciles_path
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
@@ -39,11 +40,6 @@ log = structlog.stdlib.get_logger(__name__)
 POOL = "reconcile"
 # An inventory may miss what was young when it was made.
 INVENTORY_SETTLE = timedelta(days=1)
-RETRY_SECONDS = 300.0
-"""After a pass that broke off."""
-DRAIN_PATIENCE = 600.0
-"""Seconds after which a queue that never gets empty is not waited for: too many events are harmless."""
-_LOOK_SECONDS = 1.0
 _EXAMPLES = 100
 
 
@@ -90,10 +86,14 @@ class Reconcile:
         self._metrics = metrics
         self._clock = clock or SystemClock()
 
-    @property
-    def is_wanted_at_start(self) -> bool:
-        """Whether a run begins with a pass."""
-        return self._config.include_existing_files
+    def check(self, inventory: str | None = None) -> None:
+        """Raise what would make a pass fail; asks the bucket or reads the manifest, and starts no Spark."""
+        from headwater.capture.listers.s3 import build_listing_client
+
+        with closing(build_listing_client(self._source)) as client:
+            listing = build_listing(self._source, client, lambda: None, inventory)
+            if inventory is None:
+                next(listing.lister.iter_objects(listing.prefix), None)
 
     def run_pass(
         self,
@@ -147,77 +147,44 @@ class Reconcile:
         On the first pass of all every object counts, however young: nobody promised that a notification
         was set up before it landed. Raises as `run_pass` does.
         """
-        if not self.is_wanted_at_start:
-            self._note_start()
-        due = self._find_due(at_start=True)
+        self._note_start()
+        passes = self.list_passes()
+        due = choose_first_due(passes, self._config, self._clock.now())
         if due is None or due > self._clock.now():
             return None
-        return self.run_pass(stop, settle=not self._is_first())
+        return self.run_pass(stop, settle=find_last_finished(passes) is not None)
 
     def run(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
-        """Passes until `stop` is set: at the start, when what the queue held is captured; then at intervals.
-
-        A pass that fails is logged, counted and tried again. A first pass that left young objects to their
-        notifications is followed by another one when those are old enough.
-        """
-        if not self.is_wanted_at_start:
-            self._note_start()
-        self._wait_until_drained(stop, is_drained)
-        due = self._find_due(at_start=True)
-        while due is not None and not self._wait_until(due, stop):
-            due = self._run_due(stop)
-
-    def _run_due(self, stop: threading.Event) -> datetime | None:
-        """A pass; returns when the next one is due."""
-        try:
-            is_first = self._is_first()
-            done = self.run_pass(stop).done
-        except HeadwaterError as error:
-            log.warning("a reconcile broke off; it is tried again", error=error.message, hint=error.hint)
-            self.count_failure()
-            return self._clock.now() + timedelta(seconds=RETRY_SECONDS)
-        if is_first and done.unsettled:
-            return done.started_at + timedelta(seconds=self._config.settle_seconds)
-        return self._find_due(at_start=False)
+        """Passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one only."""
+        self._note_start()
+        schedule = PassSchedule(
+            lambda stop: self.run_pass(stop).done,
+            self.list_passes,
+            self._config,
+            self._clock,
+            on_failure=lambda _error: self.count_failure(),
+        )
+        schedule.run(stop, is_drained)
 
     def count_failure(self) -> None:
         """Tell the metrics that a pass broke off."""
         if self._metrics:
             self._metrics.count("reconcile_failed")
 
+    def list_passes(self) -> list[ReconcilePass]:
+        """All passes over this bucket and prefix. Raises `LakeError`."""
+        return self._passes.list_passes(self._source.bucket, self._source.prefix)
+
     @cached_property
     def _passes(self) -> PassTable:
         return PassTable(self._app.spark, reconciles_path(self._app.settings.lake))
 
-    def _list_passes(self) -> list[ReconcilePass]:
-        return self._passes.list_passes(self._source.bucket, self._source.prefix)
-
-    def _is_first(self) -> bool:
-        return find_last_finished(self._list_passes()) is None
-
     def _note_start(self) -> None:
+        """Where existing objects stay out, remember since when objects count."""
+        if self._config.include_existing_files or not self._config.backfill_interval:
+            return
         place = Listing(MemoryLister(), self._source.bucket, self._source.prefix)
         ensure_first_pass(place, self._passes, self._clock.now())
-
-    def _find_due(self, *, at_start: bool) -> datetime | None:
-        """When the next pass is to begin; None for never."""
-        now = self._clock.now()
-        if at_start and self.is_wanted_at_start:
-            return now
-        return choose_due(self._list_passes(), self._config.backfill_interval, now)
-
-    def _wait_until_drained(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
-        deadline = self._clock.monotonic() + DRAIN_PATIENCE
-        while not (is_drained() or self._clock.monotonic() > deadline):
-            if stop.wait(_LOOK_SECONDS):
-                return
-
-    def _wait_until(self, due: datetime, stop: threading.Event) -> bool:
-        """Whether `stop` came first."""
-        while (left := (due - self._clock.now()).total_seconds()) > 0:
-            if stop.wait(min(left, _LOOK_SECONDS)):
-                return True
-        return stop.is_set()
 
     def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
         if done.differences:
@@ -232,18 +199,6 @@ class Reconcile:
             self._metrics.count("reconcile_objects_listed", done.listed)
             for kind in ("missing", "changed", "vanished"):
                 self._metrics.count("reconcile_differences", getattr(done, kind), kind=kind)
-
-
-def choose_due(passes: list[ReconcilePass], interval_seconds: float, now: datetime) -> datetime | None:
-    """When a bucket with these passes is to be listed again; None for an interval of 0."""
-    if not interval_seconds:
-        return None
-    interval = timedelta(seconds=interval_seconds)
-    last = find_last_finished(passes)
-    if last is None:
-        first = find_first(passes)
-        return first.started_at + interval if first else now
-    return last.started_at + interval
 
 
 def build_listing(

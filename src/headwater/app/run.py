@@ -181,8 +181,10 @@ class Run:
             except HeadwaterError as error:
                 log.warning("no reconcile in this run", error=error.message, hint=error.hint)
             except Exception as error:
-                # It must not stop the live flow, and must not be passed over either.
-                log.exception("the reconcile ended by a defect")
+                # It must not stop the live flow, and must not be passed over either; what a dying JVM
+                # makes fail is told by its death.
+                if self._app.is_session_alive():
+                    log.exception("the reconcile ended by a defect")
                 self._defect = error
 
         thread = threading.Thread(target=run, name="reconcile", daemon=True)

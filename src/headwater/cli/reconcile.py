@@ -67,6 +67,7 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
     stop = threading.Event()
     with closing(App(settings, environ=environ)) as app:
         wanted = Reconcile(app)
+        wanted.check(inventory)
         with stop_on_signals(stop) as rearm:
             _ = app.spark
             rearm()

@@ -26,7 +26,10 @@ _PATIENT = Config(
     read_timeout=60,
     tcp_keepalive=True,
 )
-_LIST_RIGHTS = "allow s3:ListBucket on the bucket"
+_LIST_RIGHTS = (
+    "allow s3:ListBucket on the bucket, or do without: "
+    "reconcile: {include_existing_files: false, backfill_interval: off}"
+)
 _FETCH_RIGHTS = "allow s3:GetObject on the inventory's objects"
 
 
