@@ -13,7 +13,7 @@ from headwater.capture.listers.protocol import ListedObject, Lister
 from headwater.capture.listers.s3 import S3Lister
 from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
 from tests.fixtures.emulator import EmulatorSession
-from tests.fixtures.inventory import InventoryRow, write_inventory
+from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 
 WHEN = datetime(2026, 5, 1, tzinfo=timezone.utc)
 ODD_KEYS = (

@@ -22,7 +22,7 @@ from headwater.errors import SourceUnavailableError
 from headwater.lake.layout import events_path, reconciles_path
 from headwater.observability.clock import ManualClock
 from tests.fixtures.events import START, build_event
-from tests.fixtures.reconcile import BreakingLister, build_object
+from tests.fixtures.listing.reconcile import BreakingLister, build_object
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.reconcile import render_report
-from tests.fixtures.inventory import InventoryRow, write_inventory
 from tests.fixtures.lakes import write_config
+from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 DONE = ReconcilePass(

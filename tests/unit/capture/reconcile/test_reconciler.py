@@ -17,7 +17,7 @@ from headwater.capture.reconcile import (
 )
 from headwater.errors import LakeError, SourceUnavailableError
 from headwater.observability.clock import ManualClock
-from tests.fixtures.reconcile import OLD, BreakingLister, MemoryEvents, MemoryPasses, build_object
+from tests.fixtures.listing.reconcile import OLD, BreakingLister, MemoryEvents, MemoryPasses, build_object
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 

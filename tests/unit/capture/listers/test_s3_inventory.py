@@ -15,7 +15,7 @@ from headwater.capture.listers.inventory_rows import ROW_SCHEMA
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
 from headwater.errors import HeadwaterError, SourceError, UsageError
-from tests.fixtures.inventory import CREATED_AT, CSV_SCHEMA, InventoryRow, write_inventory
+from tests.fixtures.listing.inventory import CREATED_AT, CSV_SCHEMA, InventoryRow, write_inventory
 
 WHEN = datetime(2026, 5, 1, 10, 20, 30, tzinfo=timezone.utc)
 FORMATS = ("CSV", "Parquet", "ORC")
