@@ -45,7 +45,8 @@ def pipeline(emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def last_told(pipeline: Pipeline) -> dict[str, Any]:
-    return pipeline.read_json("status")["reconcile"]
+    told: dict[str, Any] = pipeline.read_json("status")["reconcile"]
+    return told
 
 
 def test_a_run_brings_in_what_no_notification_told_of(pipeline: Pipeline, last_told: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import KnownState, compare_listing, diff_listing
+from headwater.capture.listing_diff import Comparison, KnownState, compare_listing, diff_listing
 from headwater.errors import SourceError, SourceUnavailableError
 
 # Any text a key can be: all planes, no lone surrogates.
@@ -84,7 +84,7 @@ def test_a_listing_that_breaks_off_makes_nothing_vanish_behind_the_break(
         yield from shown
         raise SourceUnavailableError("503")
 
-    compared = []
+    compared: list[Comparison] = []
     with pytest.raises(SourceUnavailableError):
         compared.extend(compare_listing(break_off(), build_known(known)))
     last = shown[-1].key if shown else ""

@@ -19,7 +19,7 @@ DAY = 86_400.0
 
 
 def build_pass(started_at: datetime = NOW, **fields: Any) -> ReconcilePass:
-    known = {"finished_at": started_at + timedelta(minutes=1), "listing": "listing"}
+    known: dict[str, Any] = {"finished_at": started_at + timedelta(minutes=1), "listing": "listing"}
     return ReconcilePass(f"p-{started_at}", "b", "", started_at=started_at, **(known | fields))
 
 

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headwater.app.reconcile import Difference, ReconcileReport
 from headwater.capture.listers.protocol import ListedObject

@@ -2,7 +2,7 @@
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -121,6 +121,7 @@ def test_nothing_stays_behind_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     listing = open_report(manifest).iter_objects()
     next(listing)
     assert list(temporary.iterdir())
+    assert isinstance(listing, Generator)
     listing.close()
     assert not list(temporary.iterdir())
 

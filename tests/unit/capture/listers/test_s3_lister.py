@@ -1,6 +1,8 @@
 """What S3 may answer to a listing besides a listing; botocore is the real one, its answers are scripted."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import boto3
 import pytest
@@ -10,11 +12,22 @@ from botocore.stub import Stubber
 from headwater.capture.listers.s3 import S3Lister
 from headwater.errors import CredentialsError, SourceError, SourceUnavailableError
 
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
 ENTRY = {"Key": "a", "Size": 1, "ETag": '"e"', "LastModified": "2026-05-01T00:00:00Z"}
 
 
+@dataclass(frozen=True)
+class Script:
+    """A client, and what it will be answered."""
+
+    client: "S3Client"
+    stubber: Stubber
+
+
 @pytest.fixture
-def stubber() -> Iterator[Stubber]:
+def script() -> Iterator[Script]:
     client = boto3.session.Session().client(
         "s3",
         region_name="us-east-1",
@@ -23,7 +36,7 @@ def stubber() -> Iterator[Stubber]:
         config=Config(retries={"total_max_attempts": 1}),
     )
     with Stubber(client) as stubber:
-        yield stubber
+        yield Script(client, stubber)
     client.close()
 
 
@@ -37,28 +50,28 @@ def stubber() -> Iterator[Stubber]:
     ],
 )
 def test_a_refusal_is_explained(
-    stubber: Stubber, code: str, status: int, kind: type[SourceError], told: str
+    script: Script, code: str, status: int, kind: type[SourceError], told: str
 ) -> None:
-    stubber.add_client_error("list_objects_v2", code, "no", status)
+    script.stubber.add_client_error("list_objects_v2", code, "no", status)
     with pytest.raises(kind, match="landing") as failure:
-        list(S3Lister(stubber.client, "landing").iter_objects())
+        list(S3Lister(script.client, "landing").iter_objects())
     assert told in failure.value.hint
     assert isinstance(failure.value, SourceError)
 
 
-def test_pages_follow_each_other_and_each_request_is_paced(stubber: Stubber) -> None:
+def test_pages_follow_each_other_and_each_request_is_paced(script: Script) -> None:
     first = {"Contents": [ENTRY], "IsTruncated": True, "NextContinuationToken": "t"}
     asked = {"Bucket": "landing", "Prefix": "p", "MaxKeys": 7, "StartAfter": "p0"}
-    stubber.add_response("list_objects_v2", first, asked)
+    script.stubber.add_response("list_objects_v2", first, asked)
     last = {"Contents": [{**ENTRY, "Key": "b"}], "IsTruncated": False}
-    stubber.add_response("list_objects_v2", last, asked | {"ContinuationToken": "t"})
+    script.stubber.add_response("list_objects_v2", last, asked | {"ContinuationToken": "t"})
     paced = []
-    lister = S3Lister(stubber.client, "landing", pace=lambda: paced.append(1), page_size=7)
+    lister = S3Lister(script.client, "landing", pace=lambda: paced.append(1), page_size=7)
     assert [listed.key for listed in lister.iter_objects("p", "p0")] == ["a", "b"]
     assert len(paced) == 2
 
 
-def test_a_listing_that_does_not_say_how_it_goes_on_is_no_whole_one(stubber: Stubber) -> None:
-    stubber.add_response("list_objects_v2", {"Contents": [ENTRY], "IsTruncated": True})
+def test_a_listing_that_does_not_say_how_it_goes_on_is_no_whole_one(script: Script) -> None:
+    script.stubber.add_response("list_objects_v2", {"Contents": [ENTRY], "IsTruncated": True})
     with pytest.raises(SourceError, match="goes on"):
-        list(S3Lister(stubber.client, "landing").iter_objects())
+        list(S3Lister(script.client, "landing").iter_objects())
