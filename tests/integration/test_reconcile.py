@@ -15,6 +15,7 @@ pytestmark = pytest.mark.timeout(600)
 
 OBJECTS = 1_000
 TABLES = {"clicks": {"path": "clicks/**", "format": "json"}}
+MIRROR = {"mirrored": {"path": "clicks/*.json", "mode": "mirror"}}
 # Four pieces a pass, and no age at which an object is left to its notification.
 RECONCILE = {"settle_seconds": 0, "checkpoint_objects": 250}
 
@@ -32,7 +33,7 @@ def listing_events(pipeline: Pipeline) -> Counter[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def pipeline(emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     """A thousand objects, of every hundredth of which nobody was told; one run over them."""
-    pipeline = Pipeline(emulator, tmp_path_factory.mktemp("reconcile"), TABLES, reconcile=RECONCILE)
+    pipeline = Pipeline(emulator, tmp_path_factory.mktemp("reconcile"), TABLES | MIRROR, reconcile=RECONCILE)
     tap = pipeline.create_tap()
     pipeline.put_all({key: json.dumps({"key": key}) + "\n" for key in build_keys()})
     bodies = [body for body in pipeline.drain(tap) if "s3:TestEvent" not in body]
@@ -116,6 +117,15 @@ def test_a_further_pass_emits_nothing(pipeline: Pipeline, kills: list[bool]) -> 
     told = pipeline.read_json("reconcile")
     assert (told["reconcile"]["listed"], told["reconcile"]["emitted"]) == (OBJECTS - 10, 0)
     assert told["examples"] == []
+
+
+def test_a_mirror_equals_the_bucket_after_the_next_run(pipeline: Pipeline, kills: list[bool]) -> None:
+    pipeline.run_once().expect(0)
+    found = pipeline.rows("mirrored", "key")
+    bodies = pipeline.read_objects("clicks/").items()
+    there = Counter((json.loads(body)["key"],) for key, body in bodies if key.count("/") == 1)
+    assert there.total() == OBJECTS - len(ODD_NAMES) - 10
+    assert (found - there, there - found) == (Counter(), Counter()), "extra rows, missing rows"
 
 
 def test_a_bucket_that_may_not_be_listed_does_not_stop_the_run(

@@ -10,7 +10,7 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.capture import Capture
-from headwater.app.reconcile import Reconcile, ReconcileReport
+from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.redrive import RetryLoop
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
@@ -102,7 +102,6 @@ class Run:
         self._reconcile = Reconcile(app, metrics=metrics) if app.settings.source.type == "s3" else None
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
-        self._defect: Exception | None = None
         self._capture = Capture(
             app, self._append_events, self._append_quarantine, self._note_capture, metrics
         )
@@ -124,13 +123,14 @@ class Run:
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
         retries = RetryLoop(self._app)
-        beside: threading.Thread | None = None
+        listing = self._build_reconcile_loop()
         try:
             runner = self._start_runner()
             self._session.set_result(None)
             if not once:
                 retries.start()
-                beside = self._start_reconcile(ended)
+                if listing:
+                    listing.start()
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
             if once and not stop.is_set() and self._capture.failure is None:
@@ -143,21 +143,25 @@ class Run:
             raise
         finally:
             retries.stop()
+            if listing:
+                listing.stop()
             self._capture.join(_STOP_SECONDS)
-            ended.set()
-            if beside:
-                beside.join(_STOP_SECONDS)
             if runner is not None:
                 self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)
         if self._capture.failure:
             # What a dying JVM makes fail is told by its death, not by the broken connection.
             self._app.check_session()
             raise self._capture.failure
-        if self._defect:
-            raise self._defect
+        if listing and listing.defect:
+            raise listing.defect
         return RunReport(
             self._capture.stats, self._totals, runner.failures, self._reconciled, self._reconcile_failure
         )
+
+    def _build_reconcile_loop(self) -> ReconcileLoop | None:
+        if self._reconcile is None:
+            return None
+        return ReconcileLoop(self._reconcile, self._capture.is_drained, self._app.is_session_alive)
 
     def _reconcile_once(self, stop: threading.Event) -> None:
         """What the queue did not tell of, before the tables catch up. A failure is told at the end."""
@@ -169,27 +173,6 @@ class Run:
             self._app.check_session()
             self._reconcile.count_failure()
             self._reconcile_failure = error
-
-    def _start_reconcile(self, ended: threading.Event) -> threading.Thread | None:
-        reconcile = self._reconcile
-        if reconcile is None:
-            return None
-
-        def run() -> None:
-            try:
-                reconcile.run(ended, self._capture.is_drained)
-            except HeadwaterError as error:
-                log.warning("no reconcile in this run", error=error.message, hint=error.hint)
-            except Exception as error:
-                # It must not stop the live flow, and must not be passed over either; what a dying JVM
-                # makes fail is told by its death.
-                if self._app.is_session_alive():
-                    log.exception("the reconcile ended by a defect")
-                self._defect = error
-
-        thread = threading.Thread(target=run, name="reconcile", daemon=True)
-        thread.start()
-        return thread
 
     def _end(self, runner: Runner, *, abandon: bool) -> None:
         try:

@@ -14,6 +14,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listing_diff import KnownState
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_reader import read_last_pass
@@ -103,6 +104,17 @@ def test_what_a_listing_saw_counts_until_a_newer_event(events: EventsTable) -> N
     assert read_known(events) == expected
     events.append([find_listed(never, "listed again", 20)])
     assert read_known(events) == expected | {never: "listed again"}
+
+
+def test_a_wish_to_look_again_or_to_give_up_says_nothing_of_what_lies_there(events: EventsTable) -> None:
+    events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
+    wishes = [
+        build_own_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
+        build_own_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
+        with_content(build_own_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
+    ]
+    events.append(wishes)
+    assert read_known(events) == {"asked": "etag-asked-1", "dropped": "etag-dropped-1"}
 
 
 def test_the_removal_of_an_old_version_leaves_the_object(events: EventsTable) -> None:

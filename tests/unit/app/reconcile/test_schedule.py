@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.app.pass_schedule import DRAIN_PATIENCE, PassSchedule, choose_due
+from headwater.app.reconcile.schedule import DRAIN_PATIENCE, PassSchedule, choose_due
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.passes import START, find_unfinished
 from headwater.config.reconcile import ReconcileConfig

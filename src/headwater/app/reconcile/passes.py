@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headwater.app.application import App
-from headwater.app.pass_schedule import PassSchedule, choose_first_due
+from headwater.app.reconcile.schedule import PassSchedule, choose_first_due
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
 from headwater.capture.listing_diff import Comparison
