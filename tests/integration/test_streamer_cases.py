@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.end_to_end.command import Finished
-from tests.fixtures.end_to_end.pipeline import Pipeline, Put, Row
+from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline, Put, Row
 from tests.fixtures.notification_bodies import s3_record
 
 pytestmark = pytest.mark.timeout(900)
@@ -69,7 +69,9 @@ class Story:
 def story(emulator, tmp_path_factory) -> Story:
     # Ten messages a batch: many commits of the events table, as after a day.
     folder = tmp_path_factory.mktemp("streamer-cases")
-    return Story(Pipeline(emulator, folder, TABLES, queue={"max_messages_per_batch": 10}))
+    return Story(
+        Pipeline(emulator, folder, TABLES, queue={"max_messages_per_batch": 10}, reconcile=NO_RECONCILE)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +221,7 @@ def test_no_event_is_there_twice_after_all_runs(later):
 
 
 def test_killed_between_commit_and_delete_with_2000_messages(emulator, tmp_path):
-    pipeline = Pipeline(emulator, tmp_path, {"seen": {"path": "seen/*.json"}})
+    pipeline = Pipeline(emulator, tmp_path, {"seen": {"path": "seen/*.json"}}, reconcile=NO_RECONCILE)
     tap = pipeline.create_tap()
     pipeline.put_all({f"seen/{at}.json": row(str(at)) for at in range(20)})
     # The others are of no table, so nobody has to fetch them.

@@ -102,11 +102,15 @@ class App:
 
     def check_session(self) -> None:
         """Raise `PlatformError` when the JVM has ended: nothing could be written any more."""
-        if not is_session_alive(self.spark):
+        if not self.is_session_alive():
             raise PlatformError(
                 "the JVM of this run has ended",
                 hint=f"out of memory? raise spark.driver_memory; what the JVM said is in {self._log_file}",
             )
+
+    def is_session_alive(self) -> bool:
+        """Whether the JVM of this run still runs."""
+        return is_session_alive(self.spark)
 
     def use_pool(self, name: str) -> None:
         """Let Spark jobs of this thread run in a fair pool of that name."""

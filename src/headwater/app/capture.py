@@ -10,6 +10,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.folder_watcher import FolderWatcher
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.memory import MemoryQueue
+from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
 
 # One empty long poll asks all of a real queue's servers; a queue in this process needs no waiting.
@@ -75,6 +76,14 @@ class Capture:
     def note_busy(self, busy: int, tables: int) -> None:
         """How many of the tables work on a batch; decides how soon events are committed."""
         self._consumer.set_demand("none" if busy == tables else "some" if busy else "all")
+
+    def is_drained(self) -> bool:
+        """Whether nothing waits in the queue or is being committed; False when it cannot be asked."""
+        try:
+            depth = self._queue.depth()
+        except SourceError:
+            return False
+        return not depth.visible and not depth.in_flight
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""

@@ -10,6 +10,7 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.capture import Capture
+from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.redrive import RetryLoop
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
@@ -56,11 +57,16 @@ class TableTotals:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did. `failures` holds the last error of tables that could not be brought up to date."""
+    """What a run did. `failures` holds the last error of tables that could not be brought up to date.
+
+    `reconcile` is the pass of a run that ended by itself; `reconcile_failure` what it broke off with.
+    """
 
     capture: CaptureStats
     tables: dict[str, TableTotals]
     failures: dict[str, HeadwaterError]
+    reconcile: ReconcileReport | None = None
+    reconcile_failure: HeadwaterError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,9 @@ class Run:
         self._metrics = metrics
         self._totals = {name: TableTotals() for name in only or app.settings.tables}
         self._session: Future[None] = Future()
+        self._reconcile = Reconcile(app, metrics=metrics) if app.settings.source.type == "s3" else None
+        self._reconciled: ReconcileReport | None = None
+        self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
             app, self._append_events, self._append_quarantine, self._note_capture, metrics
         )
@@ -114,13 +123,18 @@ class Run:
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
         retries = RetryLoop(self._app)
+        listing = self._build_reconcile_loop()
         try:
             runner = self._start_runner()
             self._session.set_result(None)
             if not once:
                 retries.start()
+                if listing:
+                    listing.start()
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
+            if once and not stop.is_set() and self._capture.failure is None:
+                self._reconcile_once(stop)
         except BaseException as error:
             if not self._session.done():
                 lost = LakeError("the Spark session did not start")
@@ -129,6 +143,8 @@ class Run:
             raise
         finally:
             retries.stop()
+            if listing:
+                listing.stop()
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
                 self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)
@@ -136,7 +152,27 @@ class Run:
             # What a dying JVM makes fail is told by its death, not by the broken connection.
             self._app.check_session()
             raise self._capture.failure
-        return RunReport(self._capture.stats, self._totals, runner.failures)
+        if listing and listing.defect:
+            raise listing.defect
+        return RunReport(
+            self._capture.stats, self._totals, runner.failures, self._reconciled, self._reconcile_failure
+        )
+
+    def _build_reconcile_loop(self) -> ReconcileLoop | None:
+        if self._reconcile is None:
+            return None
+        return ReconcileLoop(self._reconcile, self._capture.is_drained, self._app.is_session_alive)
+
+    def _reconcile_once(self, stop: threading.Event) -> None:
+        """What the queue did not tell of, before the tables catch up. A failure is told at the end."""
+        if self._reconcile is None:
+            return
+        try:
+            self._reconciled = self._reconcile.run_once(stop)
+        except HeadwaterError as error:
+            self._app.check_session()
+            self._reconcile.count_failure()
+            self._reconcile_failure = error
 
     def _end(self, runner: Runner, *, abandon: bool) -> None:
         try:

@@ -9,10 +9,12 @@ from headwater.app.scope import build_scope
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
+from headwater.capture.reconcile.pass_reader import read_last_pass
+from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
 from headwater.errors import SourceError
 from headwater.ingest.planning.plan import Scope
-from headwater.lake.layout import events_path, quarantine_path, table_path
+from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
@@ -69,12 +71,13 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`headwater status`."""
+    """`headwater status`. `reconcile` is the pass that began last."""
 
     events: EventsStatus
     tables: dict[str, TableStatus]
     quarantine: QuarantineStatus
     queue: QueueStatus | None
+    reconcile: ReconcilePass | None = None
 
 
 class StatusReader:
@@ -98,6 +101,7 @@ class StatusReader:
             },
             quarantine=read_quarantine_status(lake, self._options),
             queue=self._read_queue(),
+            reconcile=self._read_reconcile(),
         )
 
     def _read_events(self, events: SnapshotReader) -> EventsStatus:
@@ -125,6 +129,13 @@ class StatusReader:
             lag_events=len(pending),
             lag_seconds=max(0.0, (self._now - min(pending)).total_seconds()) if pending else 0.0,
         )
+
+    def _read_reconcile(self) -> ReconcilePass | None:
+        source = self._settings.source
+        if source.type != "s3":
+            return None
+        path = reconciles_path(self._settings.lake)
+        return read_last_pass(path, source.bucket, source.prefix, self._options)
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source

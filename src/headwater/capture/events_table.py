@@ -56,6 +56,7 @@ class EventsTable:
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
+        self.path = path
         self._table = Table(spark, path)
         self._seen = SeenEvents(self._load_ids)
         self._write_lock = threading.Lock()
@@ -211,6 +212,12 @@ class EventsTable:
             return BEGINNING
         newest = self._newest_commit()
         return Position(newest.completed) if newest else BEGINNING
+
+    def read_snapshot(self) -> DataFrame | None:
+        """All events that are committed now, lazily, with all columns; None before the first one."""
+        if not self._exists and not self._table.load_timeline().exists():
+            return None
+        return self._table.read()
 
     def read_known_objects(self, bucket: str) -> dict[str, str]:
         """Key -> etag of the objects of one bucket that exist as far as the events tell."""

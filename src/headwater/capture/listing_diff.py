@@ -1,9 +1,43 @@
-"""What a listing says against what is known: created or changed, and removed. Pure."""
+"""What a listing says against what is known, as a merge of two sorted streams. Pure; memory is flat."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
 
 from headwater.capture.listers.protocol import ListedObject
+from headwater.errors import SourceError
+
+Verdict = Literal["same", "missing", "changed", "vanished"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownState:
+    """What is said to lie under a key. `event_time` is when that came to be; None where nobody noted it."""
+
+    key: str
+    etag: str | None
+    version_id: str | None = None
+    size: int | None = None
+    event_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One key in both streams, or in one of them."""
+
+    key: str
+    listed: ListedObject | None
+    known: KnownState | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """`missing` is known to nobody, `changed` is known in another state, `vanished` is not listed."""
+        if self.known is None:
+            return "missing"
+        if self.listed is None:
+            return "vanished"
+        return "same" if is_same_state(self.listed, self.known) else "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +48,72 @@ class ListingChanges:
     removed: tuple[str, ...]
 
 
+def is_same_state(listed: ListedObject, known: KnownState) -> bool:
+    """By version where both sides tell one, else by etag, else by size: never by time, which is coarse."""
+    if listed.version_id and known.version_id:
+        return listed.version_id == known.version_id
+    if listed.etag and known.etag:
+        return listed.etag == known.etag
+    return known.size is None or listed.size == known.size
+
+
+def compare_listing(
+    listed: Iterable[ListedObject], known: Iterable[KnownState], *, listing: str = "the listing"
+) -> Iterator[Comparison]:
+    """Every key of either stream once, in order. Both come in the order of their keys' UTF-8 bytes.
+
+    A key is compared only when the listing has got past it: one that fails half way makes nothing
+    vanish. A key that comes twice in a row counts as it came last. Raises `SourceError` when a stream is
+    not in order, and whatever the streams raise.
+    """
+    objects = _iter_ascending(listed, listing)
+    states = _iter_ascending(known, "what the events table knows")
+    found, state = next(objects, None), next(states, None)
+    while found is not None or state is not None:
+        # Python compares text by code points, which is the order of the UTF-8 bytes.
+        if state is None or (found is not None and found.key < state.key):
+            assert found is not None  # noqa: S101 - one of the two is there
+            yield Comparison(found.key, found, None)
+            found = next(objects, None)
+        elif found is None or state.key < found.key:
+            yield Comparison(state.key, None, state)
+            state = next(states, None)
+        else:
+            yield Comparison(found.key, found, state)
+            found, state = next(objects, None), next(states, None)
+
+
 def diff_listing(listed: Iterable[ListedObject], known: Mapping[str, str]) -> ListingChanges:
-    """Compare a listing with the etags known by key. An object listed twice counts as listed last."""
-    newest = {found.key: found for found in listed}
-    return ListingChanges(
-        changed=tuple(found for found in newest.values() if known.get(found.key) != found.etag),
-        removed=tuple(sorted(known.keys() - newest.keys())),
-    )
+    """Compare a listing with the etags known by key, all in memory. Raises as `compare_listing` does."""
+    states = (KnownState(key, etag) for key, etag in sorted(known.items()))
+    changed, removed = [], []
+    for compared in compare_listing(listed, states):
+        if compared.listed is None:
+            removed.append(compared.key)
+        elif compared.verdict != "same":
+            changed.append(compared.listed)
+    return ListingChanges(tuple(changed), tuple(removed))
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+_K = TypeVar("_K", bound=_Keyed)
+
+
+def _iter_ascending(entries: Iterable[_K], name: str) -> Iterator[_K]:
+    last: _K | None = None
+    for entry in entries:
+        if last is not None and entry.key != last.key:
+            if entry.key < last.key:
+                raise SourceError(
+                    f"{name} is not in the order of keys: {entry.key!r} came after {last.key!r}",
+                    hint="S3 directory buckets list in no order, and so do some S3-compatible stores: "
+                    "give an inventory with `headwater reconcile --inventory`",
+                )
+            yield last
+        last = entry
+    if last is not None:
+        yield last

@@ -11,6 +11,10 @@ REPAIR_EVENT: Final = "headwater:Repair"
 """The object is to be looked at again, whatever is known of it."""
 DROP_EVENT: Final = "headwater:Drop"
 """The object is given up as it is."""
+LISTED_EVENT: Final = "headwater:ListedObject"
+"""A listing has shown an object of which the events told something else, or nothing."""
+VANISHED_EVENT: Final = "headwater:VanishedObject"
+"""A listing has not shown an object that is there as far as the events tell."""
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:

@@ -45,12 +45,20 @@ def run(
     report = run_app(settings, once=once, only=tuple(tables or ()), metrics_port=metrics_port)
     quarantined = count_quarantined(settings)
     if as_json:
-        render_json({"capture": report.capture, "tables": report.tables, "quarantined": quarantined})
+        render_json(
+            {
+                "capture": report.capture,
+                "tables": report.tables,
+                "quarantined": quarantined,
+                "reconcile": report.reconcile and report.reconcile.done,
+            }
+        )
     else:
         render_report(report, quarantined)
-    for error in report.failures.values():
+    failures = [*report.failures.values(), *([report.reconcile_failure] if report.reconcile_failure else [])]
+    for error in failures:
         render_error(error, as_json=as_json)
-    if report.failures:
+    if failures:
         raise typer.Exit(FAILED)
     if once and quarantined:
         raise typer.Exit(INCOMPLETE)
@@ -144,6 +152,12 @@ def render_report(report: "RunReport", quarantined: int) -> None:
             for name, totals in report.tables.items()
         ],
     )
+    if report.reconcile:
+        done = report.reconcile.done
+        render_text(
+            f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
+            f"{done.vanished:,} vanished without a notification"
+        )
     for name, totals in report.tables.items():
         if totals.filtered and not totals.objects:
             render_text(

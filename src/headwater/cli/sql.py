@@ -70,10 +70,21 @@ def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
 
 def list_tables(settings: "Settings") -> dict[str, str]:
     """Paths by the name that SQL knows them by."""
-    from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
+    from headwater.lake.layout import (
+        events_path,
+        ledger_path,
+        quarantine_path,
+        reconciles_path,
+        table_path,
+    )
 
     lake = settings.lake
-    own = {"events": events_path(lake), "quarantine": quarantine_path(lake), "ledger": ledger_path(lake)}
+    own = {
+        "events": events_path(lake),
+        "quarantine": quarantine_path(lake),
+        "ledger": ledger_path(lake),
+        "reconciles": reconciles_path(lake),
+    }
     return {**{name: table_path(lake, name) for name in settings.tables}, **own}
 
 

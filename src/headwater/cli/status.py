@@ -59,6 +59,13 @@ def render_status(found: "Status") -> None:
     if found.queue:
         waiting = found.queue.error or f"{found.queue.visible:,} waiting, {found.queue.in_flight:,} in flight"
         render_text(f"queue       {waiting}")
+    if found.reconcile:
+        done = found.reconcile
+        state = _format_time(done.finished_at) if done.finished_at else f"unfinished, after {done.cursor!r}"
+        render_text(
+            f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, "
+            f"{done.changed:,} changed, {done.vanished:,} vanished"
+        )
     levels = ("messages", "objects", "records")
     counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
     render_text(f"quarantine  {counts}")

@@ -5,12 +5,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from headwater.config.reconcile import ReconcileConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
-RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger"})
+RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles"})
 
 
 def _check_table_name(name: str) -> str:
@@ -66,6 +67,9 @@ class Settings(Section):
         LakeStorageConfig(), description="The store under an `s3a://` lake."
     )
     capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
+    reconcile: ReconcileConfig = Field(
+        ReconcileConfig(), description="When a bucket is listed for what no notification told of."
+    )
     tables: dict[TableName, TableConfig] = Field(
         min_length=1,
         description="Data tables by name.",

@@ -18,6 +18,11 @@ def ledger_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "ledger")
 
 
+def reconciles_path(lake: str) -> str:
+    """What each reconcile found."""
+    return _join(lake, OWN_FOLDER, "reconciles")
+
+
 def trial_path(lake: str, token: str) -> str:
     """A table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")

@@ -29,6 +29,10 @@ CrashPointName = Literal[
     "before_ingest_quarantine_commit",
     # rows and checkpoint are written; nobody was told
     "after_data_commit",
+    # events of a reconcile are written; its cursor is not
+    "after_reconcile_commit",
+    # a reconcile's cursor is written; more of the bucket is to be listed, or it is over
+    "after_reconcile_cursor",
 ]
 
 

@@ -43,6 +43,12 @@ CounterName = Literal[
     "records_failed",
     # batches of a data table that failed and will be tried again
     "batches_failed",
+    # objects that a reconcile has listed
+    "reconcile_objects_listed",
+    # objects of which the listing said something else than the events: missing, changed, vanished
+    "reconcile_differences",
+    # reconciles that broke off and will be tried again
+    "reconcile_failed",
 ]
 
 GaugeName = Literal[
@@ -94,6 +100,9 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "rows_written": MetricDefinition("Rows in commits of data tables.", ("table",)),
     "records_failed": MetricDefinition("Records quarantined.", ("table",)),
     "batches_failed": MetricDefinition("Batches that failed and are tried again.", ("table",)),
+    "reconcile_objects_listed": MetricDefinition("Objects listed by reconciles."),
+    "reconcile_differences": MetricDefinition("Objects that no notification told of.", ("kind",)),
+    "reconcile_failed": MetricDefinition("Reconciles that broke off."),
 }
 
 GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {

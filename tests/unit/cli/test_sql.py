@@ -80,11 +80,11 @@ def test_own_tables_have_names(config):
     shown = run(config, "show tables", "--json").stdout.splitlines()
     assert [json.loads(line)["table"] for line in shown] == [
         *("orders_cow", "orders_mor", "archived", "odd_partitions", "coming"),
-        *("events", "quarantine", "ledger"),
+        *("events", "quarantine", "ledger", "reconciles"),
     ]
 
 
-@pytest.mark.parametrize("name", ["coming", "events", "quarantine", "ledger"])
+@pytest.mark.parametrize("name", ["coming", "events", "quarantine", "ledger", "reconciles"])
 def test_table_without_rows_yet_is_told_so(empty_lake, name):
     done = run(empty_lake, f"select count(*) as n from {name}", "--json")
     error = json.loads(done.stderr)

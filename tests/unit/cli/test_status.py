@@ -1,6 +1,8 @@
 """`headwater status` as a command: the JSON that scripts rely on, and the text."""
 
 import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, Status
+from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
 from tests.fixtures.lakes import write_config
@@ -80,3 +83,15 @@ def test_unknown_table_exits_2(config):
     done = run(config, "--table", "oders_cow")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "orders_cow" in done.stderr
+
+
+def test_last_reconcile_is_a_line(capsys):
+    started = datetime(2026, 6, 1, tzinfo=timezone.utc)
+    done = ReconcilePass("p", "b", "", "listing", started, cursor="a/9", listed=1200, missing=3)
+    for state in (done, replace(done, finished_at=started + timedelta(minutes=2))):
+        render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), None, state))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("reconcile")]
+    assert lines == [
+        "reconcile   unfinished, after 'a/9': 1,200 listed, 3 missing, 0 changed, 0 vanished",
+        "reconcile   2026-06-01 00:02:00Z: 1,200 listed, 3 missing, 0 changed, 0 vanished",
+    ]

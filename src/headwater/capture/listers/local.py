@@ -66,14 +66,15 @@ class LocalLister:
         self._root = root
         self._on_unusable = on_unusable
 
-    def iter_objects(self, prefix: str = "") -> Iterator[ListedObject]:
+    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
         """See `Lister.iter_objects`. Raises `SourceUnavailableError` when the folder is not there."""
         real_root = os.path.realpath(self._root)
         if not Path(real_root).is_dir():
             raise SourceUnavailableError(
                 f"the source folder {self._root} is not there", hint="mount or create it; nothing was lost"
             )
-        return self._walk(str(self._root), "", prefix, real_root, (real_root,))
+        found = self._walk(str(self._root), "", prefix, real_root, (real_root,))
+        return (listed for listed in found if listed.key > start_after) if start_after else found
 
     def _walk(
         self, folder: str, key: str, prefix: str, real_root: str, ancestors: tuple[str, ...]

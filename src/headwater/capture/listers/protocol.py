@@ -20,8 +20,12 @@ class ListedObject:
 class Lister(Protocol):
     """Enumerates the newest state of all objects of one bucket or folder."""
 
-    def iter_objects(self, prefix: str = "") -> Iterator[ListedObject]:
-        """Objects whose keys start with `prefix`, in the order of their keys (by UTF-8 bytes).
+    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
+        """Objects whose keys start with `prefix` and are greater than `start_after`.
+
+        In the order of their keys by UTF-8 bytes, which for text is Python's own. `start_after` need not
+        be a key that exists. Lazy: memory does not grow with the number of objects. An iterator that
+        ends has shown everything; one that was cut short raises.
 
         Raises `SourceError` when the bucket or folder cannot be listed.
         """

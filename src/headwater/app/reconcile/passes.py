@@ -1,0 +1,230 @@
+"""Reconcile of a bucket: one pass on demand, or passes beside the live flow, which it never stops."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headwater.app.application import App
+from headwater.app.reconcile.schedule import PassSchedule, choose_first_due
+from headwater.capture.listers.memory import MemoryLister
+from headwater.capture.listers.pacing import Pacer
+from headwater.capture.listing_diff import Comparison
+from headwater.capture.reconcile import (
+    Listing,
+    ReconcileOptions,
+    ReconcilePass,
+    Reconciler,
+    ensure_first_pass,
+)
+from headwater.capture.reconcile.decision import Decision
+from headwater.capture.reconcile.known_states import KnownStates
+from headwater.capture.reconcile.pass_table import PassTable
+from headwater.capture.reconcile.passes import find_last_finished
+from headwater.config.source import S3SourceConfig
+from headwater.errors import UsageError
+from headwater.lake.layout import reconciles_path
+from headwater.observability.clock import Clock, SystemClock
+from headwater.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+log = structlog.stdlib.get_logger(__name__)
+
+POOL = "reconcile"
+# An inventory may miss what was young when it was made.
+INVENTORY_SETTLE = timedelta(days=1)
+_EXAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key of which listing and events say something else."""
+
+    kind: Decision
+    key: str
+    listed_etag: str | None
+    known_etag: str | None
+
+    @classmethod
+    def of(cls, kind: Decision, compared: Comparison) -> "Difference":
+        """What to tell of a comparison."""
+        listed, known = compared.listed, compared.known
+        return cls(kind, compared.key, listed.etag if listed else None, known.etag if known else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileReport:
+    """A pass, and the first hundred differences that it found."""
+
+    done: ReconcilePass
+    examples: list[Difference] = field(default_factory=list)
+
+
+class Reconcile:
+    """Passes over the bucket of one `App`. Use from one thread.
+
+    Raises `UsageError` for a source that is no bucket: a folder is watched and listed by its watcher.
+    """
+
+    def __init__(self, app: App, *, metrics: Metrics | None = None, clock: Clock | None = None) -> None:
+        source = app.settings.source
+        if source.type != "s3":
+            raise UsageError(
+                "only a bucket is reconciled",
+                hint="`headwater run` lists a folder when it starts and every minute",
+            )
+        self._app = app
+        self._source: S3SourceConfig = source
+        self._config = app.settings.reconcile
+        self._metrics = metrics
+        self._clock = clock or SystemClock()
+
+    def check(self, inventory: str | None = None) -> None:
+        """Raise what would make a pass fail; asks the bucket or reads the manifest, and starts no Spark."""
+        from headwater.capture.listers.s3 import build_listing_client
+
+        with closing(build_listing_client(self._source)) as client:
+            listing = build_listing(self._source, client, lambda: None, inventory)
+            if inventory is None:
+                next(listing.lister.iter_objects(listing.prefix), None)
+
+    def run_pass(
+        self,
+        stop: threading.Event,
+        *,
+        inventory: str | None = None,
+        dry_run: bool = False,
+        settle: bool = True,
+    ) -> ReconcileReport:
+        """One pass, or the rest of one that was cut short. `settle` False takes young objects, too.
+
+        Raises `SourceError`, `LakeError`, and `UsageError` for an inventory that is none.
+        """
+        from headwater.capture.listers.s3 import build_listing_client
+
+        self._app.use_pool(POOL)
+        pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
+        with closing(build_listing_client(self._source)) as client:
+            listing = build_listing(self._source, client, pace, inventory)
+            examples: list[Difference] = []
+
+            def note(kind: Decision, compared: Comparison) -> None:
+                if len(examples) < _EXAMPLES and kind != "unsettled":
+                    examples.append(Difference.of(kind, compared))
+
+            reconciler = Reconciler(
+                listing,
+                KnownStates(self._app.events),
+                self._passes,
+                self._build_options(inventory, dry_run=dry_run, settle=settle),
+                clock=self._clock,
+                on_difference=note,
+            )
+            done = reconciler.run(stop)
+        self._tell(done, dry_run=dry_run)
+        return ReconcileReport(done, examples)
+
+    def _build_options(self, inventory: str | None, *, dry_run: bool, settle: bool) -> ReconcileOptions:
+        config = self._config
+        age = INVENTORY_SETTLE if inventory else timedelta(seconds=config.settle_seconds)
+        return ReconcileOptions(
+            settle=age if settle or inventory else None,
+            include_existing=config.include_existing_files,
+            checkpoint_objects=config.checkpoint_objects,
+            dry_run=dry_run,
+        )
+
+    def run_once(self, stop: threading.Event) -> ReconcileReport | None:
+        """The pass of a run that ends by itself: its queue is empty now. None when none is due.
+
+        On the first pass of all every object counts, however young: nobody promised that a notification
+        was set up before it landed. Raises as `run_pass` does.
+        """
+        self._note_start()
+        passes = self.list_passes()
+        due = choose_first_due(passes, self._config, self._clock.now())
+        if due is None or due > self._clock.now():
+            return None
+        return self.run_pass(stop, settle=find_last_finished(passes) is not None)
+
+    def run(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
+        """Passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one only."""
+        self._note_start()
+        schedule = PassSchedule(
+            lambda stop: self.run_pass(stop).done,
+            self.list_passes,
+            self._config,
+            self._clock,
+            on_failure=lambda _error: self.count_failure(),
+        )
+        schedule.run(stop, is_drained)
+
+    def count_failure(self) -> None:
+        """Tell the metrics that a pass broke off."""
+        if self._metrics:
+            self._metrics.count("reconcile_failed")
+
+    def list_passes(self) -> list[ReconcilePass]:
+        """All passes over this bucket and prefix. Raises `LakeError`."""
+        return self._passes.list_passes(self._source.bucket, self._source.prefix)
+
+    @cached_property
+    def _passes(self) -> PassTable:
+        return PassTable(self._app.spark, reconciles_path(self._app.settings.lake))
+
+    def _note_start(self) -> None:
+        """Where existing objects stay out, remember since when objects count."""
+        if self._config.include_existing_files or not self._config.backfill_interval:
+            return
+        place = Listing(MemoryLister(), self._source.bucket, self._source.prefix)
+        ensure_first_pass(place, self._passes, self._clock.now())
+
+    def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
+        if done.differences:
+            log.warning(
+                "the bucket holds something else than its notifications told",
+                missing=done.missing,
+                changed=done.changed,
+                vanished=done.vanished,
+                emitted=done.emitted,
+            )
+        if self._metrics and not dry_run:
+            self._metrics.count("reconcile_objects_listed", done.listed)
+            for kind in ("missing", "changed", "vanished"):
+                self._metrics.count("reconcile_differences", getattr(done, kind), kind=kind)
+
+
+def build_listing(
+    source: S3SourceConfig, client: "S3Client", pace: Callable[[], None], inventory: str | None
+) -> Listing:
+    """The bucket's own listing, or what an inventory report lists. Raises `UsageError` for a bad report."""
+    from headwater.capture.listers.s3 import S3Files, S3Lister
+
+    live = S3Lister(client, source.bucket, pace=pace)
+    if inventory is None:
+        return Listing(live, source.bucket, source.prefix)
+    from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
+
+    files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
+    report = S3InventoryLister(inventory, source.bucket, files)
+    one = S3Lister(client, source.bucket, pace=pace, page_size=1)
+
+    def is_gone(key: str) -> bool:
+        found = next(one.iter_objects(key), None)
+        return found is None or found.key != key
+
+    return Listing(
+        report,
+        source.bucket,
+        source.prefix,
+        name=inventory,
+        as_of=report.manifest.created_at,
+        is_gone=is_gone,
+    )

@@ -1,0 +1,27 @@
+"""`Pacer`: no more requests a second than allowed, spread evenly."""
+
+import threading
+
+from headwater.observability.clock import Clock
+
+
+class Pacer:
+    """Call it before each request: it waits until the next one may go. `stop` ends the waiting."""
+
+    def __init__(self, per_second: float, clock: Clock, stop: threading.Event) -> None:
+        self._interval = 1 / per_second
+        self._clock = clock
+        self._stop = stop
+        self._next = clock.monotonic()
+        self._pause = threading.Condition()
+
+    def __call__(self) -> None:
+        """Wait for the turn."""
+        with self._pause:
+            while not self._stop.is_set():
+                left = self._next - self._clock.monotonic()
+                if left <= 0:
+                    break
+                # A second at most, so that `stop` is noticed.
+                self._clock.wait(self._pause, min(left, 1.0))
+        self._next = max(self._next, self._clock.monotonic()) + self._interval

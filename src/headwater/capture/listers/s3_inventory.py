@@ -1,0 +1,107 @@
+"""Objects of a bucket from an S3 Inventory report: no listing request, whatever the bucket's size."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.capture.listers.external_sort import iter_sorted
+from headwater.capture.listers.inventory_manifest import InventoryFile, InventoryManifest, parse_manifest
+from headwater.capture.listers.inventory_rows import iter_rows
+from headwater.capture.listers.protocol import ListedObject
+from headwater.errors import SourceError, UsageError
+
+_COPY_BYTES = 1024 * 1024
+
+
+class InventoryFiles(Protocol):
+    """Where manifest and data files lie."""
+
+    def fetch(self, uri: str, target: Path) -> None:
+        """Copy a file to this machine. Raises `UsageError` without it, `SourceError` when unreadable."""
+        ...
+
+
+class S3InventoryLister:
+    """Lists what a report lists; `created_at` is the moment it speaks of.
+
+    Its files come in no order, so they are sorted on disk, in a temporary folder of about twice the
+    report's size, with a bounded share of memory.
+    """
+
+    def __init__(self, manifest_uri: str, bucket: str, files: InventoryFiles) -> None:
+        self._uri = manifest_uri
+        self._bucket = bucket
+        self._files = files
+
+    @cached_property
+    def manifest(self) -> InventoryManifest:
+        """Fetched once. Raises `UsageError` when it is not the manifest of this bucket's inventory."""
+        with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as folder:
+            target = Path(folder) / "manifest.json"
+            self._files.fetch(self._uri, target)
+            manifest = parse_manifest(target.read_text("utf-8", errors="replace"), self._uri)
+        if manifest.bucket != self._bucket:
+            raise UsageError(
+                f"{self._uri} is the inventory of bucket {manifest.bucket}",
+                hint=f"source.bucket is {self._bucket}: give an inventory of that one",
+            )
+        return manifest
+
+    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
+        """See `Lister.iter_objects`. All files are there and checked before the first object is shown."""
+        with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as name:
+            folder = Path(name)
+            fetched = [self._fetch(file, folder / f"{at:06d}") for at, file in enumerate(self.manifest.files)]
+            yield from iter_sorted(self._iter_rows(fetched, prefix, start_after), folder)
+
+    def _fetch(self, file: InventoryFile, stem: Path) -> Path:
+        path = stem.with_suffix(".csv.gz" if file.key.endswith(".gz") else ".data")
+        self._files.fetch(self._address(file), path)
+        with path.open("rb") as stream:
+            found = hashlib.md5(usedforsecurity=False)
+            while block := stream.read(_COPY_BYTES):
+                found.update(block)
+        if found.hexdigest() != file.md5:
+            raise SourceError(
+                f"{self._address(file)} is not what the manifest says: its MD5 is {found.hexdigest()}, "
+                f"not {file.md5} ({path.stat().st_size} bytes of {file.size}); nothing of it was used",
+                hint="fetch the report again, or take another day's",
+            )
+        return path
+
+    def _address(self, file: InventoryFile) -> str:
+        if self._uri.startswith("s3://"):
+            return f"s3://{self.manifest.destination}/{file.key}"
+        # A copy of the report's folders: <config>/<date>/manifest.json and <config>/data/<file>.
+        return str(Path(self._uri).parent.parent / "data" / Path(file.key).name)
+
+    def _iter_rows(self, paths: list[Path], prefix: str, start_after: str) -> Iterator[pa.RecordBatch]:
+        for path, file in zip(paths, self.manifest.files, strict=True):
+            for batch in iter_rows(path, self.manifest, self._address(file)):
+                keys = batch.column("key")
+                wanted = pc.and_(pc.starts_with(keys, prefix), pc.greater(keys, start_after))
+                yield batch.filter(wanted)
+            path.unlink()
+
+
+class LocalFiles:
+    """Files of this machine: a report that was copied here."""
+
+    def fetch(self, uri: str, target: Path) -> None:
+        """See `InventoryFiles.fetch`."""
+        try:
+            shutil.copyfile(uri, target)
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise UsageError(
+                f"{uri}: there is no such file",
+                hint="a copied report has manifest.json in a folder beside data/",
+            ) from error
+        except OSError as error:
+            raise SourceError(f"{uri} cannot be read: {error.strerror}", hint="check its rights") from error

@@ -1,0 +1,110 @@
+"""What the events table says lies in a bucket: one row an object, sorted, however many there are.
+
+The newest event by order key decides, and where a listing was newer than that, what it saw: an overwrite
+whose notification was lost is known from the listing that found it, and is not found again every day.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.events_table import AppendResult, EventsTable
+from headwater.capture.listing_diff import KnownState
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
+from headwater.lake.jvm import explained_lake
+
+_ROWS_A_PARTITION = 50_000
+"""What the driver holds at a time; the next part is fetched meanwhile."""
+
+# Removals that name the version which is no more. Of another version than the newest they change nothing.
+_VERSION_REMOVALS = ("ObjectRemoved:Delete", "LifecycleExpiration:Delete")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class KnownStates:
+    """The events table as a reconcile needs it."""
+
+    def __init__(self, events: EventsTable) -> None:
+        self._events = events
+
+    def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
+        """See `EventsTable.append`."""
+        return self._events.append(batch)
+
+    def iter_known(self, bucket: str, prefix: str = "", start_after: str = "") -> Iterator[KnownState]:
+        """Objects that exist as far as the events tell, in the order of their keys. Raises `LakeError`.
+
+        Sees the events committed when it is called. Sorted by Spark into ranges of keys, which come
+        one after the other.
+        """
+        with explained_lake(self._events.path):
+            snapshot = self._events.read_snapshot()
+            if snapshot is None:
+                return iter(())
+            events = snapshot.where(
+                (F.col("bucket") == bucket)
+                & F.col("key").startswith(prefix)
+                & (F.col("key") > start_after)
+                & F.col("kind").isin("created", "restored", "removed")
+                # Wishes that an object be looked at or given up say nothing of what lies there.
+                & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT)
+            )
+            partitions = events.count() // _ROWS_A_PARTITION + 1
+            known = select_known_states(events)
+            ordered = known.repartitionByRange(partitions, "key").sortWithinPartitions("key")
+        return self._iter_rows(ordered)
+
+    def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
+        with explained_lake(self._events.path):
+            for key, etag, version_id, size, micros in ordered.toLocalIterator(prefetchPartitions=True):
+                yield KnownState(key, etag, version_id, size, _EPOCH + timedelta(microseconds=micros))
+
+
+def select_known_states(events: DataFrame) -> DataFrame:
+    """Rows (key, etag, version_id, size, event_time in microseconds) of the objects that exist."""
+    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull()
+    is_removal = F.col("kind") == "removed"
+    of_version = F.col("event_name").isin(*_VERSION_REMOVALS) & F.col("version_id").isNotNull()
+    order = F.struct("order_key", "event_time")
+    grouped = events.groupBy("key").agg(
+        _newest(~from_listing & ~is_removal, order).alias("created"),
+        _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
+        _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
+        _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
+    )
+    created, removed = F.col("created"), F.col("removed")
+    is_version_gone = F.col("version_removed").isNotNull() & (
+        F.col("version_removed.version_id").eqNullSafe(F.col("created.version_id"))
+        & (F.col("version_removed.order") > F.col("created.order"))
+    )
+    exists = (
+        created.isNotNull()
+        & (removed.isNull() | (F.col("removed.order") < F.col("created.order")))
+        & ~is_version_gone
+    )
+    told_at = F.when(exists, F.col("created.event_time")).otherwise(
+        F.greatest("removed.event_time", "version_removed.event_time", "created.event_time")
+    )
+    listed_later = F.col("listed").isNotNull() & (told_at.isNull() | (F.col("listed.received_at") > told_at))
+    state = F.when(listed_later, F.col("listed")).when(exists, created)
+    return (
+        grouped.select("key", state.alias("state"))
+        .where(F.col("state").isNotNull() & (F.col("state.kind") != "removed"))
+        .select(
+            "key",
+            "state.etag",
+            "state.version_id",
+            "state.size",
+            F.unix_micros("state.event_time").alias("event_time"),
+        )
+    )
+
+
+def _newest(which: Column, order: Column) -> Column:
+    """The newest of these events, null for none."""
+    fields = ("kind", "etag", "version_id", "size", "event_time", "received_at")
+    event = F.struct(*fields, F.struct("order_key", "event_time").alias("order"))
+    return F.max_by(F.when(which, event), F.when(which, order))

@@ -1,0 +1,64 @@
+"""`ReconcilePass`: how far one reconcile has come and what it found. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+LISTING = "listing"
+START = "start"
+"""A pass that only says when headwater came: nothing was listed."""
+RESUMABLE = timedelta(days=1)
+"""How old an unfinished pass may be to be gone on with; an older one is begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcilePass:
+    """One comparison of a bucket and prefix with the events table, over all its resumptions.
+
+    `listing` is `listing`, or the address of an inventory's manifest. `started_at` is the moment that the
+    listing speaks of: what happened later is nobody's difference. All keys up to `cursor` are done.
+    `listed` counts objects, `missing`, `changed` and `vanished` the differences, `unsettled` those that
+    were left to their notifications because they are too young, `emitted` the events that were new.
+    """
+
+    pass_id: str
+    bucket: str
+    prefix: str
+    listing: str
+    started_at: datetime
+    cursor: str = ""
+    finished_at: datetime | None = None
+    listed: int = 0
+    missing: int = 0
+    changed: int = 0
+    vanished: int = 0
+    unsettled: int = 0
+    emitted: int = 0
+
+    @property
+    def differences(self) -> int:
+        """Objects of which the events told something else."""
+        return self.missing + self.changed + self.vanished
+
+    def add(self, **counts: int) -> "ReconcilePass":
+        """A copy with these counters raised."""
+        return replace(self, **{name: getattr(self, name) + count for name, count in counts.items()})
+
+
+def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime) -> ReconcilePass | None:
+    """The pass to go on with: the newest of that listing, when it is neither finished nor too old."""
+    newest = max((p for p in passes if p.listing == listing), key=lambda p: p.started_at, default=None)
+    if newest is None or newest.finished_at is not None or now - newest.started_at >= RESUMABLE:
+        return None
+    return newest
+
+
+def find_last_finished(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
+    """The pass that finished last."""
+    finished = [p for p in passes if p.finished_at is not None and p.listing != START]
+    return max(finished, key=lambda p: (p.finished_at, p.started_at), default=None)
+
+
+def find_first(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
+    """The very first pass: what is older was there before headwater came."""
+    return min(passes, key=lambda p: p.started_at, default=None)

@@ -1,0 +1,118 @@
+"""What every lister does, run on every one of them; S3 as a real server process, inventories as files."""
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from headwater.capture.listers.local import LocalLister
+from headwater.capture.listers.memory import MemoryLister
+from headwater.capture.listers.protocol import ListedObject, Lister
+from headwater.capture.listers.s3 import S3Lister
+from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
+from tests.fixtures.emulator import EmulatorSession
+from tests.fixtures.listing.inventory import InventoryRow, write_inventory
+
+WHEN = datetime(2026, 5, 1, tzinfo=timezone.utc)
+ODD_KEYS = (
+    "a b+c.json",
+    "a%41b.json",
+    "a%2Fb.json",
+    "100%.json",
+    "quote\"'.json",
+    "#hash&x=1?.json",
+    "day=2026-01-01/übergröße-日本-😀.json",
+    "brace{a,b}[c]*.json",
+    "a.txt",
+    "a/b.txt",
+    "a/b/c.txt",
+    "a0.txt",
+    "\ufb00-before-the-surrogates",
+    "😀-behind-them",
+)
+KINDS = ("memory", "local", "s3", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
+
+Build = Callable[[Iterable[str]], Lister]
+
+
+def build_listed(key: str) -> ListedObject:
+    return ListedObject(key, len(key), f"etag-{key.encode().hex()}", None, WHEN)
+
+
+def build_inventory(folder: Path, file_format: str, keys: list[str]) -> Lister:
+    rows = [InventoryRow(build_listed(key)) for key in keys]
+    random.Random(5).shuffle(rows)
+    manifest = write_inventory(folder, file_format, [rows[::2], rows[1::2]])
+    return S3InventoryLister(str(manifest), "landing", LocalFiles())
+
+
+@pytest.fixture(params=KINDS)
+def build(request: pytest.FixtureRequest, tmp_path: Path) -> Build:
+    """Builds a lister of objects with these keys, each holding its key's length in bytes."""
+    kind = request.param
+    if kind == "memory":
+        return lambda keys: MemoryLister(map(build_listed, keys))
+    if kind == "local":
+
+        def write(keys: Iterable[str]) -> Lister:
+            for key in keys:
+                path = tmp_path / key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(b"x" * len(key))
+            return LocalLister(tmp_path)
+
+        return write
+    if kind == "s3":
+        emulator: EmulatorSession = request.getfixturevalue("emulator")
+        bucket, s3 = emulator.create_landing_zone().bucket, emulator.clients.s3
+
+        def put(keys: Iterable[str]) -> Lister:
+            for key in keys:
+                s3.put_object(Bucket=bucket, Key=key, Body=b"x" * len(key))
+            return S3Lister(s3, bucket, page_size=3)
+
+        return put
+    return lambda keys: build_inventory(tmp_path, kind.removeprefix("inventory-"), list(keys))
+
+
+def list_keys(lister: Lister, prefix: str = "", start_after: str = "") -> list[str]:
+    return [listed.key for listed in lister.iter_objects(prefix, start_after)]
+
+
+def test_keys_come_as_they_are_in_the_order_of_their_bytes(build: Build) -> None:
+    assert list_keys(build(ODD_KEYS)) == sorted(ODD_KEYS, key=lambda key: key.encode())
+
+
+def test_a_prefix_is_of_the_key_and_not_a_folder(build: Build) -> None:
+    lister = build(ODD_KEYS)
+    assert list_keys(lister, "a/") == ["a/b.txt", "a/b/c.txt"]
+    assert list_keys(lister, "a%") == ["a%2Fb.json", "a%41b.json"]
+    assert list_keys(lister, "none/") == []
+
+
+def test_it_starts_after_any_text(build: Build) -> None:
+    lister = build(ODD_KEYS)
+    ordered = sorted(ODD_KEYS)
+    for at, key in enumerate(ordered):
+        assert list_keys(lister, start_after=key) == ordered[at + 1 :]
+    assert list_keys(lister, "a", start_after="a.") == ["a.txt", "a/b.txt", "a/b/c.txt", "a0.txt"]
+
+
+def test_an_object_is_told_with_size_etag_and_time(build: Build) -> None:
+    (found,) = build(["one.json"]).iter_objects()
+    assert (found.key, found.size) == ("one.json", 8)
+    assert found.etag
+    assert '"' not in found.etag
+    assert found.last_modified.utcoffset() is not None
+    assert found.last_modified.utcoffset() == WHEN.utcoffset()
+
+
+def test_nothing_is_an_empty_listing(build: Build) -> None:
+    assert list_keys(build([])) == []
+
+
+def test_it_lists_again_when_asked_again(build: Build) -> None:
+    lister = build(["a", "b"])
+    assert list_keys(lister) == list_keys(lister) == ["a", "b"]

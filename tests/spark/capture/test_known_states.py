@@ -1,0 +1,216 @@
+"""What the events table says lies in a bucket, and the reconciles kept beside it, on real tables."""
+
+import random
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.events_table import EventsTable
+from headwater.capture.listers.memory import MemoryLister
+from headwater.capture.listing_diff import KnownState
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
+from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
+from headwater.capture.reconcile.known_states import KnownStates
+from headwater.capture.reconcile.pass_reader import read_last_pass
+from headwater.capture.reconcile.pass_table import PassTable
+from headwater.errors import SourceUnavailableError
+from headwater.lake.layout import events_path, reconciles_path
+from headwater.observability.clock import ManualClock
+from tests.fixtures.events import START, build_event
+from tests.fixtures.listing.reconcile import BreakingLister, build_object
+
+
+@pytest.fixture
+def events(spark: SparkSession, lake: str) -> EventsTable:
+    return EventsTable(spark, events_path(lake))
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def notify(*events: ObjectEvent) -> list[CapturedEvent]:
+    return [CapturedEvent(event, event.event_time, f"m{n}") for n, event in enumerate(events)]
+
+
+def find_listed(key: str, etag: str | None, when: float, *, removed: bool = False) -> CapturedEvent:
+    """An event that a listing begun at `when` gave rise to."""
+    event = build_event(key, 0, "removed" if removed else "created", etag=etag)
+    event = replace(event, sequencer=None, order_key=None, event_time=START)
+    return CapturedEvent(event, at(when), "", source="listing")
+
+
+def read_known(events: EventsTable, prefix: str = "", start_after: str = "") -> dict[str, str | None]:
+    return {state.key: state.etag for state in KnownStates(events).iter_known("landing", prefix, start_after)}
+
+
+def test_no_table_knows_nothing(events: EventsTable) -> None:
+    assert read_known(events) == {}
+
+
+def test_the_newest_event_of_an_object_says_what_lies_there(events: EventsTable) -> None:
+    events.append(
+        notify(
+            build_event("put", 1),
+            build_event("put-twice", 3),
+            build_event("put-twice", 2),  # late
+            build_event("removed", 1),
+            build_event("removed", 2, "removed"),
+            build_event("put-again", 2, "removed"),
+            build_event("put-again", 3),
+            build_event("restored", 1, "restored", etag="e"),
+            build_event("tagged", 1),
+            build_event("tagged", 2, "tagged"),
+            build_event("only-tagged", 2, "tagged"),
+            build_event("elsewhere", 1, bucket="other"),
+        )
+    )
+    assert read_known(events) == {
+        "put": "etag-put-1",
+        "put-twice": "etag-put-twice-3",
+        "put-again": "etag-put-again-3",
+        "restored": "e",
+        "tagged": "etag-tagged-1",
+    }
+    (state,) = KnownStates(events).iter_known("landing", "put-t")
+    assert state == KnownState("put-twice", "etag-put-twice-3", None, 10, at(3))
+
+
+def test_events_without_a_sequencer_are_ordered_by_their_time(events: EventsTable) -> None:
+    bare = [replace(build_event("k", n, etag=f"e{n}"), sequencer=None, order_key=None) for n in (3, 5, 4)]
+    events.append(notify(*bare))
+    assert read_known(events) == {"k": "e5"}
+
+
+def test_what_a_listing_saw_counts_until_a_newer_event(events: EventsTable) -> None:
+    lost, gone, later, never = "overwrite-lost", "removal-lost", "event-later", "never-told"
+    events.append(notify(*(build_event(key, 1) for key in (lost, gone, later))))
+    events.append(
+        [
+            find_listed(lost, "listed", 10),
+            find_listed(gone, None, 10, removed=True),
+            find_listed(later, "listed", 10),
+            find_listed(never, "listed", 10),
+        ]
+    )
+    events.append(notify(build_event(later, 11)))
+    expected = {lost: "listed", later: f"etag-{later}-11", never: "listed"}
+    assert read_known(events) == expected
+    events.append([find_listed(never, "listed again", 20)])
+    assert read_known(events) == expected | {never: "listed again"}
+
+
+def test_a_wish_to_look_again_or_to_give_up_says_nothing_of_what_lies_there(events: EventsTable) -> None:
+    events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
+    wishes = [
+        build_own_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
+        build_own_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
+        with_content(build_own_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
+    ]
+    events.append(wishes)
+    assert read_known(events) == {"asked": "etag-asked-1", "dropped": "etag-dropped-1"}
+
+
+def test_the_removal_of_an_old_version_leaves_the_object(events: EventsTable) -> None:
+    events.append(
+        notify(
+            build_event("old-version", 1, version_id="v1"),
+            build_event("old-version", 2, version_id="v2", etag="e2"),
+            build_event("old-version", 3, "removed", version_id="v1"),
+            build_event("this-version", 1, version_id="v1"),
+            build_event("this-version", 2, "removed", version_id="v1"),
+            replace(
+                build_event("marker", 2, "removed", version_id="m"),
+                event_name="ObjectRemoved:DeleteMarkerCreated",
+            ),
+            build_event("marker", 1, version_id="v1"),
+        )
+    )
+    assert read_known(events) == {"old-version": "e2"}
+
+
+def test_keys_come_in_the_order_of_their_bytes_whatever_is_in_them(
+    events: EventsTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_states, "_ROWS_A_PARTITION", 40)
+    keys = ["a", "a/", "a.b", "A", "é", "😀", "\ufb00", "%41", " ", "a%", "~", "日本"]
+    keys += [f"part-{n:04d}" for n in range(300)]
+    random.Random(3).shuffle(keys)
+    events.append(notify(*(build_event(key) for key in keys)))
+    ordered = sorted(keys, key=lambda key: key.encode())
+    assert list(read_known(events)) == ordered
+    assert list(read_known(events, start_after="part-0100")) == [k for k in ordered if k > "part-0100"]
+    assert list(read_known(events, "part-029", "part-0295")) == [f"part-{n:04d}" for n in range(296, 300)]
+
+
+def test_passes_are_read_back_as_they_were_by_spark_and_without(spark: SparkSession, lake: str) -> None:
+    table = PassTable(spark, reconciles_path(lake))
+    assert table.list_passes("landing", "") == []
+    assert read_last_pass(reconciles_path(lake), "landing", "") is None
+    begun = ReconcilePass("p1", "landing", "a/", "listing", at(1.000001), cursor="a/é\n😀", listed=5)
+    table.save(begun)
+    table.save(ReconcilePass("p2", "other", "a/", "listing", at(9)))
+    assert table.list_passes("landing", "a/") == [begun]
+    finished = replace(begun, finished_at=at(2), missing=2, emitted=2)
+    table.save(finished)
+    assert table.list_passes("landing", "a/") == [finished]
+    assert read_last_pass(reconciles_path(lake), "landing", "a/") == finished
+
+
+def test_a_reconcile_that_breaks_off_is_finished_by_the_next_process(spark: SparkSession, lake: str) -> None:
+    clock = ManualClock(at(86_400))
+    objects = [build_object(f"k{n:03d}") for n in range(60)]
+
+    def run(lister: BreakingLister | MemoryLister) -> ReconcilePass:
+        table = EventsTable(spark, events_path(lake))
+        passes = PassTable(spark, reconciles_path(lake))
+        options = ReconcileOptions(checkpoint_objects=20, max_batch_events=10)
+        place = Listing(lister, "landing", "")
+        return Reconciler(place, KnownStates(table), passes, options, clock=clock).run(_never())
+
+    events = EventsTable(spark, events_path(lake))
+    # 1 in 10 is known already, and two are known that are not there.
+    events.append(notify(*(build_event(f"k{n:03d}", n + 1, etag="e1") for n in range(0, 60, 10))))
+    events.append(notify(build_event("k005-gone", 99), build_event("z-gone", 98)))
+    with pytest.raises(SourceUnavailableError):
+        run(BreakingLister(objects, break_after=45))
+    done = run(MemoryLister(objects))
+    assert (done.listed, done.missing, done.vanished, done.emitted) == (60, 54, 2, 56)
+    assert done.finished_at == clock.now()
+    rows = events.read_snapshot()
+    assert rows is not None
+    assert rows.where("source = 'listing'").count() == 56
+    assert rows.count() == rows.select("event_id").distinct().count() == 64
+    again = run(MemoryLister(objects))
+    assert (again.listed, again.differences, again.emitted) == (60, 0, 0)
+
+
+def test_a_lost_overwrite_is_found_once_and_not_again_on_another_day(
+    spark: SparkSession, lake: str, events: EventsTable
+) -> None:
+    events.append(notify(build_event("k", 1)))
+    passes = PassTable(spark, reconciles_path(lake))
+    clock = ManualClock(at(86_400))
+    found = []
+    for _ in _days(clock, 3):
+        place = Listing(MemoryLister([build_object("k", "overwritten")]), "landing", "")
+        options = ReconcileOptions()
+        done = Reconciler(place, KnownStates(events), passes, options, clock=clock).run(_never())
+        found.append((done.changed, done.emitted))
+    assert found == [(1, 1), (0, 0), (0, 0)]
+
+
+def _days(clock: ManualClock, count: int) -> Iterator[int]:
+    for day in range(count):
+        yield day
+        clock.advance(86_400)
+
+
+def _never() -> threading.Event:
+    return threading.Event()

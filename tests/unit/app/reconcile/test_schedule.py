@@ -1,0 +1,126 @@
+"""When reconciles run beside the live flow."""
+
+import threading
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from headwater.app.reconcile.schedule import DRAIN_PATIENCE, PassSchedule, choose_due
+from headwater.capture.reconcile import ReconcilePass
+from headwater.capture.reconcile.passes import START, find_unfinished
+from headwater.config.reconcile import ReconcileConfig
+from headwater.errors import HeadwaterError, SourceUnavailableError
+from headwater.observability.clock import ManualClock
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+DAY = 86_400.0
+
+
+def build_pass(started_at: datetime = NOW, **fields: Any) -> ReconcilePass:
+    known: dict[str, Any] = {"finished_at": started_at + timedelta(minutes=1), "listing": "listing"}
+    return ReconcilePass(f"p-{started_at}", "b", "", started_at=started_at, **(known | fields))
+
+
+class Rig:
+    """Runs a schedule until it has made so many passes; each look at the time lets an hour go by."""
+
+    def __init__(self, passes: int, past: list[ReconcilePass] | None = None, **config: Any) -> None:
+        self.clock = ManualClock(NOW)
+        self.config = ReconcileConfig.model_validate(config)
+        self.past = list(past or [])
+        self.wanted = passes
+        self.started: list[float] = []
+        self.failures: list[HeadwaterError] = []
+        self.fail_first = False
+        self.unsettled = 0
+        self.stop = threading.Event()
+        self.step = 3600.0
+
+    def run_pass(self, stop: threading.Event) -> ReconcilePass:
+        self.started.append(self.clock.monotonic())
+        if len(self.started) >= self.wanted:
+            stop.set()
+        if self.fail_first and len(self.started) == 1:
+            raise SourceUnavailableError("503")
+        done = build_pass(self.clock.now(), unsettled=self.unsettled)
+        self.past.append(done)
+        return done
+
+    def run(self, drained_after: float = 0) -> list[float]:
+        rig = self
+
+        class HourlyStop(threading.Event):
+            def wait(self, timeout: float | None = None) -> bool:
+                rig.clock.advance(rig.step)
+                return self.is_set()
+
+        schedule = PassSchedule(
+            self.run_pass, lambda: self.past, self.config, self.clock, on_failure=self.failures.append
+        )
+        schedule.run(HourlyStop(), lambda: self.clock.monotonic() >= drained_after)
+        return self.started
+
+
+def test_the_first_pass_comes_at_the_start_and_the_next_ones_at_intervals() -> None:
+    assert Rig(3).run() == [0, DAY, 2 * DAY]
+
+
+def test_a_restart_lists_again_at_once() -> None:
+    assert Rig(1, [build_pass(NOW - timedelta(hours=1))]).run() == [0]
+
+
+def test_notifications_come_first_but_are_not_waited_for_for_ever() -> None:
+    rig = Rig(1)
+    rig.step = 100
+    assert rig.run(drained_after=250) == [300]
+    rig = Rig(1)
+    rig.step = 100
+    assert rig.run(drained_after=1e9) == [DRAIN_PATIENCE + 100]
+
+
+def test_without_existing_files_the_interval_counts_from_the_first_start() -> None:
+    begun = build_pass(NOW - timedelta(hours=20), listing=START)
+    assert Rig(1, [begun], include_existing_files=False).run() == [4 * 3600]
+
+
+def test_without_an_interval_there_is_one_pass_and_without_both_there_is_none() -> None:
+    assert Rig(9, backfill_interval="off").run() == [0]
+    assert Rig(9, backfill_interval="off", include_existing_files=False).run() == []
+
+
+def test_a_pass_that_fails_is_counted_and_tried_again() -> None:
+    rig = Rig(2)
+    rig.fail_first, rig.step = True, 60
+    assert rig.run() == [0, 300]
+    assert [str(error) for error in rig.failures] == ["503"]
+
+
+def test_young_objects_of_the_first_pass_are_looked_at_again_when_they_are_old_enough() -> None:
+    rig = Rig(3, settle_seconds=60)
+    rig.unsettled, rig.step = 5, 30
+    assert rig.run() == [0, 60, 60 + DAY]
+
+
+def test_an_inventory_replaces_no_listing() -> None:
+    listed = build_pass(NOW - timedelta(hours=3))
+    inventory = build_pass(NOW - timedelta(hours=1), listing="s3://m/manifest.json")
+    assert choose_due([listed, inventory], DAY, NOW) == listed.started_at + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("newest", "found"),
+    [
+        ({}, False),
+        ({"finished_at": None}, True),
+        ({"finished_at": None, "started_at": NOW - timedelta(days=1)}, False),
+        ({"finished_at": None, "listing": "s3://m/manifest.json"}, False),
+    ],
+)
+def test_only_the_newest_unfinished_listing_of_today_is_gone_on_with(
+    newest: dict[str, Any], found: bool
+) -> None:
+    older = build_pass(NOW - timedelta(days=3), finished_at=None)
+    last = replace(build_pass(NOW - timedelta(hours=2)), **newest)
+    assert (find_unfinished([older, last], "listing", NOW) is not None) == found

@@ -1,0 +1,84 @@
+"""`headwater reconcile` as a command: what is refused before Spark starts, and what is printed."""
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headwater.app.reconcile import Difference, ReconcileReport
+from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.reconcile import ReconcilePass
+from headwater.cli.main import app
+from headwater.cli.reconcile import render_report
+from tests.fixtures.lakes import write_config
+from tests.fixtures.listing.inventory import InventoryRow, write_inventory
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+DONE = ReconcilePass(
+    "p",
+    "b",
+    "",
+    "listing",
+    NOW,
+    finished_at=NOW + timedelta(1),
+    listed=1200,
+    missing=2,
+    vanished=1,
+    emitted=3,
+)
+
+
+def run(config: Path, *args: str) -> Result:
+    return CliRunner().invoke(app, ["-c", str(config), "reconcile", *args])
+
+
+def write_s3_config(folder: Path, bucket: str = "landing") -> Path:
+    config = folder / "headwater.yaml"
+    source = {
+        "type": "s3",
+        "bucket": bucket,
+        "endpoint": "http://127.0.0.1:9",
+        "queue": {"url": "http://q/q"},
+    }
+    config.write_text(json.dumps({"source": source, "lake": "lake", "tables": {"t": {"path": "*.json"}}}))
+    return config
+
+
+def test_a_folder_is_not_reconciled_and_why(tmp_path: Path) -> None:
+    done = run(write_config(tmp_path))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "only a bucket" in done.stderr
+    assert "every minute" in done.stderr
+
+
+@pytest.mark.parametrize("bucket", ["landing", "other"])
+def test_a_wrong_inventory_is_refused_before_spark_starts(
+    tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    row = InventoryRow(ListedObject("k", 1, "e", None, NOW))
+    manifest = write_inventory(tmp_path, "CSV", [[row]], bucket="other")
+    given = manifest if bucket == "landing" else tmp_path / "nothing.json"
+    done = run(write_s3_config(tmp_path), "--inventory", str(given))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert ("bucket other" if bucket == "landing" else "no such file") in done.stderr
+
+
+def test_what_was_found_is_told_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = [Difference("missing", "a b[c].json", "e1", None), Difference("vanished", "z", None, "e2")]
+    render_report(ReconcileReport(DONE, examples), dry_run=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["missing", "a", "b[c].json", "e1"]
+    assert lines[3:] == [
+        "... and 1 more",
+        "1,200 objects listed: 2 missing, 0 changed, 1 vanished, 0 too young to tell",
+        "3 events written; `headwater run` brings them into the tables",
+    ]
+
+
+def test_a_dry_run_says_that_nothing_was_written(capsys: pytest.CaptureFixture[str]) -> None:
+    render_report(ReconcileReport(DONE), dry_run=True)
+    assert capsys.readouterr().out.splitlines()[-1] == "nothing was written"
