@@ -31,7 +31,7 @@ BENCHMARKS = (
     "fold",
     "verify",
 )
-"""Each is a module here whose docstring says what it asks, with `run() -> BenchmarkResult` or several."""
+"""Each is a module here or in `objects/`: its docstring says what it asks, its `run()` gives the results."""
 
 _LIMIT_SECONDS = 1800
 _IN_THIS_PROCESS = "--in-this-process"
@@ -51,9 +51,15 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
+def find_module(name: str) -> Path:
+    """The file of a benchmark."""
+    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects"))
+    return next(path for path in found if path.exists())
+
+
 def read_question(name: str) -> str:
     """The first line of a benchmark's docstring; the module is not run."""
-    source = (ROOT / "benchmarks" / f"{name}.py").read_text("utf-8")
+    source = find_module(name).read_text("utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
@@ -76,7 +82,8 @@ def run_in_this_process(name: str) -> int:
     """Print the results of one benchmark; whatever else writes to standard output goes to standard error."""
     results_only = os.dup(1)
     os.dup2(2, 1)
-    found = import_module(f"benchmarks.{name}").run()
+    module = find_module(name).relative_to(ROOT).with_suffix("")
+    found = import_module(".".join(module.parts)).run()
     results = [found] if isinstance(found, BenchmarkResult) else list(found)
     with os.fdopen(results_only, "w") as output:
         for result in results:

@@ -10,8 +10,8 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.capture import Capture
+from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
-from headwater.app.redrive import RetryLoop
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult

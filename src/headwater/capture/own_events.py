@@ -15,6 +15,8 @@ LISTED_EVENT: Final = "headwater:ListedObject"
 """A listing has shown an object of which the events told something else, or nothing."""
 VANISHED_EVENT: Final = "headwater:VanishedObject"
 """A listing has not shown an object that is there as far as the events tell."""
+RETRACT_EVENT: Final = "headwater:Retract"
+"""Tables whose rules do not take the object any more let go of its rows."""
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:

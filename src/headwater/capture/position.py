@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 WHOLE_COMMIT = 2**31 - 1
 _TEXT = re.compile(r"^(\d{17}):(\d+)$")
@@ -29,6 +30,12 @@ class Position:
         if match is None:
             raise ValueError(f"not a position of the events table: {text!r}")
         return cls(match[1], int(match[2]))
+
+
+def build_position(time: datetime) -> Position:
+    """Behind every commit completed before the time; a time without a zone is UTC."""
+    when = time.astimezone(timezone.utc) if time.tzinfo else time
+    return Position(when.strftime("%Y%m%d%H%M%S") + "000", 0)
 
 
 BEGINNING = Position("0" * 17, WHOLE_COMMIT)

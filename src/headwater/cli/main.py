@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from headwater import __version__
 from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, sql, status
 from headwater.cli.invocation import Invocation
-from headwater.cli.objects import explain, verify
+from headwater.cli.objects import explain, routing, verify
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
 
@@ -26,6 +26,7 @@ COMMANDS = (
     status,
     verify,
     explain,
+    routing,
     sql,
     reconcile,
     quarantine,

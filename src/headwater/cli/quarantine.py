@@ -102,7 +102,7 @@ def retry(
 
     Objects are read as they are now, messages parsed again. Exit code 3: something still cannot be used.
     """
-    from headwater.app.redrive import Redrive
+    from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
     with _open_app(ctx) as app:
@@ -125,7 +125,7 @@ def drop(
     as_json: JsonFlag = False,
 ) -> None:
     """Give up what lies in quarantine: objects count as skipped from then on. No run may be writing."""
-    from headwater.app.redrive import Redrive
+    from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
     if not yes:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Literal, get_args
 
 import bracex
@@ -100,6 +101,9 @@ class TableConfig(Section):
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="What becomes of objects that cannot be used."
     )
+    start_from: datetime | None = Field(
+        None, description="A new table begins with the events committed since then; default: with the first."
+    )
     max_files_per_trigger: int = Field(10_000, ge=1, le=100_000, description="Objects in one batch, at most.")
     max_bytes_per_trigger: ByteCount = Field(
         ByteSize(10 * 1024**3), description="Bytes of objects in one batch, about."
@@ -114,6 +118,12 @@ class TableConfig(Section):
         found = self.format or infer_format(self.path[0])
         assert found is not None  # noqa: S101 - checked by the validator below
         return found
+
+    @property
+    def rules(self) -> str:
+        """What decides which keys the table takes, as one text that changes when it does."""
+        names = {"path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring"}
+        return self.model_dump_json(include=names)
 
     @property
     def effective_mode(self) -> Literal["mirror", "merge", "append"]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pyspark.sql import functions as F
 
 from headwater.capture.events_table import EventsTable
-from headwater.capture.position import Position
+from headwater.capture.position import Position, build_position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
@@ -88,6 +88,7 @@ class TablePipeline:
         self._position: Position | None = None
         self._unavailable_attempts = 0
         self._commit_seconds = 0.0
+        self._rules_text = config.rules
 
     def load_state(self) -> TableState:
         """What the table's newest commit with a checkpoint says; asked of the table once."""
@@ -95,8 +96,21 @@ class TablePipeline:
             timeline = self._table.load_timeline()
             found = timeline.find_metadata("checkpoint") if timeline.exists() else None
             self._state = parse_table_state(found)
+            if found is None and self._config.start_from is not None:
+                self._state = replace(self._state, checkpoint=build_position(self._config.start_from))
             self._position = self._state.checkpoint
+            self._rules_text = self._state.rules or self._config.rules
         return self._state
+
+    @property
+    def has_other_rules(self) -> bool:
+        """Whether the table was filled by other rules than those configured now."""
+        return self.load_state().rules not in ("", self._config.rules)
+
+    def adopt_rules(self) -> None:
+        """The rules configured now are those the table is filled by, once the next commit is done."""
+        self.load_state()
+        self._rules_text = self._config.rules
 
     @property
     def position(self) -> Position:
@@ -147,9 +161,11 @@ class TablePipeline:
 
     def _save_checkpoint(self) -> bool:
         state = self.load_state()
-        if self.position == state.checkpoint or not self._table.load_timeline().exists():
+        if (
+            self.position == state.checkpoint and self._rules_text == state.rules
+        ) or not self._table.load_timeline().exists():
             return False
-        state = replace(state, checkpoint=self.position)
+        state = replace(state, checkpoint=self.position, rules=self._rules_text)
         self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
         self._note_commit(state)
         return True
@@ -260,7 +276,7 @@ class TablePipeline:
         states: dict[str, ObjectState],
     ) -> bool:
         schema = self._records.schema if read else self.load_state().schema
-        state = replace(self.load_state(), checkpoint=plan.end, schema=schema)
+        state = replace(self.load_state(), checkpoint=plan.end, schema=schema, rules=self._rules_text)
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
         is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
         committed = self._writer.write(read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new)

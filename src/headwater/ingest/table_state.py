@@ -1,4 +1,4 @@
-"""What a data table keeps in its own commit metadata: checkpoint and schema."""
+"""What a data table keeps in its own commit metadata: checkpoint, schema, rules of selection."""
 
 import json
 from collections.abc import Mapping
@@ -15,12 +15,15 @@ class TableState:
 
     checkpoint: Position = BEGINNING
     schema: StructType | None = None
+    rules: str = ""
 
     def to_metadata(self) -> dict[str, str]:
         """Keys of the commit metadata, without the prefix."""
         metadata = {"checkpoint": self.checkpoint.to_text()}
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
+        if self.rules:
+            metadata["rules"] = self.rules
         return metadata
 
 
@@ -31,4 +34,5 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
     return TableState(
         checkpoint=Position.parse(metadata["checkpoint"]),
         schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
+        rules=metadata.get("rules", ""),
     )

@@ -33,6 +33,8 @@ CrashPointName = Literal[
     "after_reconcile_commit",
     # a reconcile's cursor is written; more of the bucket is to be listed, or it is over
     "after_reconcile_cursor",
+    # rows are written; the ledger does not know
+    "before_ledger_commit",
 ]
 
 

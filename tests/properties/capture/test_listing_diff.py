@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing, diff_listing
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import Comparison, KnownState, compare_listing, diff_listing
 from headwater.errors import SourceError, SourceUnavailableError
 
 # Any text a key can be: all planes, no lone surrogates.

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
+from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.listing_diff import KnownState
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states

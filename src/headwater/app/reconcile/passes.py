@@ -12,9 +12,9 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.reconcile.schedule import PassSchedule, choose_first_due
+from headwater.capture.listers.listing_diff import Comparison
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
-from headwater.capture.listing_diff import Comparison
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,

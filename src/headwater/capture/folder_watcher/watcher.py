@@ -15,6 +15,7 @@ from headwater.capture.consumer.reading import SOURCE_ATTRIBUTE
 from headwater.capture.folder_watcher.change_feed import ChangeFeed, find_identity
 from headwater.capture.folder_watcher.file_messages import build_created_message, build_removed_message
 from headwater.capture.folder_watcher.settling import Settling
+from headwater.capture.listers.listing_diff import diff_listing
 from headwater.capture.listers.local import (
     LocalLister,
     UnusablePath,
@@ -23,7 +24,6 @@ from headwater.capture.listers.local import (
     is_utf8,
 )
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import diff_listing
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceUnavailableError
 from headwater.observability.clock import Clock, SystemClock

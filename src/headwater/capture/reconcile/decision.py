@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.listing_diff import Comparison, Verdict
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import Comparison, Verdict
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import AppendResult, EventsTable
-from headwater.capture.listing_diff import KnownState
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
+from headwater.capture.listers.listing_diff import KnownState
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, RETRACT_EVENT
 from headwater.lake.jvm import explained_lake
 
 _ROWS_A_PARTITION = 50_000
@@ -50,7 +50,7 @@ class KnownStates:
                 & (F.col("key") > start_after)
                 & F.col("kind").isin("created", "restored", "removed")
                 # Wishes that an object be looked at or given up say nothing of what lies there.
-                & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT)
+                & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
             known = select_known_states(events)

@@ -11,8 +11,8 @@ from typing import Protocol
 import structlog
 
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
 from headwater.capture.listers.protocol import Lister
-from headwater.capture.listing_diff import Comparison, KnownState, compare_listing
 from headwater.capture.reconcile.decision import Bounds, Decision, EventOrigin, build_event, decide
 from headwater.capture.reconcile.passes import (
     LISTING,

@@ -8,7 +8,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.explain import Explanation, TableView
+    from headwater.app.objects.explain import Explanation, TableView
     from headwater.config.settings import Settings
 
 
@@ -34,7 +34,7 @@ def explain(
 def read_explanation(settings: "Settings", uri: str) -> "Explanation":
     """Wire and read. Raises `HeadwaterError`."""
     from headwater.app import App
-    from headwater.app.explain import Explain, parse_uri
+    from headwater.app.objects.explain import Explain, parse_uri
 
     parse_uri(uri, settings)
     app = App(settings)

@@ -9,7 +9,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.verify import VerifyReport
+    from headwater.app.objects.verify import VerifyReport
     from headwater.config.settings import Settings
     from headwater.ingest.planning.verification import TableVerification
 
@@ -64,9 +64,9 @@ def verify(
 def run_verify(settings: "Settings", only: tuple[str, ...], folders: int, *, repair: bool) -> "VerifyReport":
     """Wire and compare. Raises `HeadwaterError`."""
     from headwater.app import App
+    from headwater.app.objects.verify import Verify
     from headwater.app.preflight import check_before_run
     from headwater.app.scope import build_scope
-    from headwater.app.verify import Verify
     from headwater.config.environment import read_environment
 
     environ = read_environment()

@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 from headwater.capture.position import BEGINNING, Position
 from headwater.ingest.planning.object_state import ObjectState
 from headwater.lake.keyed_table import KeyedTable
+from headwater.observability.crash_points import crash_point
 
 LEDGER_SCHEMA = StructType(
     [
@@ -90,6 +91,11 @@ class Ledger:
     def write(self, table: str, states: Collection[ObjectState], mark: Mark) -> None:
         """One commit with the states and the new mark. Raises `LakeError`."""
         frame = self._spark.createDataFrame(_to_pandas(table, states), schema=LEDGER_SCHEMA).coalesce(1)
+        self.write_frame(table, frame, mark)
+
+    def write_frame(self, table: str, frame: DataFrame, mark: Mark) -> None:
+        """The same for rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
+        crash_point("before_ledger_commit")
         with self._lock:
             marks = {**self._load_marks(), table: mark}
             self._table.write_frame(frame, {_MARKS_KEY: _format_marks(marks)})

@@ -18,6 +18,7 @@ Reason = Literal[
     "folder_marker",
     "empty_object",
     "dropped",
+    "filtered",
 ]
 
 

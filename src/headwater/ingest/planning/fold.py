@@ -17,6 +17,7 @@ from headwater.ingest.planning.object_state import (
     is_drop,
     is_from_listing,
     is_repair,
+    is_retract,
     sort_key,
 )
 
@@ -55,6 +56,9 @@ def fold(
     decisions: list[Decision] = []
     for object_id, group in groupby(ordered, key=lambda stored: stored.event.object_id):
         found, prior = list(group), known.get(object_id)
+        if any(is_retract(stored.event) for stored in found):
+            decisions += [_let_go(stored, prior) for stored in found]
+            continue
         decisions += decide_mirrored(found, prior) if rules.mirrors else _take_in(found, prior, rules)
     return decisions
 
@@ -71,6 +75,12 @@ def _take_in(events: Sequence[StoredEvent], prior: ObjectState | None, rules: Fo
         is_over = at < last_removal or (at < last_change and not stored.event.version_id)
         decisions.append(_decide(stored, prior, rules, is_over=is_over))
     return decisions
+
+
+def _let_go(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+    if prior is None or prior.reason == "filtered":
+        return Decision(stored, "skip", "filtered")
+    return Decision(stored, "retract", "filtered")
 
 
 def _changes_content(stored: StoredEvent) -> bool:

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, RETRACT_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.outcome import ObjectOutcome
 
@@ -76,6 +76,11 @@ def is_repair(event: ObjectEvent) -> bool:
 def is_drop(event: ObjectEvent) -> bool:
     """Whether the event gives the object up as it is."""
     return event.event_name == DROP_EVENT
+
+
+def is_retract(event: ObjectEvent) -> bool:
+    """Whether the event is for tables that do not take the object any more."""
+    return event.event_name == RETRACT_EVENT
 
 
 def parse_instant(instant: str) -> datetime | None:

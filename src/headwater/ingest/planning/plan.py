@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision
+from headwater.ingest.planning.object_state import is_retract
 from headwater.ingest.planning.selection import KeySelector
 
 Decide = Callable[[Sequence[StoredEvent]], Sequence[Decision]]
@@ -81,7 +82,9 @@ def plan_batch(
             foreign[event.bucket] += 1
             continue
         relative = scope.relative_key(event.key)
-        if relative is None or scope.selector(relative) is not None:
+        is_own = relative is not None and scope.selector(relative) is None
+        if is_own == is_retract(event):
+            # What the rules leave out; and what they do not leave out any more.
             filtered += 1
             continue
         event_size = event.size or 0

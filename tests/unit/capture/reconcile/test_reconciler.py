@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import KnownState
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,

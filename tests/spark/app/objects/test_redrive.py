@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
-from headwater.app.redrive import Redrive, RetryReport
-from headwater.app.verify import Verify
+from headwater.app.objects.redrive import Redrive, RetryReport
+from headwater.app.objects.verify import Verify
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.quarantine_reader import QuarantineReader, Row
 from headwater.lake.layout import quarantine_path

@@ -14,6 +14,7 @@ from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_eve
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
 from headwater.errors import HeadwaterError
+from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.retries import FailedAttempt, choose_due
 from headwater.lake.layout import quarantine_path
 from headwater.lake.s3 import build_storage_options
@@ -57,9 +58,7 @@ class Redrive:
     def run_tables(self, names: Sequence[str] = ()) -> None:
         """Bring the tables up to the events."""
         for pipeline in self._app.build_pipelines(names):
-            while pipeline.run_batch() is not None:
-                pass
-            pipeline.save_checkpoint()
+            drain(pipeline)
 
     def retry(self, rows: Sequence[Row]) -> RetryReport:
         """Try what lies in quarantine again; what succeeds leaves it.
@@ -125,6 +124,13 @@ class Redrive:
         # Of a message with good records beside it, only the bad record was kept.
         found = parse_message(payload).events or parse_message(f'{{"Records": [{payload}]}}').events
         return [CapturedEvent(event, now, str(row["message_id"] or "")) for event in found]
+
+
+def drain(pipeline: TablePipeline) -> None:
+    """Bring one table up to the events."""
+    while pipeline.run_batch() is not None:
+        pass
+    pipeline.save_checkpoint()
 
 
 class RetryLoop:

@@ -13,6 +13,7 @@ from random import Random
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
+from headwater.capture.object_event import EventKind
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.object_state import ObjectState, apply_outcome
@@ -69,7 +70,7 @@ def iter_batches(count: int) -> Iterator[list[StoredEvent]]:
         for number in range(start, min(start + BATCH, count)):
             is_known = number % 2 == 1
             key = f"known/{chance.randrange(number):08d}" if is_known else f"known/{number:08d}"
-            kind = "removed" if is_known and chance.random() < 0.3 else "created"
+            kind: EventKind = "removed" if is_known and chance.random() < 0.3 else "created"
             event = build_event(key, number, kind)
             # An id is made once; the events table has it ready.
             _ = (event.event_id, event.object_id)

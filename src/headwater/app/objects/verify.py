@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App, read_clock
-from headwater.app.redrive import Redrive
+from headwater.app.objects.redrive import Redrive
 from headwater.app.scope import build_scope
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import Lister

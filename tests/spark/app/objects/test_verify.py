@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
-from headwater.app.verify import Verify, VerifyReport
+from headwater.app.objects.verify import Verify, VerifyReport
 from headwater.lake.layout import table_path
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table

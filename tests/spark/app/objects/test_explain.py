@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
-from headwater.app.explain import Explain, Explanation
+from headwater.app.objects.explain import Explain, Explanation
 from headwater.errors import UsageError
 from tests.fixtures.folder_lake import FolderLake
 

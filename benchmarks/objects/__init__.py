@@ -1,0 +1,1 @@
+"""Benchmarks of what mirrors, ledger and proof add."""

@@ -1,0 +1,153 @@
+"""Does proving completeness stay cheap, and its memory flat, from 100,000 to 1,000,000 objects?
+
+A mirror whose ledger and rows know so many objects, and a listing of exactly those. Each size in a process
+of its own. Two results: objects verified a second at the larger size against the smaller, and the peak
+memory (RSS) of the Python process against the smaller. The listing is made up in memory: a real one takes a
+second a thousand objects or less.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pairs import say
+from benchmarks.result import BenchmarkResult
+from benchmarks.rig.apps import build_settings, open_app
+from headwater.app import App
+from headwater.app.objects.verify import Verify
+from headwater.capture.listers.memory import MemoryLister
+from headwater.capture.listers.protocol import ListedObject
+from headwater.ingest.ledger.ledger import Mark
+from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+
+SIZES = (100_000, 1_000_000)
+TABLES = {"orders": {"path": "known/*.json", "mode": "mirror"}}
+_STATES_A_COMMIT = 100_000
+_TIME = datetime(2026, 5, 1, tzinfo=timezone.utc)
+
+
+def run() -> tuple[BenchmarkResult, BenchmarkResult]:
+    """Objects a second, and megabytes."""
+    small, large = (measure_in_own_process(size) for size in SIZES)
+    speed = BenchmarkResult(
+        "verify", large["speed"], small["speed"], "objects/s", 0.8, "higher", large["broken"]
+    )
+    memory = BenchmarkResult("verify_memory", large["memory"], small["memory"], "MB", 1.1, "lower")
+    return speed, memory
+
+
+def measure_in_own_process(size: int) -> dict[str, Any]:
+    """Its peak memory is nobody else's."""
+    command = [sys.executable, "-m", __spec__.name, str(size)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    say(f"{size} objects: {found}")
+    return found
+
+
+class ListedVerify(Verify):
+    """Against a listing that is made up."""
+
+    size = 0
+
+    @contextmanager
+    def _open_lister(self) -> Iterator[Any]:
+        yield _Listing(self.size)
+
+
+class _Listing(MemoryLister):
+    def __init__(self, size: int) -> None:
+        super().__init__(())
+        self._size = size
+
+    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
+        del prefix, start_after
+        return (
+            ListedObject(f"known/{n:08d}.json", 2_000, f"etag-{n}", None, _TIME) for n in range(self._size)
+        )
+
+
+def main(size: int) -> None:
+    """Fill a lake, verify it, print speed and memory."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "landing").mkdir()
+        source = {"type": "local", "path": str(folder / "landing")}
+        with open_app(build_settings(folder, source, TABLES)) as app:
+            fill_rows(app, size)
+            fill_ledger(app, size)
+            comparison = ListedVerify(app)
+            comparison.size = size
+            started = time.monotonic()
+            report = comparison.run()
+            seconds = time.monotonic() - started
+    counts = report.tables["orders"].counts
+    broken = "" if counts.ingested == size else f"{counts}"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"speed": size / seconds, "memory": peak, "broken": broken}))
+
+
+def fill_ledger(app: App, size: int) -> None:
+    """A state for each object; Spark makes them, so that Python's memory does not grow by it."""
+    bucket = find_folder(app)
+    number = "lpad(cast(id as string), 8, '0')"
+    frame = app.spark.range(size).selectExpr(
+        "'orders' as `table`",
+        "md5(cast(id as string)) as object_id",
+        "'local' as provider",
+        f"'{bucket}' as bucket",
+        f"concat('known/', {number}, '.json') as key",
+        "concat('etag-', id) as version",
+        "concat('etag-', id) as etag",
+        "'' as order_key",
+        "timestamp'2026-05-01 00:00:00' as event_time",
+        "md5(cast(-id as string)) as event_id",
+        "'ingested' as status",
+        "'' as reason",
+        "'' as detail",
+        "1L as rows",
+        "0L as bad_rows",
+        "2000L as bytes",
+        "1L as events",
+        "false as looked",
+        "'' as instant",
+        "timestamp'2026-05-01 00:00:00' as first_seen",
+    )
+    app.stores.ledger.write_frame("orders", frame, Mark(commit="9" * 17))
+
+
+def find_folder(app: App) -> str:
+    """The source's folder, which is its bucket."""
+    source = app.settings.source
+    assert source.type == "local"
+    return str(source.path)
+
+
+def fill_rows(app: App, size: int) -> None:
+    """A row for each object."""
+    bucket = find_folder(app)
+    number = "lpad(cast(id as string), 8, '0')"
+    frame = app.spark.range(size).selectExpr(
+        "id",
+        f"concat('{bucket}/known/', {number}, '.json') as {OBJECT}",
+        f"concat('etag-', id) as {VERSION}",
+        f"1L as {ROW}",
+        f"md5(cast(-id as string)) as {EVENT_ID}",
+        f"timestamp'2026-05-01 00:00:00' as {EVENT_TIME}",
+    )
+    options = WriteOptions(table_name="orders", operation="bulk_insert", record_key=(OBJECT, ROW))
+    Table(app.spark, f"{app.settings.lake}/orders").write(frame, options)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,176 @@
+"""Which objects go to which table: none, several, or others than when the table was filled."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
+
+from headwater.app.application import App, read_clock
+from headwater.app.objects.redrive import Redrive, drain
+from headwater.app.scope import build_scope
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT, build_own_event
+from headwater.capture.position import BEGINNING, build_position
+from headwater.capture.reconcile.known_states import KnownStates
+from headwater.errors import UsageError
+from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.plan import Scope
+from headwater.ingest.table_state import TableState, parse_table_state
+from headwater.lake.layout import table_path
+from headwater.lake.table import Table
+
+_EXAMPLES = 20
+
+
+@dataclass(slots=True)
+class TableRouting:
+    """One table. Its rules take `to_load` objects now and did not before; `to_retract` is the reverse."""
+
+    claimed: int = 0
+    rules_changed: bool = False
+    to_load: int = 0
+    to_retract: int = 0
+    ingested: int = 0
+    load_examples: list[str] = field(default_factory=list)
+    retract_examples: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RoutingReport:
+    """All keys that any event has told of."""
+
+    keys: int = 0
+    unclaimed: int = 0
+    unclaimed_examples: list[str] = field(default_factory=list)
+    shared: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, TableRouting] = field(default_factory=dict)
+
+
+class Routing:
+    """Reads the tables of one `App`; `apply` and `replay` write. Raises `HeadwaterError`."""
+
+    def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
+        self._app = app
+        self._settings = app.settings
+        self._now = now
+        self._scopes = {name: build_scope(app.settings, name) for name in app.settings.tables}
+        self._bucket = next(iter(self._scopes.values())).bucket
+
+    def read(self) -> RoutingReport:
+        """Claims of all tables, and for tables whose rules have changed what that would load and retract."""
+        report = RoutingReport(tables={name: TableRouting() for name in self._scopes})
+        for key in self._app.events.iter_keys_after(BEGINNING, self._bucket):
+            claiming = [name for name, scope in self._scopes.items() if scope.includes(self._bucket, key)]
+            report.keys += 1
+            for name in claiming:
+                report.tables[name].claimed += 1
+            if not claiming:
+                report.unclaimed += 1
+                _note(report.unclaimed_examples, key)
+            elif len(claiming) > 1:
+                together = " + ".join(claiming)
+                report.shared[together] = report.shared.get(together, 0) + 1
+        for name, table in report.tables.items():
+            self._compare(name, table)
+        return report
+
+    def apply(self, only: Sequence[str] = (), *, yes: bool = False) -> RoutingReport:
+        """Load and retract what changed rules ask for. No other run may be writing.
+
+        Raises `UsageError` when that would empty a table, unless `yes`.
+        """
+        report = self.read()
+        changed = [name for name in only or self._scopes if report.tables[name].rules_changed]
+        for name in changed:
+            table = report.tables[name]
+            if not yes and table.to_retract and table.to_retract >= table.ingested:
+                raise UsageError(
+                    f"table {name}: its rules would retract all of its {table.to_retract} objects",
+                    hint="correct its path and filters, or add --yes",
+                )
+        redrive = Redrive(self._app, self._now)
+        for name in changed:
+            redrive.append(self._iter_changes(name))
+        for name in changed:
+            pipeline = self._app.build_pipeline(name)
+            pipeline.adopt_rules()
+            drain(pipeline)
+        return report
+
+    def replay(self, name: str, since: datetime, *, dry_run: bool = False) -> int:
+        """Have a table look again at every object that an event told of since then; gives their number.
+
+        No other run may be writing, unless it is a dry run.
+        """
+        scope = build_scope(self._settings, name)
+        keys = (
+            key
+            for key in self._app.events.iter_keys_after(build_position(since), scope.bucket)
+            if scope.includes(scope.bucket, key)
+        )
+        if dry_run:
+            return sum(1 for _ in keys)
+        redrive, now = Redrive(self._app, self._now), self._now()
+        count = redrive.append(redrive.ask_again(scope.bucket, key, now) for key in keys)
+        redrive.run_tables([name])
+        return count
+
+    def _compare(self, name: str, table: TableRouting) -> None:
+        stored = self._load_state(name).rules
+        table.rules_changed = bool(stored) and stored != self._settings.tables[name].rules
+        if not table.rules_changed:
+            return
+        for key, state, is_load in self._iter_differences(name):
+            if state is not None and state.status == "ingested":
+                table.ingested += 1
+            if is_load is True:
+                table.to_load += 1
+                _note(table.load_examples, key)
+            elif is_load is False:
+                table.to_retract += 1
+                _note(table.retract_examples, key)
+
+    def _iter_changes(self, name: str) -> Iterator[CapturedEvent]:
+        now = self._now()
+        provider = "s3" if self._settings.source.type == "s3" else "local"
+        for key, _, is_load in self._iter_differences(name):
+            if is_load is not None:
+                event = REPAIR_EVENT if is_load else RETRACT_EVENT
+                yield build_own_event(event, provider, self._bucket, key, now)
+
+    def _iter_differences(self, name: str) -> Iterator[tuple[str, ObjectState | None, bool | None]]:
+        """Key, what the table knows of it, and whether it is to be loaded (True) or retracted (False)."""
+        scope = self._scopes[name]
+        ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
+        present = KnownStates(self._app.events).iter_known(self._bucket, scope.prefix)
+        streams = merge(
+            ((found.key, None) for found in present),
+            ((state.key, state) for state in ledger.iter_states(self._bucket)),
+            key=itemgetter(0),
+        )
+        for key, group in groupby(streams, key=itemgetter(0)):
+            found = [state for _, state in group]
+            state = next((state for state in found if state is not None), None)
+            yield key, state, _find_difference(scope, key, state, is_present=None in found)
+
+    def _load_state(self, name: str) -> TableState:
+        timeline = self._open(name).load_timeline()
+        return parse_table_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
+
+    def _open(self, name: str) -> Table:
+        return Table(self._app.spark, table_path(self._settings.lake, name))
+
+
+def _find_difference(scope: Scope, key: str, state: ObjectState | None, *, is_present: bool) -> bool | None:
+    is_known = state is not None and state.reason != "filtered"
+    if scope.includes(scope.bucket, key):
+        return True if is_present and not is_known else None
+    return False if is_known else None
+
+
+def _note(examples: list[str], key: str) -> None:
+    if len(examples) < _EXAMPLES:
+        examples.append(key)

@@ -1,0 +1,98 @@
+"""`headwater routing` and `headwater replay`: which objects go to which table, and again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.objects.routing import Routing, RoutingReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("routing")(routing)
+    app.command("replay")(replay)
+
+
+def routing(
+    ctx: typer.Context,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Load and retract what changed rules ask for. No run may be writing."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Also when that empties a table.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show objects that no table or several take, and what a table's changed path or filters would do."""
+    with _open(ctx) as found:
+        report = found.apply(yes=yes) if apply else found.read()
+    if as_json:
+        render_json(report)
+    else:
+        render_report(report, applied=apply)
+
+
+def replay(
+    ctx: typer.Context,
+    table: Annotated[str, typer.Option("--table", metavar="NAME", help="The table.")],
+    since: Annotated[
+        str, typer.Option("--since", help="A time (2026-01-31T12:00) or an age (90m, 7d) of the events.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Have a table look again at every object that an event told of since then. No run may be writing."""
+    from headwater.cli.quarantine import parse_since
+
+    after = parse_since(since, datetime.now(timezone.utc))
+    with _open(ctx) as found:
+        count = found.replay(table, after, dry_run=dry_run)
+    if as_json:
+        render_json({"table": table, "objects": count, "dry_run": dry_run})
+    else:
+        render_text(f"{count:,} objects {'would be' if dry_run else 'were'} looked at again.")
+
+
+@contextmanager
+def _open(ctx: typer.Context) -> "Iterator[Routing]":
+    from headwater.app import App
+    from headwater.app.objects.routing import Routing
+    from headwater.app.preflight import check_before_run
+    from headwater.config.environment import read_environment
+
+    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
+    check_before_run(settings, environ)
+    app = App(settings, environ=environ)
+    try:
+        yield Routing(app)
+    finally:
+        app.close()
+
+
+def render_report(report: "RoutingReport", *, applied: bool) -> None:
+    """As text."""
+    render_text(f"{report.keys:,} keys, {report.unclaimed:,} of them taken by no table")
+    for key in report.unclaimed_examples:
+        render_text(f"  {key}")
+    for tables, count in report.shared.items():
+        render_text(f"{count:,} taken by {tables}")
+    render_text("")
+    render_table(
+        ("table", "keys", "rules changed", "to load", "to retract"),
+        [
+            (name, table.claimed, "yes" if table.rules_changed else "", table.to_load, table.to_retract)
+            for name, table in report.tables.items()
+        ],
+    )
+    for name, table in report.tables.items():
+        for verb, examples in (("load", table.load_examples), ("retract", table.retract_examples)):
+            for key in examples:
+                render_text(f"{name}: {verb} {key}")
+    if any(table.rules_changed for table in report.tables.values()):
+        render_text("\nDone." if applied else "\nDo it: headwater routing --apply")
