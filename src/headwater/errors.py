@@ -11,6 +11,7 @@ HeadwaterError                exit code 1
 ├── SourceError               1  the bucket, folder or queue
 │   ├── QueueNotFoundError    1
 │   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
+│   ├── ResourceConflictError 1  what is there is somebody else's, or overlaps with what is needed
 │   └── SourceUnavailableError 1 (retryable) network, throttling, 5xx
 ├── ObjectError               one object; never ends a batch
 │   ├── ObjectMissingError        404
@@ -89,6 +90,10 @@ class QueueNotFoundError(SourceError):
 
 class CredentialsError(SourceError):
     """Credentials are missing, wrong or expired, or the clock is too far off to sign with."""
+
+
+class ResourceConflictError(SourceError):
+    """Queue, topic, rule or notification cannot be made beside what others have made."""
 
 
 class SourceUnavailableError(SourceError):

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, sql, status
+from headwater.cli import config, demo, doctor, init, quarantine, reconcile, resources, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import explain, verify
 from headwater.cli.rendering import render_error, render_text
@@ -22,6 +22,7 @@ from headwater.errors import HeadwaterError
 COMMANDS = (
     demo,
     init,
+    resources,
     run,
     status,
     verify,

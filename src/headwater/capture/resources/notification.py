@@ -11,7 +11,12 @@ NAME = "source.notification"
 CREATED = frozenset(f"s3:ObjectCreated:{kind}" for kind in ("Put", "Post", "Copy", "CompleteMultipartUpload"))
 REMOVED = frozenset(f"s3:ObjectRemoved:{kind}" for kind in ("Delete", "DeleteMarkerCreated"))
 EXPIRED = frozenset(f"s3:LifecycleExpiration:{kind}" for kind in ("Delete", "DeleteMarkerCreated"))
-WANTED_EVENTS = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
+WANTED_EVENTS = (
+    "s3:ObjectCreated:*",
+    "s3:ObjectRemoved:*",
+    "s3:LifecycleExpiration:*",
+    "s3:ObjectRestore:Completed",
+)
 
 RouteKind = Literal["queue", "topic", "function", "eventbridge"]
 
@@ -75,8 +80,8 @@ def _judge_no_path(routes: Sequence[Route], wanted: Wanted) -> Finding:
         NAME,
         "problem",
         f"{detail}: its notifications go to {others}" if others else f"{detail}: it has no notifications",
-        f"add a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn} (S3 console: Properties, "
-        "Event notifications; put-bucket-notification-configuration replaces all there are)",
+        f"`headwater up` adds a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn}, and leaves "
+        "all there are; by hand: S3 console, Properties, Event notifications",
     )
 
 
