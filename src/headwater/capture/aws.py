@@ -44,7 +44,14 @@ _WRONG_KEY = frozenset(
     }
 )
 _DENIED = frozenset(
-    {"AccessDenied", "AccessDeniedException", "InvalidSecurity", "KmsAccessDenied", "OptInRequired"}
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",  # SNS
+        "InvalidSecurity",
+        "KmsAccessDenied",
+        "OptInRequired",
+    }
 )
 _BUSY = frozenset(
     {

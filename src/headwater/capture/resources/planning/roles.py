@@ -25,16 +25,15 @@ _QUEUE_RECEIVE = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:Recei
 _TOPIC_SET_UP = (
     "sns:CreateTopic",
     "sns:DeleteTopic",
-    "sns:GetSubscriptionAttributes",
     "sns:GetTopicAttributes",
     "sns:ListSubscriptionsByTopic",
     "sns:ListTagsForResource",
-    "sns:SetSubscriptionAttributes",
     "sns:SetTopicAttributes",
     "sns:Subscribe",
     "sns:TagResource",
-    "sns:Unsubscribe",
 )
+# Rights to subscriptions cannot be bound to one.
+_SUBSCRIPTION_SET_UP = ("sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes", "sns:Unsubscribe")
 _RULE_SET_UP = (
     "events:DeleteRule",
     "events:DescribeRule",
@@ -69,6 +68,7 @@ def _list_set_up(source: S3SourceConfig, site: Site, addresses: Addresses) -> It
     yield _allow("Orphans", ("tag:GetResources",), "*")
     if source.notifications == "sns":
         yield _allow("Topic", _TOPIC_SET_UP, addresses.topic)
+        yield _allow("Subscriptions", _SUBSCRIPTION_SET_UP, "*")
     if source.notifications == "eventbridge":
         yield _allow("Rule", _RULE_SET_UP, addresses.rule)
     if source.resources.kms_key:

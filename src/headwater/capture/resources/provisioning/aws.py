@@ -107,10 +107,10 @@ class AwsClients:
 class AwsProvisioner:
     """See `Provisioner`."""
 
-    def __init__(self, source: "S3SourceConfig", lake: str, scope: Scope, clients: AwsClients) -> None:
+    def __init__(self, source: "S3SourceConfig", owner: Owner, scope: Scope, clients: AwsClients) -> None:
         self._source = source
         self._scope = scope
-        self._owner = Owner.of(lake, source.bucket, source.prefix)
+        self._owner = owner
         self._clients = clients
 
     def plan(self) -> Plan:
@@ -169,7 +169,7 @@ class AwsProvisioner:
         queue = QueueResources(clients.get("sqs")).read("queue", name_queue_of(source), source.queue.url)
         site = find_site(clients, queue)
         addresses = Addresses.of(source, site, queue.arn if queue else "")
-        tagged, doubt = self._find_tagged()
+        tagged, doubt = self.find_tagged()
         return SourceState(
             site=site,
             addresses=addresses,
@@ -195,7 +195,7 @@ class AwsProvisioner:
             found.append(RuleResources(self._clients.get("events")).read(addresses.rule))
         return [item for item in found if item is not None]
 
-    def _find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], Finding | None]:
+    def find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], Finding | None]:
         """What carries our tag in this region; the tags' own service knows it some seconds late."""
         found: list[tuple[ResourceKind, str, str]] = []
         try:
@@ -300,7 +300,8 @@ def build_aws_provisioner(source: "SourceConfig", lake: str, scope: Scope) -> Aw
     """The provisioner of an S3 source. Raises `ConfigError` when no region is to be found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
-    return AwsProvisioner(source, lake, scope, AwsClients(source))
+    owner = Owner.of(lake, source.bucket, source.prefix)
+    return AwsProvisioner(source, owner, scope, AwsClients(source))
 
 
 def build_source_policies(source: "S3SourceConfig", lake: str) -> Mapping[Role, Mapping[str, object]]:
