@@ -9,6 +9,7 @@ HeadwaterError                exit code 1
 │   ├── TableNotFoundError    2
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
+│   ├── BucketNotFoundError   1
 │   ├── QueueNotFoundError    1
 │   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
 │   ├── ResourceConflictError 1  what is there is somebody else's, or overlaps with what is needed
@@ -82,6 +83,10 @@ class TableUnsupportedError(LakeError):
 
 class SourceError(HeadwaterError):
     """The bucket, the folder or the queue cannot be used."""
+
+
+class BucketNotFoundError(SourceError):
+    """The bucket does not exist."""
 
 
 class QueueNotFoundError(SourceError):

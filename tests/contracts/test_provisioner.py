@@ -9,7 +9,7 @@ import pytest
 from headwater.capture.resources.planning.actions import Action
 from headwater.capture.resources.provisioning import Provisioner, build_provisioner
 from headwater.config.settings import Settings
-from tests.fixtures.cloud import Cloud
+from tests.fixtures.provisioning.cloud import Cloud
 
 BuildSettings = Callable[[], Settings]
 

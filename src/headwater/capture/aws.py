@@ -9,6 +9,7 @@ from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import (
+    BucketNotFoundError,
     CredentialsError,
     QueueNotFoundError,
     SourceError,
@@ -178,7 +179,7 @@ def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
             hint=f"check the account, the name and the region in {place.setting}.url",
         )
     if code in {"NoSuchBucket", "404"}:
-        return SourceError(
+        return BucketNotFoundError(
             f"{place.name} does not exist: {code}",
             hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` makes a bucket",
         )

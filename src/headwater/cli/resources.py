@@ -161,7 +161,12 @@ def _show(found: "Plan", *, as_json: bool) -> None:
 def _render_plan(found: "Plan") -> None:
     if found.actions:
         rows = [
-            (_SIGNS[item.change], item.kind.replace("_", " "), item.resource, _describe(item))
+            (
+                "! orphan" if item.orphan else _SIGNS[item.change],
+                item.kind.replace("_", " "),
+                item.resource,
+                _describe(item),
+            )
             for item in found.actions
         ]
         render_table(("", "kind", "resource", "what"), rows)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headwater.cli.main import app
-from tests.fixtures.cloud import Cloud
+from tests.fixtures.provisioning.cloud import Cloud
 
 
 class Shell:

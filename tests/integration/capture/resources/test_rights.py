@@ -16,8 +16,8 @@ from headwater.config.settings import Settings
 from headwater.demo.emulator import CREDENTIALS, Emulator
 from headwater.demo.landing_zone import build_clients
 from headwater.errors import CredentialsError
-from tests.fixtures.cloud import Cloud
 from tests.fixtures.emulator import EmulatorSession, find_emulator_python
+from tests.fixtures.provisioning.cloud import Cloud
 
 WAYS = ("sqs", "sns", "eventbridge")
 BATCHED = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage")

@@ -13,8 +13,8 @@ from headwater.capture.resources.planning.actions import Plan
 from headwater.capture.resources.provisioning import Scope
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
-from headwater.errors import QueueNotFoundError, ResourceConflictError, SourceError
-from tests.fixtures.cloud import Cloud
+from headwater.errors import BucketNotFoundError, QueueNotFoundError, ResourceConflictError
+from tests.fixtures.provisioning.cloud import Cloud
 
 WAYS = ("sqs", "sns", "eventbridge")
 LAMBDA = "arn:aws:lambda:us-east-1:000000000000:function:thumbnails"
@@ -281,9 +281,18 @@ def test_down_removes_what_is_ours_and_a_second_time_finds_nothing(cloud: Cloud,
 
 def test_a_bucket_that_is_not_there_is_told_and_nothing_is_made(cloud: Cloud) -> None:
     settings = cloud.settings(bucket=f"{cloud.bucket}-not-there")
-    for act in (plan_resources, plan_removal, up):
-        with pytest.raises(SourceError, match="does not exist"):
+    for act in (plan_resources, up):
+        with pytest.raises(BucketNotFoundError, match="does not exist"):
             act(settings)
+    assert cloud.list_queues() == set()
+    assert take_down(settings) == ()
+
+
+def test_what_is_left_of_a_bucket_that_has_gone_can_be_removed(cloud: Cloud) -> None:
+    settings = cloud.settings()
+    up(settings)
+    cloud.emulator.clients.s3.delete_bucket(Bucket=cloud.bucket)
+    assert [action.kind for action in take_down(settings)] == ["queue", "dead_letter_queue"]
     assert cloud.list_queues() == set()
 
 

@@ -1,6 +1,7 @@
 """Resources in AWS, and in what speaks its protocols: asked, planned, made and removed."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from headwater.capture.queues.sqs import FALLBACK_REGION, SqsQueue, find_queue_p
 from headwater.capture.resources.finding import Finding
 from headwater.capture.resources.planning.actions import Action, Observed, Plan, ResourceKind
 from headwater.capture.resources.planning.desired import Addresses, Site
+from headwater.capture.resources.planning.notification_rules import Configuration
 from headwater.capture.resources.planning.ownership import OWNER_TAG, Owner
 from headwater.capture.resources.planning.roles import Role, build_role_policies
 from headwater.capture.resources.planning.source_plan import (
@@ -32,7 +34,14 @@ from headwater.capture.resources.provisioning.s3 import BucketNotification
 from headwater.capture.resources.provisioning.sns import TopicResources
 from headwater.capture.resources.provisioning.sqs import QueueResources
 from headwater.capture.resources.s3 import ask_bucket, build_s3_client, name_bucket
-from headwater.errors import ConfigError, CredentialsError, HeadwaterError, ResourceConflictError
+from headwater.errors import (
+    BucketNotFoundError,
+    ConfigError,
+    CredentialsError,
+    HeadwaterError,
+    ResourceConflictError,
+    SourceError,
+)
 
 if TYPE_CHECKING:
     from headwater.config.source import S3SourceConfig, SourceConfig
@@ -115,7 +124,7 @@ class AwsProvisioner:
 
     def plan(self) -> Plan:
         """See `Provisioner.plan`."""
-        state = self._observe()
+        state = self._observe(self._ask_bucket(), self._open_notification().read())
         plan = plan_source(self._source, self._owner, state, self._scope.adopt, self._scope.prune)
         if not self._source.resources.kms_key:
             return plan
@@ -138,7 +147,14 @@ class AwsProvisioner:
 
     def plan_removal(self) -> Plan:
         """See `Provisioner.plan_removal`."""
-        return plan_source_removal(self._source, self._owner, self._observe(), self._scope.prune)
+        try:
+            bucket_region = self._ask_bucket()
+            notification = self._open_notification().read()
+        except BucketNotFoundError:
+            # What is left of a bucket that has gone can still be removed.
+            bucket_region, notification = None, {}
+        state = self._observe(bucket_region, notification)
+        return plan_source_removal(self._source, self._owner, state, self._scope.prune)
 
     def remove(self, plan: Plan, on_action: OnAction) -> None:
         """See `Provisioner.remove`."""
@@ -156,25 +172,33 @@ class AwsProvisioner:
         with asking(AwsPlace(f"queue {name}", "source.queue", ""), "sqs"):
             url = self._source.queue.url or client.get_queue_url(QueueName=name)["QueueUrl"]
         # What it hands out stays hidden until the probe shows it again.
-        queue = SqsQueue(client, url, visibility_timeout=int(3 * timeout_seconds) + 60)
-        return Probe(self._clients.s3, queue, self._source).run(timeout_seconds)
+        with closing(SqsQueue(client, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
+            return Probe(self._clients.s3, queue, self._source).run(timeout_seconds)
 
     def close(self) -> None:
         """See `Provisioner.close`."""
         self._clients.close()
 
-    def _observe(self) -> SourceState:
+    def _ask_bucket(self) -> str | None:
+        """The bucket's region where it means something. Raises `BucketNotFoundError`."""
+        answer = ask_bucket(self._clients.s3, self._source.bucket, name_bucket(self._source))
+        return answer.region if self._clients.is_aws else None
+
+    def _read_queue(self) -> Observed | None:
+        queues = QueueResources(self._clients.get("sqs"))
+        return queues.read("queue", name_queue_of(self._source), self._source.queue.url)
+
+    def _observe(self, bucket_region: str | None, notification: Configuration) -> SourceState:
         source, clients = self._source, self._clients
-        bucket_region = ask_bucket(clients.s3, source.bucket, name_bucket(source)).region
-        queue = QueueResources(clients.get("sqs")).read("queue", name_queue_of(source), source.queue.url)
-        site = find_site(clients, queue)
+        queue = self._read_queue()
+        site = find_site(clients, queue, self._owner)
         addresses = Addresses.of(source, site, queue.arn if queue else "")
         tagged, doubt = self.find_tagged()
         return SourceState(
             site=site,
             addresses=addresses,
-            bucket_region=bucket_region if clients.is_aws else None,
-            notification=self._open_notification().read(),
+            bucket_region=bucket_region,
+            notification=notification,
             observed=(*([queue] if queue else []), *self._read_others(addresses)),
             tagged=tuple(tagged),
             warnings=(doubt,) if doubt else (),
@@ -217,10 +241,8 @@ class AwsProvisioner:
         if action.kind == "notification":
             source = self._source
             # By now the queue is there, and knows best what its ARN is.
-            queue = QueueResources(self._clients.get("sqs")).read(
-                "queue", name_queue_of(source), source.queue.url
-            )
-            site = find_site(self._clients, queue)
+            queue = self._read_queue()
+            site = find_site(self._clients, queue, self._owner)
             addresses = Addresses.of(source, site, queue.arn if queue else "")
             merge_into = merge_for(source, self._owner, addresses, self._scope.prune)
             self._open_notification().write(merge_into)
@@ -267,15 +289,26 @@ class AwsProvisioner:
         return BucketNotification(self._clients.s3, source.bucket, source.resources.bucket_owner or "")
 
 
-def find_site(clients: AwsClients, queue: Observed | None) -> Site:
-    """Account, region and partition: those of the queue that is there, else of the credentials."""
-    if queue:
-        _, partition, _, region, account, _ = queue.arn.split(":", 5)
-    else:
-        with asking(AwsPlace("the account", "source.queue", ""), "sts"):
+def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site:
+    """Account, region and partition: those of a queue of ours, else of the credentials.
+
+    A queue of somebody else's may be another account's; it is asked where nobody else can be.
+    """
+    if queue and owner.judge(queue.tags) == "ours":
+        return _read_site(queue.arn, clients)
+    try:
+        with asking(AwsPlace("the account of the credentials", "source.queue", ""), "sts"):
             identity = clients.get("sts").get_caller_identity()
-        partition, account = identity["Arn"].split(":")[1], identity["Account"]
-        region = clients.region
+    except SourceError:
+        if queue:
+            return _read_site(queue.arn, clients)
+        raise
+    partition = identity["Arn"].split(":")[1]
+    return Site(identity["Account"], clients.region, partition, clients.is_aws, clients.has_tls)
+
+
+def _read_site(queue_arn: str, clients: AwsClients) -> Site:
+    _, partition, _, region, account, _ = queue_arn.split(":", 5)
     return Site(account, region, partition, clients.is_aws, clients.has_tls)
 
 
@@ -308,7 +341,7 @@ def build_source_policies(source: "S3SourceConfig", lake: str) -> Mapping[Role, 
     """IAM policies by role; `*` stands for an account and a region that cannot be told."""
     clients = AwsClients(source)
     try:
-        site = find_site(clients, None)
+        site = find_site(clients, None, Owner.of(lake, source.bucket, source.prefix))
     except HeadwaterError:
         site = Site("*", source.queue.region or source.region or "*")
     finally:

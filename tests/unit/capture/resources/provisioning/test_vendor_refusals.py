@@ -18,6 +18,7 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, SourceError
 
 KEY = "alias/landing"
+OWNER = Owner.of("s3a://lake", "acme")
 ARN = "arn:aws:kms:eu-west-1:123456789012:key/1"
 
 
@@ -103,7 +104,7 @@ def test_orphans_that_may_not_be_looked_for_are_a_warning(monkeypatch: pytest.Mo
     clients = AwsClients(source)
     client = build_client("resourcegroupstaggingapi")
     monkeypatch.setattr(clients, "get", lambda _service: client)
-    provisioner = AwsProvisioner(source, Owner.of("s3a://lake", "acme"), Scope(), clients)
+    provisioner = AwsProvisioner(source, OWNER, Scope(), clients)
     with Stubber(client) as stub:
         stub.add_client_error("get_resources", "AccessDeniedException")
         found, warning = provisioner.find_tagged()
@@ -119,7 +120,7 @@ def test_an_account_that_cannot_be_told_is_an_error(monkeypatch: pytest.MonkeyPa
     with Stubber(client) as stub:
         stub.add_client_error("get_caller_identity", "ExpiredToken")
         with pytest.raises(CredentialsError):
-            find_site(clients, None)
+            find_site(clients, None, OWNER)
 
 
 @pytest.mark.parametrize(
