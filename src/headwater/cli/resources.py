@@ -52,7 +52,7 @@ def plan(
     Exit code 1: there is a problem, and `up` would refuse.
     """
     settings = Invocation.of(ctx).load_settings()
-    from headwater.app.resources import build_policies, plan_resources
+    from headwater.app.provisioning import build_policies, plan_resources
     from headwater.capture.resources.provisioning import Scope
 
     if policies:
@@ -84,7 +84,7 @@ def up(
     object was not heard of.
     """
     settings = Invocation.of(ctx).load_settings()
-    from headwater.app.resources import plan_resources, set_up
+    from headwater.app.provisioning import plan_resources, set_up
     from headwater.capture.resources.provisioning import Scope
 
     scope = Scope(adopt, prune)
@@ -120,7 +120,7 @@ def down(
     The lake and its tables stay. Without --yes nothing is removed.
     """
     settings = Invocation.of(ctx).load_settings()
-    from headwater.app.resources import plan_removal, take_down
+    from headwater.app.provisioning import plan_removal, take_down
     from headwater.capture.resources.provisioning import Scope
 
     scope = Scope(prune=prune)

@@ -91,14 +91,16 @@ def _judge_indirect(paths: Sequence[Route]) -> Iterator[Finding]:
             NAME,
             "warning",
             f"events go to topic {topic}; whether it passes them to the queue cannot be seen in the bucket",
-            f"look for the queue in: aws sns list-subscriptions-by-topic --topic-arn {topic}",
+            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            f"aws sns list-subscriptions-by-topic --topic-arn {topic}",
         )
     if any(route.kind == "eventbridge" for route in paths):
         yield Finding(
             NAME,
             "warning",
             "events go to EventBridge; whether a rule passes them to the queue cannot be seen in the bucket",
-            "look for the queue in: aws events list-rule-names-by-target --target-arn QUEUE_ARN",
+            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            "aws events list-rule-names-by-target --target-arn QUEUE_ARN",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headwater.app.preflight import check_before_run
-from headwater.app.resources import build_policies, plan_resources, set_up, take_down
+from headwater.app.provisioning import build_policies, plan_resources, set_up, take_down
 from headwater.capture.queues import build_queue
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings

@@ -6,10 +6,10 @@ from contextlib import closing
 import pytest
 
 from headwater.app.preflight import check_before_run
-from headwater.app.resources import plan_removal, plan_resources, set_up, take_down
+from headwater.app.provisioning import plan_removal, plan_resources, set_up, take_down
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.names import name_resources
-from headwater.capture.resources.planning.actions import Plan
+from headwater.capture.resources.planning.actions import Action, Plan
 from headwater.capture.resources.provisioning import Scope
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
@@ -277,6 +277,29 @@ def test_down_removes_what_is_ours_and_a_second_time_finds_nothing(cloud: Cloud,
     assert not plan_removal(settings).has_changes
     assert take_down(settings) == ()
     assert set_up(settings, probe_seconds=20).is_good
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_up_and_down_that_were_cut_short_anywhere_are_finished_by_the_next(cloud: Cloud, way: str) -> None:
+    settings = cloud.settings(notifications=way)
+
+    def kill(_: Action) -> None:
+        raise Killed
+
+    steps = len(plan_resources(settings).actions)
+    for _ in range(steps):
+        with pytest.raises(Killed):
+            set_up(settings, probe_seconds=None, on_action=kill)
+    assert not plan_resources(settings).has_changes
+    assert set_up(settings, probe_seconds=20).is_good
+    while plan_removal(settings).has_changes:
+        with pytest.raises(Killed):
+            take_down(settings, on_action=kill)
+    assert cloud.list_queues() == set()
 
 
 def test_a_bucket_that_is_not_there_is_told_and_nothing_is_made(cloud: Cloud) -> None:

@@ -71,7 +71,8 @@ class PolicyWith:
         present = list_statements(policy)
         wanted = {str(statement["Sid"]): statement for statement in self.statements}
         own = {str(item.get("Sid")): item for item in present if item.get("Sid") in wanted}
-        if own == wanted and not any(item.get("Sid") in self.retired for item in present):
+        is_there = own.keys() == wanted.keys() and all(_is_same(own[sid], wanted[sid]) for sid in wanted)
+        if is_there and not any(item.get("Sid") in self.retired for item in present):
             return found
         gone = self.retired | wanted.keys()
         kept = [item for item in present if item.get("Sid") not in gone]
@@ -83,6 +84,22 @@ def list_statements(policy: Mapping[str, object]) -> Sequence[Statement]:
     """The statements of a policy, which may hold a single one without a list."""
     found = policy.get("Statement", [])
     return [item for item in (found if isinstance(found, list) else [found]) if isinstance(item, dict)]
+
+
+def _is_same(one: Statement, other: Statement) -> bool:
+    """Whether two statements mean the same: AWS may give one back in another spelling."""
+    return _canonize(one) == _canonize(other)
+
+
+def _canonize(value: object, key: str = "") -> object:
+    if isinstance(value, Mapping):
+        return {name: _canonize(item, str(name)) for name, item in value.items()}
+    if key == "Principal" and value == "*":
+        return {"AWS": frozenset({"*"})}
+    if key in ("Effect", "Sid", "Principal"):
+        return value
+    texts = value if isinstance(value, list) else [value]
+    return frozenset(str(text).lower() if key == "Action" else str(text) for text in texts)
 
 
 def _parse_object(text: str) -> dict[str, object]:

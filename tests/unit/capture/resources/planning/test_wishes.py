@@ -56,6 +56,33 @@ def test_a_policy_that_holds_ours_is_kept_to_the_letter() -> None:
     assert PolicyWith((OURS,)).settle(text) == text
 
 
+def test_another_spelling_of_the_same_statement_is_kept() -> None:
+    wish = PolicyWith(
+        (
+            {
+                "Sid": "Ours",
+                "Effect": "Deny",
+                "Principal": "*",
+                "Action": "sns:Publish",
+                "Resource": "t",
+                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+            },
+        )
+    )
+    spelled = {
+        "Sid": "Ours",
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": ["SNS:Publish"],
+        "Resource": ["t"],
+        "Condition": {"Bool": {"aws:SecureTransport": ["false"]}},
+    }
+    text = json.dumps({"Statement": [spelled]})
+    assert wish.settle(text) == text
+    other = json.dumps({"Statement": [{**spelled, "Principal": {"AWS": "123456789012"}}]})
+    assert wish.settle(other) != other
+
+
 def test_retired_statements_go() -> None:
     policy = {"Statement": [OURS, {**FOREIGN, "Sid": "Old"}]}
     assert settle(policy, retired=frozenset({"Old"}))["Statement"] == [OURS]

@@ -1,15 +1,13 @@
 """`plan`, `up` and `down` as a whole: what they do, in which order, and what they tell."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
 from headwater.capture.resources.finding import Finding
 from headwater.capture.resources.planning.actions import Action, Plan
-from headwater.capture.resources.planning.roles import Role
 from headwater.capture.resources.provisioning import Scope, build_provisioner
 from headwater.config.settings import Settings
-from headwater.errors import UsageError
 
 PROBE_SECONDS = 60.0
 NO_SCOPE = Scope()
@@ -79,16 +77,3 @@ def take_down(
     with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
         provisioner.remove(provisioner.plan_removal(), note)
     return tuple(applied)
-
-
-def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
-    """IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for a folder as source.
-
-    Asks who the credentials are; where that cannot be told, account and region are `*`.
-    """
-    source = settings.source
-    if source.type != "s3":
-        raise UsageError("a folder as source takes no policies", hint="they are for sources of type s3")
-    from headwater.capture.resources.provisioning.aws import build_source_policies
-
-    return build_source_policies(source, settings.lake)
