@@ -87,6 +87,10 @@ class AwsClients:
         return self._built[service]
 
     @cached_property
+    def _session(self) -> boto3.session.Session:
+        return boto3.session.Session()
+
+    @cached_property
     def s3(self) -> Any:
         """A client for the bucket."""
         return build_s3_client(self._source.endpoint, self._source.region)
@@ -100,9 +104,8 @@ class AwsClients:
         # An endpoint inside one's own network is that of one service.
         shared = None if self.is_aws and service != "sqs" else self._endpoint
         try:
-            session = boto3.session.Session()
-            region = self._region or session.region_name or (None if self.is_aws else FALLBACK_REGION)
-            build: Callable[..., Any] = session.client
+            region = self._region or self._session.region_name or (None if self.is_aws else FALLBACK_REGION)
+            build: Callable[..., Any] = self._session.client
             return build(service, region_name=region, endpoint_url=shared, config=_CONFIG)
         except NoRegionError as error:
             hint = "set source.queue.region, source.region or AWS_REGION"
