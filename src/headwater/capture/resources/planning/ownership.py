@@ -15,7 +15,7 @@ MAX_TAG_VALUE = 256
 Standing = Literal["ours", "another's", "untagged"]
 
 # What SQS, SNS and EventBridge all take in a tag's value.
-_UNSAFE = re.compile(r"[^\w\s.:/=+@-]")
+_UNSAFE = re.compile(r"[^\w .:/=+@-]")
 
 
 @dataclass(frozen=True, slots=True)

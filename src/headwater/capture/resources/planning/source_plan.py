@@ -53,7 +53,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
     """What `up` has to do; nothing of it may be done while there is a problem."""
     given = _find_given_queue(source, owner, state, adopt)
     desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
-    problems = list(_judge_place(state))
+    problems = list(_judge_place(source, state))
     warnings = list(state.warnings)
     actions: list[Action] = []
     if source.queue.url and state.find("queue") is None:
@@ -117,13 +117,14 @@ def _find_given_queue(
     return None if owner.judge(queue.tags) == "ours" else queue
 
 
-def _judge_place(state: SourceState) -> Iterator[Finding]:
-    region = state.site.region
-    if state.bucket_region and state.bucket_region != region:
-        detail = (
-            f"the bucket is in {state.bucket_region}, the queue would be in {region}: S3 cannot notify across"
-        )
-        yield Finding(QUEUE_REGION, "problem", detail, f"set {QUEUE_REGION} to {state.bucket_region}")
+def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[Finding]:
+    region, actual = state.site.region, state.bucket_region
+    if not actual or actual == region:
+        return
+    # A queue that nobody placed is looked for where the bucket is said to be.
+    key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
+    detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
+    yield Finding(key, "problem", detail, f"set {key} to {actual}")
 
 
 def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> Finding:

@@ -90,6 +90,9 @@ def test_a_url_that_leads_nowhere_is_a_problem() -> None:
 
 def test_a_queue_in_another_region_than_the_bucket_is_a_problem() -> None:
     [problem] = plan(configure(), region="us-east-2").problems
+    assert problem.fix == "set source.region to us-east-2"
+    placed = configure(queue={"region": "eu-west-1"})
+    [problem] = plan(placed, region="us-east-2").problems
     assert problem.fix == "set source.queue.region to us-east-2"
 
 
