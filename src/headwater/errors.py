@@ -9,8 +9,10 @@ HeadwaterError                exit code 1
 │   ├── TableNotFoundError    2
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
+│   ├── BucketNotFoundError   1
 │   ├── QueueNotFoundError    1
 │   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
+│   ├── ResourceConflictError 1  what is there is somebody else's, or overlaps with what is needed
 │   └── SourceUnavailableError 1 (retryable) network, throttling, 5xx
 ├── ObjectError               one object; never ends a batch
 │   ├── ObjectMissingError        404
@@ -83,12 +85,20 @@ class SourceError(HeadwaterError):
     """The bucket, the folder or the queue cannot be used."""
 
 
+class BucketNotFoundError(SourceError):
+    """The bucket does not exist."""
+
+
 class QueueNotFoundError(SourceError):
     """The queue does not exist or is in another region or account."""
 
 
 class CredentialsError(SourceError):
     """Credentials are missing, wrong or expired, or the clock is too far off to sign with."""
+
+
+class ResourceConflictError(SourceError):
+    """Queue, topic, rule or notification cannot be made beside what others have made."""
 
 
 class SourceUnavailableError(SourceError):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -141,13 +142,11 @@ class StatusReader:
         source = self._settings.source
         if source.type != "s3":
             return None
-        queue = build_queue(source)
         try:
-            depth = queue.depth()
+            with closing(build_queue(source)) as queue:
+                depth = queue.depth()
         except SourceError as error:
             return QueueStatus(None, None, error.message)
-        finally:
-            queue.close()
         return QueueStatus(depth.visible, depth.in_flight)
 
 

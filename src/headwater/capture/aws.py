@@ -1,12 +1,15 @@
 """What AWS, and what speaks its protocols, refuses: the one place that knows its error codes."""
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import (
+    BucketNotFoundError,
     CredentialsError,
     QueueNotFoundError,
     SourceError,
@@ -42,7 +45,14 @@ _WRONG_KEY = frozenset(
     }
 )
 _DENIED = frozenset(
-    {"AccessDenied", "AccessDeniedException", "InvalidSecurity", "KmsAccessDenied", "OptInRequired"}
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",  # SNS
+        "InvalidSecurity",
+        "KmsAccessDenied",
+        "OptInRequired",
+    }
 )
 _BUSY = frozenset(
     {
@@ -58,6 +68,13 @@ _BUSY = frozenset(
         "TooManyRequestsException",
     }
 )
+# Where the right is not called like the request.
+_RIGHTS: Mapping[str, str] = {
+    "HeadBucket": "ListBucket",
+    "ListObjectsV2": "ListBucket",
+    "GetBucketNotificationConfiguration": "GetBucketNotification",
+    "PutBucketNotificationConfiguration": "PutBucketNotification",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +147,28 @@ def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
     return SourceError(f"{place.name}: {error}", hint=f"check {place.setting} and the AWS configuration")
 
 
+@contextmanager
+def asking(place: AwsPlace, service: str) -> Iterator[None]:
+    """Turn refusals inside into our errors; a denied request names the right that it takes.
+
+    `service` is how rights of the service begin: `sqs`, `s3`, `events`.
+    """
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        if isinstance(error, ClientError) and is_denied(error) and not find_credentials_hint(error):
+            raise _explain_denial(error, place, service) from error
+        raise explain_aws_failure(error, place) from error
+
+
+def _explain_denial(error: ClientError, place: AwsPlace, service: str) -> CredentialsError:
+    right = f"{service}:{_RIGHTS.get(error.operation_name, error.operation_name)}"
+    return CredentialsError(
+        f"{place.name}: {right} is denied: {error_code(error)}",
+        hint=f"allow {right} there; `headwater plan --policies` prints all that the role set-up needs",
+    )
+
+
 def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
     code = error_code(error)
     text = str(error.response.get("Error", {}).get("Message", ""))
@@ -140,7 +179,7 @@ def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
             hint=f"check the account, the name and the region in {place.setting}.url",
         )
     if code in {"NoSuchBucket", "404"}:
-        return SourceError(
+        return BucketNotFoundError(
             f"{place.name} does not exist: {code}",
             hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` makes a bucket",
         )

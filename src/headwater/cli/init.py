@@ -50,7 +50,8 @@ def init(  # noqa: PLR0913 - one parameter per option
     render_text(f"Wrote {scaffold.config_path} with {_list_tables(scaffold.tables)}.")
     for note in scaffold.notes:
         render_text(f"  - {note}")
-    render_text(f"Next: headwater --config {scaffold.config_path} run --once")
+    makes_queue = source is SourceKind.s3 and queue_url is None
+    render_text(f"Next: headwater --config {scaffold.config_path} {'up' if makes_queue else 'run --once'}")
 
 
 def _list_tables(names: tuple[str, ...]) -> str:

@@ -16,12 +16,14 @@ from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import explain, routing, verify
 from headwater.cli.rendering import render_error, render_text
+from headwater.cli.source import resources
 from headwater.errors import HeadwaterError
 
 # In the order of `--help`. A new command is one file with `register(app)` and one entry here.
 COMMANDS = (
     demo,
     init,
+    resources,
     run,
     status,
     verify,

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ByteSize, Field, ValidationInfo
+from pydantic import AfterValidator, ByteSize, Field, ValidationInfo, field_validator
 
-from headwater.config.section import ByteCount, Section
+from headwater.config.section import ByteCount, Section, TextMap
 
 
 def resolve_path(path: Path, info: ValidationInfo) -> Path:
@@ -21,16 +21,21 @@ def _check_queue_url(url: str) -> str:
     return url
 
 
+QueueUrl = Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_check_queue_url)]
+
+
 class QueueConfig(Section):
     """The queue that receives the bucket's notifications."""
 
-    url: Annotated[str, AfterValidator(_check_queue_url)] = Field(
-        pattern=r"^https?://\S+$",
-        description="Queue URL.",
+    url: QueueUrl | None = Field(
+        None,
+        description="URL of a queue that exists; default: the one that `headwater up` makes, by its name.",
         examples=["https://sqs.eu-central-1.amazonaws.com/123456789012/landing"],
     )
     region: str | None = Field(None, description="Region; default: the source's.")
-    endpoint: str | None = Field(None, description="Endpoint of an SQS-compatible service.")
+    endpoint: str | None = Field(
+        None, description="Endpoint of an SQS-compatible service; default: the URL's, else the source's."
+    )
     long_poll_wait: int = Field(20, ge=0, le=20, description="Seconds one receive call waits.")
     visibility_timeout: int = Field(
         30, ge=0, le=43200, description="Seconds a received message stays hidden; a heartbeat extends it."
@@ -46,6 +51,41 @@ class QueueConfig(Section):
     )
 
 
+class ResourcesConfig(Section):
+    """What `headwater up` makes for the source."""
+
+    name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_-]{1,75}$",
+        description="Name of queue, topic and rule; default: made of bucket and prefix.",
+        examples=["landing-events"],
+    )
+    max_receive_count: int = Field(
+        10, ge=3, le=1000, description="Receives after which a message goes to the dead-letter queue."
+    )
+    kms_key: str | None = Field(
+        None,
+        min_length=1,
+        description="KMS key (ARN, id or alias) of queue and topic; default: SQS's own encryption.",
+        examples=["alias/landing"],
+    )
+    bucket_owner: str | None = Field(
+        None,
+        pattern=r"^\d{12}$",
+        description="Account that owns the bucket; default: the one of the credentials.",
+        examples=["123456789012"],
+    )
+    tags: TextMap = Field({}, description="Further tags of what is made.", examples=[{"team": "data"}])
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: dict[str, str]) -> dict[str, str]:
+        own = [name for name in tags if name.lower().startswith(("headwater:", "aws:"))]
+        if own:
+            raise ValueError(f"the tag {own[0]!r} is not yours to set: choose a name without that prefix")
+        return tags
+
+
 class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, heard of through a queue."""
 
@@ -57,7 +97,11 @@ class S3SourceConfig(Section):
     file_system_scheme: Literal["s3", "s3a"] = Field(
         "s3a", description="Scheme under which Spark reads large objects."
     )
-    queue: QueueConfig = Field(description="Where the bucket's notifications arrive.")
+    notifications: Literal["sqs", "sns", "eventbridge"] = Field(
+        "sqs", description="The way that `headwater up` makes from the bucket to the queue."
+    )
+    queue: QueueConfig = Field(QueueConfig(), description="Where the bucket's notifications arrive.")
+    resources: ResourcesConfig = Field(ResourcesConfig(), description="What `headwater up` makes.")
 
 
 class LocalSourceConfig(Section):

@@ -46,12 +46,14 @@ def ensure_emulator(folder: Path) -> Path:
 class Emulator:
     """One emulator process with empty memory; a context manager.
 
-    `folder` gets its log (`emulator.log`) and its temporary files.
+    `folder` gets its log (`emulator.log`) and its temporary files. With `checks_rights` it asks of
+    each request whether IAM and the resources' own policies allow it.
     """
 
-    def __init__(self, python: Path, folder: Path) -> None:
+    def __init__(self, python: Path, folder: Path, *, checks_rights: bool = False) -> None:
         self._python = python
         self._folder = folder
+        self._checks_rights = checks_rights
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
         self.log_path = folder / "emulator.log"
@@ -116,6 +118,7 @@ class Emulator:
             "GATEWAY_PORT": str(self._port),
             "BIND_HOST": HOST,
             "LOG_LEVEL": "WARNING",
+            "AUTH": "true" if self._checks_rights else "false",
         }
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(

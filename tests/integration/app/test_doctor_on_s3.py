@@ -17,10 +17,10 @@ from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.demo.landing_zone import LandingZone, find_queue_arn
 from headwater.errors import (
+    BucketNotFoundError,
     CredentialsError,
     HeadwaterError,
     QueueNotFoundError,
-    SourceError,
     SourceUnavailableError,
 )
 from headwater.observability.clock import ManualClock, SystemClock
@@ -145,7 +145,7 @@ def test_a_bucket_in_another_region_gives_exactly_its_finding(place: Place) -> N
 @pytest.mark.parametrize(
     ("change", "name", "expected"),
     [
-        ({"source": {"bucket": "no-such-bucket"}}, "source.bucket", SourceError),
+        ({"source": {"bucket": "no-such-bucket"}}, "source.bucket", BucketNotFoundError),
         ({"queue": {"region": "eu-west-1"}}, "source.queue", QueueNotFoundError),
         ({"source": {"endpoint": "http://127.0.0.1:9"}}, "source.bucket", SourceUnavailableError),
     ],

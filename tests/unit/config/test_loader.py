@@ -81,16 +81,29 @@ def test_number_out_of_range_tells_the_range() -> None:
 
 
 def test_missing_key_tells_the_three_ways_to_set_it() -> None:
-    line = only_problem(GOOD.replace("    url: https://sqs.eu-central-1.amazonaws.com/1/landing\n", ""))
-    assert line.startswith("headwater.yaml:4: source.queue.url: required, but not set.")
+    line = only_problem(GOOD.replace("  bucket: acme\n", ""))
+    assert line.startswith("headwater.yaml:1: source.bucket: required, but not set.")
     assert "in the file" in line
-    assert "HEADWATER__SOURCE__QUEUE__URL" in line
-    assert "--set source.queue.url=" in line
+    assert "HEADWATER__SOURCE__BUCKET" in line
+    assert "--set source.bucket=" in line
 
 
 def test_missing_section_is_told_by_the_key_that_can_be_set() -> None:
+    text = GOOD[GOOD.index("lake:") :]
+    assert "source.type: required" in only_problem(text)
+
+
+def test_a_bucket_without_a_queue_is_enough() -> None:
     text = GOOD.replace("  queue:\n    url: https://sqs.eu-central-1.amazonaws.com/1/landing\n", "")
-    assert "source.queue.url: required" in only_problem(text)
+    source = load(text).source
+    assert source.type == "s3"
+    assert (source.queue.url, source.notifications, source.resources.max_receive_count) == (None, "sqs", 10)
+
+
+@pytest.mark.parametrize("name", ["headwater:owner", "aws:created"])
+def test_tags_with_a_reserved_beginning_are_refused(name: str) -> None:
+    text = GOOD.replace("  queue:\n", f"  resources:\n    tags:\n      '{name}': x\n  queue:\n")
+    assert f"the tag '{name}' is not yours to set" in only_problem(text)
 
 
 def test_empty_file_tells_everything_that_is_required() -> None:

@@ -15,8 +15,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater import __version__
 from headwater.capture.aws import AwsError, AwsPlace, error_code, explain_aws_failure
+from headwater.capture.queues.names import name_resources
 from headwater.capture.queues.protocol import Message, QueueDepth
-from headwater.errors import ConfigError, SourceError
+from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -35,8 +36,8 @@ FALLBACK_REGION = "us-east-1"
 _AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
 
 _RIGHTS = (
-    "allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and "
-    "sqs:GetQueueAttributes on the queue, and kms:Decrypt on its key"
+    "allow sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility, sqs:GetQueueAttributes and "
+    "sqs:GetQueueUrl on the queue, and kms:Decrypt on its key (`headwater plan --policies`: role ingest)"
 )
 
 _Failures = dict[str, str]
@@ -208,13 +209,15 @@ def _to_source_error(error: AwsError, url: str) -> SourceError:
     return explain_aws_failure(error, name_queue(url))
 
 
-def name_queue(url: str) -> AwsPlace:
-    """The queue as error messages call it."""
-    return AwsPlace(f"queue {url}", "source.queue", _RIGHTS)
+def name_queue(name: str) -> AwsPlace:
+    """The queue, given its URL or its name, as error messages call it."""
+    return AwsPlace(f"queue {name}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
     """Endpoint and region of a queue, each None where AWS's own chain decides."""
+    if queue.url is None:
+        return queue.endpoint, queue.region
     parts = urlsplit(queue.url)
     aws = _AWS_HOST.match(parts.hostname or "")
     region = queue.region or (aws and (aws.group(1) or aws.group(2))) or None
@@ -223,35 +226,65 @@ def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
     return queue.endpoint or f"{parts.scheme}://{parts.netloc}", region
 
 
+def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
+    """Endpoint and region of the queue and of what stands beside it, each None as in `find_endpoint`.
+
+    A queue without a URL is looked for where the bucket is.
+    """
+    endpoint, region = find_endpoint(source.queue)
+    if source.queue.url is None:
+        endpoint = endpoint or source.endpoint
+    return endpoint, region or source.region
+
+
 def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
     """A client for the queue of a source. Raises `ConfigError` when no region is to be found."""
-    queue = source.queue
-    endpoint, region = find_endpoint(queue)
+    name = source.queue.url or name_resources(source)
+    endpoint, region = find_queue_place(source)
     try:
         # A session of its own: boto3's default one is not thread-safe while it builds a client.
         session = boto3.session.Session()
         return session.client(
             "sqs",
-            region_name=region
-            or source.region
-            or session.region_name
-            or (FALLBACK_REGION if endpoint else None),
+            region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
             endpoint_url=endpoint,
             config=config,
         )
     except boto.NoRegionError as error:
         raise ConfigError(
-            f"no region for queue {queue.url}",
+            f"no region for queue {name}",
             hint="set source.queue.region, source.region or AWS_REGION",
         ) from error
     except boto.ProfileNotFound as error:
-        raise explain_aws_failure(error, name_queue(queue.url)) from error
+        raise explain_aws_failure(error, name_queue(name)) from error
     except (BotoCoreError, ValueError) as error:
-        raise ConfigError(f"queue {queue.url}: {error}", hint="check source.queue.endpoint") from error
+        raise ConfigError(f"queue {name}: {error}", hint="check source.queue.endpoint") from error
+
+
+def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
+    """The configured URL, else that of the queue which `headwater up` makes.
+
+    Raises `QueueNotFoundError` when there is none by that name, and what `explain_aws_failure` makes
+    of a refusal.
+    """
+    if source.queue.url:
+        return source.queue.url
+    name = name_resources(source)
+    try:
+        return client.get_queue_url(QueueName=name)["QueueUrl"]
+    except (BotoCoreError, ClientError) as error:
+        reason = _to_source_error(error, name)
+        if isinstance(reason, QueueNotFoundError):
+            hint = "`headwater up` makes it; if there is one by another name, set source.queue.url"
+            raise QueueNotFoundError(f"there is no queue {name}", hint=hint) from error
+        raise reason from error
 
 
 def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
-    """The queue of an S3 source. Raises `ConfigError` when no region is to be found."""
+    """The queue of an S3 source.
+
+    Raises `ConfigError` when no region is to be found, and what `find_queue_url` raises.
+    """
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
     queue = source.queue
@@ -268,9 +301,10 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
         # Another tenth: botocore's own user agent is put together anew for every call.
         user_agent=_USER_AGENT,
     )
+    client = build_sqs_client(source, config)
     return SqsQueue(
-        build_sqs_client(source, config),
-        queue.url,
+        client,
+        find_queue_url(client, source),
         visibility_timeout=queue.visibility_timeout,
         max_messages_per_request=queue.max_messages_per_request,
         threads=threads,

@@ -11,7 +11,12 @@ NAME = "source.notification"
 CREATED = frozenset(f"s3:ObjectCreated:{kind}" for kind in ("Put", "Post", "Copy", "CompleteMultipartUpload"))
 REMOVED = frozenset(f"s3:ObjectRemoved:{kind}" for kind in ("Delete", "DeleteMarkerCreated"))
 EXPIRED = frozenset(f"s3:LifecycleExpiration:{kind}" for kind in ("Delete", "DeleteMarkerCreated"))
-WANTED_EVENTS = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
+WANTED_EVENTS = (
+    "s3:ObjectCreated:*",
+    "s3:ObjectRemoved:*",
+    "s3:LifecycleExpiration:*",
+    "s3:ObjectRestore:Completed",
+)
 
 RouteKind = Literal["queue", "topic", "function", "eventbridge"]
 
@@ -75,8 +80,8 @@ def _judge_no_path(routes: Sequence[Route], wanted: Wanted) -> Finding:
         NAME,
         "problem",
         f"{detail}: its notifications go to {others}" if others else f"{detail}: it has no notifications",
-        f"add a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn} (S3 console: Properties, "
-        "Event notifications; put-bucket-notification-configuration replaces all there are)",
+        f"`headwater up` adds a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn}, and leaves "
+        "all there are; by hand: S3 console, Properties, Event notifications",
     )
 
 
@@ -86,14 +91,16 @@ def _judge_indirect(paths: Sequence[Route]) -> Iterator[Finding]:
             NAME,
             "warning",
             f"events go to topic {topic}; whether it passes them to the queue cannot be seen in the bucket",
-            f"look for the queue in: aws sns list-subscriptions-by-topic --topic-arn {topic}",
+            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            f"aws sns list-subscriptions-by-topic --topic-arn {topic}",
         )
     if any(route.kind == "eventbridge" for route in paths):
         yield Finding(
             NAME,
             "warning",
             "events go to EventBridge; whether a rule passes them to the queue cannot be seen in the bucket",
-            "look for the queue in: aws events list-rule-names-by-target --target-arn QUEUE_ARN",
+            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            "aws events list-rule-names-by-target --target-arn QUEUE_ARN",
         )
 
 

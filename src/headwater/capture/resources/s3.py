@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -18,7 +18,8 @@ from headwater.capture.resources.bucket import QueueView, judge_region, judge_wa
 from headwater.capture.resources.clock import judge_clock
 from headwater.capture.resources.finding import Finding, to_finding
 from headwater.capture.resources.notification import NAME as NOTIFICATION
-from headwater.capture.resources.notification import Route, Wanted
+from headwater.capture.resources.notification import Wanted
+from headwater.capture.resources.planning.notification_rules import list_routes
 from headwater.capture.resources.sqs import check_queue
 from headwater.config.settings import LakeStorageConfig
 from headwater.config.source import S3SourceConfig
@@ -27,10 +28,6 @@ from headwater.observability.clock import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import (
-        NotificationConfigurationFilterOutputTypeDef,
-        NotificationConfigurationResponseTypeDef,
-    )
 
 BUCKET = "source.bucket"
 FALLBACK_REGION = "us-east-1"
@@ -171,7 +168,8 @@ def _check_way(
         answer = client.get_bucket_notification_configuration(Bucket=wanted.bucket)
     except (BotoCoreError, ClientError) as error:
         return [_doubt(NOTIFICATION, error, "s3:GetBucketNotification")]
-    return judge_way(tuple(_iter_routes(answer)), queue, wanted, bucket_region)
+    routes = tuple(item.route for item in list_routes(answer))
+    return judge_way(routes, queue, wanted, bucket_region)
 
 
 def _doubt(name: str, error: AwsError, right: str) -> Finding:
@@ -190,24 +188,3 @@ def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:
     except (BotoCoreError, ClientError) as told:
         return told
     return error
-
-
-def _iter_routes(answer: "NotificationConfigurationResponseTypeDef") -> Iterator[Route]:
-    for to_queue in answer.get("QueueConfigurations", ()):
-        rules = _read_filter(to_queue.get("Filter"))
-        yield Route("queue", to_queue["QueueArn"], frozenset(to_queue["Events"]), *rules)
-    for to_topic in answer.get("TopicConfigurations", ()):
-        rules = _read_filter(to_topic.get("Filter"))
-        yield Route("topic", to_topic["TopicArn"], frozenset(to_topic["Events"]), *rules)
-    for to_function in answer.get("LambdaFunctionConfigurations", ()):
-        rules = _read_filter(to_function.get("Filter"))
-        yield Route("function", to_function["LambdaFunctionArn"], frozenset(to_function["Events"]), *rules)
-    if "EventBridgeConfiguration" in answer:
-        yield Route("eventbridge")
-
-
-def _read_filter(found: "NotificationConfigurationFilterOutputTypeDef | None") -> tuple[str, str]:
-    """Prefix and suffix; S3 keeps them form-encoded, and writes their names in either case."""
-    rules = (found or {}).get("Key", {}).get("FilterRules", [])
-    values = {rule.get("Name", "").lower(): unquote(rule.get("Value", "")) for rule in rules}
-    return values.get("prefix", ""), values.get("suffix", "")

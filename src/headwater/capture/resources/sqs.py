@@ -6,7 +6,8 @@ from contextlib import closing
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.capture.aws import explain_aws_failure
-from headwater.capture.queues.sqs import build_sqs_client, name_queue
+from headwater.capture.queues.names import name_resources
+from headwater.capture.queues.sqs import build_sqs_client, find_queue_url, name_queue
 from headwater.capture.resources.aws import QUICK
 from headwater.capture.resources.finding import Finding, to_finding
 from headwater.capture.resources.queue_attributes import NAME, judge_attributes
@@ -20,8 +21,8 @@ def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
     Raises `SourceError` (`QueueNotFoundError`, `CredentialsError`, ...), and `ConfigError` when no
     region is to be found.
     """
-    url = source.queue.url
     with closing(build_sqs_client(source, QUICK)) as client:
+        url = find_queue_url(client, source)
         try:
             answer = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
         except (BotoCoreError, ClientError) as error:
@@ -35,5 +36,5 @@ def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[Finding
         attributes = read_attributes(source)
     except HeadwaterError as error:
         return {}, [to_finding(NAME, error)]
-    there = Finding(NAME, "ok", f"{source.queue.url} exists")
+    there = Finding(NAME, "ok", f"{source.queue.url or name_resources(source)} exists")
     return attributes, [there, *judge_attributes(attributes, source.queue.visibility_timeout)]

@@ -14,6 +14,7 @@ from headwater.errors import UsageError
 # Hidden: a source folder that holds the configuration must not take the schema for data.
 SCHEMA_PATH = ".headwater/schema.json"
 EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
+MAKE_QUEUE = "`headwater up` makes queue and notification; one that exists goes to source.queue.url"
 
 _HEAD = """\
 # yaml-language-server: $schema={schema}
@@ -82,7 +83,7 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
 def _check_request(request: ScaffoldRequest) -> None:
     if request.source == "s3":
         if not request.bucket:
-            hint = "headwater init --source s3 --bucket BUCKET --queue-url URL"
+            hint = "headwater init --source s3 --bucket BUCKET"
             raise UsageError("--source s3 needs --bucket", hint=hint)
         if request.path is not None:
             raise UsageError("--path is for --source local", hint="give --bucket and --queue-url instead")
@@ -97,8 +98,7 @@ def _check_request(request: ScaffoldRequest) -> None:
 
 def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
     if request.source == "s3":
-        asked = [] if request.queue_url else ["put the URL of the bucket's queue at source.queue.url"]
-        return [*asked, "fit the table to your keys"]
+        return [*([] if request.queue_url else [MAKE_QUEUE]), "fit the table to your keys"]
     if not source_path.is_dir():
         return [f"the source folder {source_path} does not exist yet", "fit the example table to your files"]
     return [] if seen else [f"no data files in {source_path} yet", "fit the example table to your files"]
@@ -124,16 +124,21 @@ def _render_config(
 
 def _render_s3_source(request: ScaffoldRequest) -> list[str]:
     bucket = request.bucket or ""
-    url = request.queue_url or EXAMPLE_QUEUE_URL.format(bucket=bucket)
-    comment = "" if request.queue_url else "   # put your queue's URL here"
+    queue = (
+        ["  queue:", f"    url: {_quote(request.queue_url)}"]
+        if request.queue_url
+        else [
+            "  # queue:                         # default: the one that `headwater up` makes",
+            f"  #   url: {EXAMPLE_QUEUE_URL.format(bucket=bucket)}",
+        ]
+    )
     return [
         "  type: s3",
         f"  bucket: {_quote(bucket)}",
         "  # prefix: landing/",
         "  # region: eu-central-1           # default: AWS's own chain, like the credentials",
         "  # endpoint: http://localhost:9000  # an S3-compatible store",
-        "  queue:",
-        f"    url: {_quote(url)}{comment}",
+        *queue,
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from headwater.capture.aws import AwsPlace, explain_aws_failure, is_denied
-from headwater.errors import CredentialsError, SourceError, SourceUnavailableError
+from headwater.errors import BucketNotFoundError, CredentialsError, SourceError, SourceUnavailableError
 
 PLACE = AwsPlace("bucket acme", "source", "allow s3:ListBucket")
 
@@ -19,8 +19,8 @@ def refuse(code: str, status: int = 400) -> ClientError:
 @pytest.mark.parametrize(
     ("code", "status", "expected", "hint"),
     [
-        ("NoSuchBucket", 404, SourceError, "endpoint"),
-        ("404", 404, SourceError, "endpoint"),
+        ("NoSuchBucket", 404, BucketNotFoundError, "endpoint"),
+        ("404", 404, BucketNotFoundError, "endpoint"),
         ("AccessDenied", 403, CredentialsError, "s3:ListBucket"),
         ("403", 403, CredentialsError, "s3:ListBucket"),
         ("InvalidAccessKeyId", 403, CredentialsError, "AWS_ACCESS_KEY_ID"),

@@ -1,0 +1,79 @@
+"""`plan`, `up` and `down` as a whole: what they do, in which order, and what they tell."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.planning.actions import Action, Plan
+from headwater.capture.resources.provisioning import Scope, build_provisioner
+from headwater.config.settings import Settings
+
+PROBE_SECONDS = 60.0
+NO_SCOPE = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class UpReport:
+    """What `up` did: the actions applied, of which plan, and what the probe saw."""
+
+    plan: Plan
+    applied: tuple[Action, ...]
+    probe: tuple[Finding, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing is known to be wrong."""
+        return all(finding.status != "problem" for finding in self.probe)
+
+
+def plan_resources(settings: Settings, scope: Scope = NO_SCOPE) -> Plan:
+    """What `up` would do. Raises `SourceError` when the source cannot be asked."""
+    with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
+        return provisioner.plan()
+
+
+def plan_removal(settings: Settings, scope: Scope = NO_SCOPE) -> Plan:
+    """What `down` would do. Raises `SourceError` when the source cannot be asked."""
+    with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
+        return provisioner.plan_removal()
+
+
+def set_up(
+    settings: Settings,
+    scope: Scope = NO_SCOPE,
+    *,
+    probe_seconds: float | None = PROBE_SECONDS,
+    on_action: Callable[[Action], None] = lambda _: None,
+) -> UpReport:
+    """Plan, apply, and prove with an object that the queue hears of the bucket.
+
+    `probe_seconds` is how long the proof may take; None leaves it out. `on_action` is told of each
+    action done. Raises `ResourceConflictError` when the plan has problems: nothing was done then.
+    """
+    applied: list[Action] = []
+
+    def note(action: Action) -> None:
+        applied.append(action)
+        on_action(action)
+
+    with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
+        plan = provisioner.plan()
+        provisioner.apply(plan, note)
+        probe = provisioner.probe(probe_seconds) if probe_seconds is not None else []
+    return UpReport(plan, tuple(applied), tuple(probe))
+
+
+def take_down(
+    settings: Settings, scope: Scope = NO_SCOPE, *, on_action: Callable[[Action], None] = lambda _: None
+) -> tuple[Action, ...]:
+    """Remove what carries our tag, and our notification rules; returns what was done."""
+    applied: list[Action] = []
+
+    def note(action: Action) -> None:
+        applied.append(action)
+        on_action(action)
+
+    with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
+        provisioner.remove(provisioner.plan_removal(), note)
+    return tuple(applied)

@@ -1,0 +1,20 @@
+"""The rights that a configuration takes, by role."""
+
+from collections.abc import Mapping
+
+from headwater.capture.resources.planning.roles import Role
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+
+
+def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
+    """IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for a folder as source.
+
+    Asks who the credentials are; where that cannot be told, account and region are `*`.
+    """
+    source = settings.source
+    if source.type != "s3":
+        raise UsageError("a folder as source takes no policies", hint="they are for sources of type s3")
+    from headwater.capture.resources.provisioning.aws import build_source_policies
+
+    return build_source_policies(source, settings.lake)

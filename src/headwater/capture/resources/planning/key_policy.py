@@ -1,0 +1,99 @@
+"""May the services that fill the queue use its KMS key? Judges a key policy; asks nobody."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.planning.wishes import Statement, list_statements
+from headwater.config.source import S3SourceConfig
+
+NAME = "source.resources.kms_key"
+# To encrypt what it sends, and to read the data key it has cached.
+ACTIONS = ("kms:GenerateDataKey", "kms:Decrypt")
+_SENDERS: Mapping[str, tuple[str, ...]] = {
+    "sqs": ("s3.amazonaws.com",),
+    "sns": ("s3.amazonaws.com", "sns.amazonaws.com"),
+    "eventbridge": ("events.amazonaws.com",),
+}
+
+
+def list_services(source: S3SourceConfig) -> tuple[str, ...]:
+    """The services that have to use the key."""
+    return _SENDERS[source.notifications]
+
+
+def is_managed_by_aws(key: str) -> bool:
+    """Whether it is a key whose policy nobody can change."""
+    return key.startswith("alias/aws/") or ":alias/aws/" in key
+
+
+def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[Finding]:
+    """A finding for each service that may not use the key by its policy (JSON text); one that is ok else."""
+    statements = list_statements(_parse(text))
+    missing = [service for service in services if not _allows(statements, service)]
+    for service in missing:
+        yield Finding(
+            NAME,
+            "problem",
+            f"the policy of KMS key {key} does not let {service} use it: what is sent to the queue is lost",
+            describe_fix([service], account),
+        )
+    if not missing:
+        yield Finding(NAME, "ok", f"{', '.join(services)} may use KMS key {key}")
+
+
+def describe_fix(services: Sequence[str], account: str) -> str:
+    """What to add to the key's policy."""
+    return f"add to the key's policy: {json.dumps(build_key_statement(services, account))}"
+
+
+def build_key_statement(services: Sequence[str], account: str) -> Statement:
+    """The statement that lets services use a key on behalf of one account."""
+    return {
+        "Sid": "HeadwaterNotifications",
+        "Effect": "Allow",
+        "Principal": {"Service": list(services)},
+        "Action": list(ACTIONS),
+        "Resource": "*",
+        "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+    }
+
+
+def judge_managed_key(key: str) -> Finding:
+    """What to say of a key that services of AWS may not be let use."""
+    return Finding(
+        NAME,
+        "problem",
+        f"{key} is AWS's own key: no other service may be let use it, so nothing can be sent to the queue",
+        "name a customer key, or leave source.resources.kms_key out: SQS encrypts by itself",
+    )
+
+
+def _allows(statements: Sequence[Statement], service: str) -> bool:
+    return all(any(_grants(statement, service, action) for statement in statements) for action in ACTIONS)
+
+
+def _grants(statement: Statement, service: str, action: str) -> bool:
+    principal = statement.get("Principal")
+    named = principal.get("Service") if isinstance(principal, Mapping) else None
+    is_named = principal == "*" or service in _texts(named)
+    actions = [text.lower() for text in _texts(statement.get("Action"))]
+    # GenerateDataKey* is how the documents write it.
+    return (
+        statement.get("Effect") == "Allow"
+        and is_named
+        and any(fnmatchcase(action.lower(), pattern) for pattern in actions)
+    )
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [] if value is None else [str(value)]
+
+
+def _parse(text: str) -> dict[str, object]:
+    try:
+        policy = json.loads(text)
+    except ValueError:
+        return {}
+    return policy if isinstance(policy, dict) else {}

@@ -1,0 +1,126 @@
+"""The rights that setting up, ingesting and serving take, as IAM policies with nothing to spare. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from headwater.capture.resources.planning.desired import Addresses, Site
+from headwater.capture.resources.planning.wishes import Statement
+from headwater.config.source import S3SourceConfig
+
+Role = Literal["set-up", "ingest", "serve"]
+ROLES: tuple[Role, ...] = get_args(Role)
+PROBE_FOLDER = "_headwater/"
+
+_QUEUE_SET_UP = (
+    "sqs:CreateQueue",
+    "sqs:DeleteQueue",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ListQueueTags",
+    "sqs:SetQueueAttributes",
+    "sqs:TagQueue",
+)
+_QUEUE_RECEIVE = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")
+_TOPIC_SET_UP = (
+    "sns:CreateTopic",
+    "sns:DeleteTopic",
+    "sns:GetTopicAttributes",
+    "sns:ListSubscriptionsByTopic",
+    "sns:ListTagsForResource",
+    "sns:SetTopicAttributes",
+    "sns:Subscribe",
+    "sns:TagResource",
+)
+# Rights to subscriptions cannot be bound to one.
+_SUBSCRIPTION_SET_UP = ("sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes", "sns:Unsubscribe")
+_RULE_SET_UP = (
+    "events:DeleteRule",
+    "events:DescribeRule",
+    "events:ListTagsForResource",
+    "events:ListTargetsByRule",
+    "events:PutRule",
+    "events:PutTargets",
+    "events:RemoveTargets",
+    "events:TagResource",
+)
+_BUCKET_LOOK = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBucket")
+
+
+def build_role_policies(
+    source: S3SourceConfig, lake: str, site: Site, addresses: Addresses
+) -> dict[Role, Mapping[str, object]]:
+    """An IAM policy document by role. A lake that is not in S3 takes no right there."""
+    return {
+        "set-up": _build_document(_list_set_up(source, site, addresses)),
+        "ingest": _build_document(_list_ingest(source, lake, site, addresses)),
+        "serve": _build_document(_list_serve(lake, site, addresses)),
+    }
+
+
+def _list_set_up(source: S3SourceConfig, site: Site, addresses: Addresses) -> Iterator[Statement]:
+    yield _allow("Queues", _QUEUE_SET_UP, addresses.queue, addresses.dead_letter_queue)
+    yield _allow("ProbeQueue", _QUEUE_RECEIVE, addresses.queue)
+    yield _allow("Bucket", (*_BUCKET_LOOK, "s3:PutBucketNotification"), addresses.bucket)
+    probe = f"{addresses.bucket}/{source.prefix}{PROBE_FOLDER}*"
+    yield _allow("ProbeObject", ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutObject"), probe)
+    # The tagging interface knows no resources in its policies.
+    yield _allow("Orphans", ("tag:GetResources",), "*")
+    if source.notifications == "sns":
+        yield _allow("Topic", _TOPIC_SET_UP, addresses.topic)
+        yield _allow("Subscriptions", _SUBSCRIPTION_SET_UP, "*")
+    if source.notifications == "eventbridge":
+        yield _allow("Rule", _RULE_SET_UP, addresses.rule)
+    if source.resources.kms_key:
+        yield _allow_key(
+            ("kms:Decrypt", "kms:DescribeKey", "kms:GetKeyPolicy"), source.resources.kms_key, site
+        )
+
+
+def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addresses) -> Iterator[Statement]:
+    yield _allow("Queue", (*_QUEUE_RECEIVE, "sqs:GetQueueAttributes", "sqs:GetQueueUrl"), addresses.queue)
+    yield _allow("Bucket", _BUCKET_LOOK, addresses.bucket)
+    objects = f"{addresses.bucket}/{source.prefix}*"
+    yield _allow("Objects", ("s3:GetObject", "s3:GetObjectVersion"), objects)
+    bucket, below = _find_lake(lake, site)
+    if bucket:
+        yield _allow("Lake", ("s3:GetBucketLocation", "s3:ListBucket"), bucket)
+        rights = ("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
+        yield _allow("LakeObjects", rights, below)
+    if source.resources.kms_key:
+        yield _allow_key(("kms:Decrypt",), source.resources.kms_key, site)
+
+
+def _list_serve(lake: str, site: Site, addresses: Addresses) -> Iterator[Statement]:
+    yield _allow("Queue", ("sqs:GetQueueAttributes", "sqs:GetQueueUrl"), addresses.queue)
+    bucket, below = _find_lake(lake, site)
+    if bucket:
+        yield _allow("Lake", ("s3:GetBucketLocation", "s3:ListBucket"), bucket)
+        yield _allow("LakeObjects", ("s3:GetObject",), below)
+
+
+def _find_lake(lake: str, site: Site) -> tuple[str, str]:
+    """The ARNs of the lake's bucket and of what lies below the lake; empty when it is elsewhere."""
+    parts = urlsplit(lake)
+    if parts.scheme not in ("s3", "s3a"):
+        return "", ""
+    bucket = f"arn:{site.partition}:s3:::{parts.netloc}"
+    folder = parts.path.strip("/")
+    return bucket, f"{bucket}/{folder}/*" if folder else f"{bucket}/*"
+
+
+def _allow_key(actions: Sequence[str], key: str, site: Site) -> Statement:
+    alias = key[key.find("alias/") :] if "alias/" in key else ""
+    if alias:
+        # A policy cannot name a key by its alias, but it can ask for one.
+        condition = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}}
+        return {**_allow("Key", actions, site.build_arn("kms", "key/*")), "Condition": condition}
+    return _allow("Key", actions, key if key.startswith("arn:") else site.build_arn("kms", f"key/{key}"))
+
+
+def _allow(sid: str, actions: Sequence[str], *resources: str) -> Statement:
+    return {"Sid": sid, "Effect": "Allow", "Action": sorted(actions), "Resource": list(resources)}
+
+
+def _build_document(statements: Iterator[Statement]) -> dict[str, object]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}

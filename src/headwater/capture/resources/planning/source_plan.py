@@ -1,0 +1,160 @@
+"""The whole plan of one source: every resource in its order, and the bucket's notification last. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headwater.capture.resources.bucket import QUEUE_REGION
+from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.planning.actions import (
+    Action,
+    Observed,
+    Plan,
+    ResourceKind,
+    plan_orphans,
+    plan_removal,
+    plan_resource,
+)
+from headwater.capture.resources.planning.desired import Addresses, Site, build_desired, find_sender
+from headwater.capture.resources.planning.notification_merge import (
+    Merge,
+    WantedRule,
+    merge_notification,
+    withdraw_notification,
+)
+from headwater.capture.resources.planning.notification_rules import Configuration
+from headwater.capture.resources.planning.ownership import Owner
+from headwater.capture.resources.queue_policy import Sender, judge_policy
+from headwater.config.source import S3SourceConfig
+
+MergeInto = Callable[[Configuration], Merge]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What is there. `tagged` is what carries our tag anywhere in the region: kind, name, ARN.
+
+    `bucket_region` is None where the store does not tell it, or where regions mean nothing.
+    """
+
+    site: Site
+    addresses: Addresses
+    bucket_region: str | None
+    notification: Configuration
+    observed: tuple[Observed, ...] = ()
+    tagged: tuple[tuple[ResourceKind, str, str], ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+    def find(self, kind: ResourceKind) -> Observed | None:
+        """What was observed of a kind."""
+        return next((item for item in self.observed if item.kind == kind), None)
+
+
+def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool, prune: bool) -> Plan:
+    """What `up` has to do; nothing of it may be done while there is a problem."""
+    given = _find_given_queue(source, owner, state, adopt)
+    desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
+    problems = list(_judge_place(source, state))
+    warnings = list(state.warnings)
+    actions: list[Action] = []
+    if source.queue.url and state.find("queue") is None:
+        problems.append(_describe_missing_queue(source.queue.url))
+    if given:
+        actions.append(Action("queue", given.name, "none", arn=given.arn, note="yours: left as it is"))
+        finding = _judge_given_queue(source, given, state)
+        (problems if finding.status == "problem" else warnings).append(finding)
+    for item in desired:
+        outcome = plan_resource(item, state.find(item.kind), owner, adopt=adopt)
+        if isinstance(outcome, Action):
+            actions.append(outcome)
+        else:
+            problems.append(outcome)
+    merge = merge_for(source, owner, state.addresses, prune)(state.notification)
+    problems += merge.problems
+    actions.append(_describe_merge(source.bucket, merge, "update"))
+    wanted = [*(item.arn for item in desired), *([given.arn] if given else [])]
+    actions += _list_orphans(source.bucket, state, merge, wanted, prune)
+    return Plan(tuple(actions), tuple(problems), tuple(item for item in warnings if item.status != "ok"))
+
+
+def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState, prune: bool) -> Plan:
+    """What `down` has to do: senders first, so that nothing is sent to what is gone."""
+    merge = withdraw_notification(state.notification, owner, prune=prune)
+    actions = [_describe_merge(source.bucket, merge, "delete")]
+    desired = build_desired(source, owner, state.site, state.addresses)
+    # A topic takes its subscriptions along.
+    actions += [
+        plan_removal(state.find(item.kind), item.kind, item.name, owner)
+        for item in reversed(desired)
+        if item.kind != "subscription"
+    ]
+    actions += _list_orphans(source.bucket, state, merge, [item.arn for item in desired], prune)
+    return Plan(tuple(actions), (), state.warnings)
+
+
+def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune: bool) -> MergeInto:
+    """The merge into whatever configuration is there when it is written."""
+    targets: Mapping[str, WantedRule] = {
+        "sqs": WantedRule("queue", addresses.queue, source.prefix),
+        "sns": WantedRule("topic", addresses.topic, source.prefix),
+        "eventbridge": WantedRule("eventbridge"),
+    }
+    wanted = targets[source.notifications]
+    return lambda current: merge_notification(current, wanted, owner, prune=prune)
+
+
+def withdraw_for(owner: Owner, prune: bool) -> MergeInto:
+    """The opposite of `merge_for`."""
+    return lambda current: withdraw_notification(current, owner, prune=prune)
+
+
+def _find_given_queue(
+    source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool
+) -> Observed | None:
+    """The user's own queue, which is used as it is; None when the queue is ours to make or to keep."""
+    queue = state.find("queue")
+    if source.queue.url is None or queue is None or adopt:
+        return None
+    return None if owner.judge(queue.tags) == "ours" else queue
+
+
+def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[Finding]:
+    region, actual = state.site.region, state.bucket_region
+    if not actual or actual == region:
+        return
+    # A queue that nobody placed is looked for where the bucket is said to be.
+    key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
+    detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
+    yield Finding(key, "problem", detail, f"set {key} to {actual}")
+
+
+def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> Finding:
+    service, sender, _ = find_sender(source, state.site, state.addresses)
+    return judge_policy(queue.attributes.get("Policy", ""), queue.arn, Sender(service, sender))
+
+
+def _describe_missing_queue(url: str) -> Finding:
+    fix = "leave it out: `headwater up` makes a queue and `headwater run` finds it by its name"
+    return Finding("source.queue.url", "problem", f"there is no queue {url}", fix)
+
+
+def _describe_merge(bucket: str, merge: Merge, change_word: str) -> Action:
+    added = [change for change in merge.changes if not change.before]
+    gone = [change for change in merge.changes if not change.after]
+    if not merge.changes:
+        return Action("notification", bucket, "none", note="; ".join(merge.notes))
+    if change_word == "delete":
+        return Action("notification", bucket, "delete", merge.changes, note="; ".join(merge.notes))
+    is_new = bool(added) and not gone and len(added) == len(merge.changes)
+    return Action("notification", bucket, "create" if is_new else "update", merge.changes)
+
+
+def _list_orphans(
+    bucket: str, state: SourceState, merge: Merge, wanted: list[str], prune: bool
+) -> list[Action]:
+    note = "ours by its id, and not of this configuration"
+    rules = [
+        Action("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
+        for rule_id in merge.orphans
+        if not prune
+    ]
+    return [*rules, *plan_orphans(state.tagged, wanted)]

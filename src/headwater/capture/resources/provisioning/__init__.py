@@ -1,0 +1,32 @@
+"""Provisioners by the source's type. Adding one: a file, a line in the table, one in the contract test."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from headwater.capture.resources.provisioning.protocol import BuildProvisioner, Provisioner, Scope
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.config.source import SourceConfig
+
+__all__ = ["Provisioner", "Scope", "build_provisioner"]
+
+_PROVISIONERS: Mapping[str, tuple[str, str]] = {
+    "local": ("headwater.capture.resources.provisioning.local", "build_local_provisioner"),
+    "s3": ("headwater.capture.resources.provisioning.aws", "build_aws_provisioner"),
+}
+
+
+def build_provisioner(source: "SourceConfig", lake: str, scope: Scope | None = None) -> Provisioner:
+    """What makes and removes the resources of a source; vendors are imported only when chosen.
+
+    Raises `UsageError` for a type that has none, `ConfigError` when no region is to be found.
+    """
+    entry = _PROVISIONERS.get(source.type)
+    if entry is None:
+        hint = f"one of {', '.join(_PROVISIONERS)}"
+        raise UsageError(f"nothing can be set up for sources of type {source.type!r}", hint=hint)
+    module, function = entry
+    build = cast(BuildProvisioner, getattr(import_module(module), function))
+    return build(source, lake, scope or Scope())

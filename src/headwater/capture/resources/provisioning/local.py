@@ -1,0 +1,41 @@
+"""A folder as a source needs nothing made; whether it is there, the checks before a run tell."""
+
+from typing import TYPE_CHECKING
+
+from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.planning.actions import Plan
+from headwater.capture.resources.provisioning.protocol import OnAction, Scope
+
+if TYPE_CHECKING:
+    from headwater.config.source import SourceConfig
+
+
+class LocalProvisioner:
+    """Has nothing to do, and says so."""
+
+    def plan(self) -> Plan:
+        """See `Provisioner.plan`."""
+        return Plan()
+
+    def apply(self, plan: Plan, on_action: OnAction) -> None:
+        """See `Provisioner.apply`."""
+
+    def plan_removal(self) -> Plan:
+        """See `Provisioner.plan_removal`."""
+        return Plan()
+
+    def remove(self, plan: Plan, on_action: OnAction) -> None:
+        """See `Provisioner.remove`."""
+
+    def probe(self, timeout_seconds: float) -> list[Finding]:
+        """See `Provisioner.probe`."""
+        del timeout_seconds
+        return []
+
+    def close(self) -> None:
+        """See `Provisioner.close`."""
+
+
+def build_local_provisioner(_source: "SourceConfig", _lake: str, _scope: Scope) -> LocalProvisioner:
+    """The provisioner of a folder."""
+    return LocalProvisioner()

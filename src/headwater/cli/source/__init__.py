@@ -1,0 +1,1 @@
+"""Commands about what lies between bucket and queue."""

@@ -1,0 +1,211 @@
+"""`headwater plan`, `up`, `down`: what lies between bucket and queue, shown, made and removed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.capture.resources.finding import Finding
+    from headwater.capture.resources.planning.actions import Action, AttributeChange, Change, Plan
+
+FAILED = 1
+MAX_VALUE_CHARS = 100
+_SIGNS = {"create": "+ create", "update": "~ change", "delete": "- remove", "none": "  good"}
+_WORDS: "dict[Change, str]" = {"create": "to create", "update": "to change", "delete": "to remove"}
+
+AdoptFlag = Annotated[
+    bool, typer.Option("--adopt", help="Take over what is there by our names and is not headwater's.")
+]
+PruneFlag = Annotated[
+    bool, typer.Option("--prune", help="Remove what is headwater's and no longer in the configuration, too.")
+]
+DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("plan")(plan)
+    app.command("up")(up)
+    app.command("down")(down)
+
+
+def plan(
+    ctx: typer.Context,
+    adopt: AdoptFlag = False,
+    prune: PruneFlag = False,
+    policies: Annotated[
+        bool,
+        typer.Option(
+            "--policies", help="Print the IAM policies of the roles set-up, ingest and serve instead."
+        ),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what `up` would create, change and remove, attribute by attribute. Changes nothing.
+
+    Exit code 1: there is a problem, and `up` would refuse.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    from headwater.app.provisioning import build_policies, plan_resources
+    from headwater.capture.resources.provisioning import Scope
+
+    if policies:
+        render_json(build_policies(settings))
+        return
+    _show(plan_resources(settings, Scope(adopt, prune)), as_json=as_json)
+
+
+def up(
+    ctx: typer.Context,
+    adopt: AdoptFlag = False,
+    prune: PruneFlag = False,
+    *,
+    dry_run: DryRunFlag = False,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe/--no-probe", help="Put a small object afterwards, see it arrive in the queue, remove it."
+        ),
+    ] = True,
+    probe_seconds: Annotated[
+        float, typer.Option("--probe-seconds", min=1, max=900, help="How long the probe may wait.")
+    ] = 60,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make the queue, its policies and the bucket's notification what they should be.
+
+    Notifications of others are never touched. Exit code 1: something is in the way, or the probe's
+    object was not heard of.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    from headwater.app.provisioning import plan_resources, set_up
+    from headwater.capture.resources.provisioning import Scope
+
+    scope = Scope(adopt, prune)
+    if dry_run:
+        _show(plan_resources(settings, scope), as_json=as_json)
+        return
+    told = (lambda _: None) if as_json else _render_done
+    report = set_up(settings, scope, probe_seconds=probe_seconds if probe else None, on_action=told)
+    if as_json:
+        body = {"actions": report.plan.actions, "applied": report.applied, "probe": report.probe}
+        render_json({"ok": report.is_good, **body, "warnings": report.plan.warnings})
+    else:
+        if not report.applied:
+            render_text("Nothing to do: everything is as it should be.")
+        _render_findings([*report.plan.warnings, *report.probe])
+        _render_orphans(report.plan.orphans, pruned=prune)
+    if not report.is_good:
+        raise typer.Exit(FAILED)
+
+
+def down(
+    ctx: typer.Context,
+    prune: PruneFlag = False,
+    *,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Really remove it, with the messages in the queue.")
+    ] = False,
+    dry_run: DryRunFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Remove what `up` made: only what carries headwater's tag, and only its own notification rules.
+
+    The lake and its tables stay. Without --yes nothing is removed.
+    """
+    settings = Invocation.of(ctx).load_settings()
+    from headwater.app.provisioning import plan_removal, take_down
+    from headwater.capture.resources.provisioning import Scope
+
+    scope = Scope(prune=prune)
+    found = plan_removal(settings, scope)
+    is_empty = not found.has_changes and not (prune and found.orphans)
+    if dry_run or is_empty:
+        _show(found, as_json=as_json)
+        return
+    if not yes:
+        doomed = ", ".join(
+            f"{item.kind} {item.resource}" for item in found.actions if item.change == "delete"
+        )
+        hint = "add --yes; --dry-run shows it in full"
+        raise UsageError(f"nothing was removed yet; this would remove: {doomed}", hint=hint)
+    applied = take_down(settings, scope, on_action=(lambda _: None) if as_json else _render_done)
+    if as_json:
+        render_json({"ok": True, "actions": found.actions, "applied": applied, "warnings": found.warnings})
+    else:
+        _render_orphans(found.orphans, pruned=prune)
+
+
+def _show(found: "Plan", *, as_json: bool) -> None:
+    if as_json:
+        render_json(
+            {
+                "ok": not found.problems,
+                "actions": found.actions,
+                "problems": found.problems,
+                "warnings": found.warnings,
+            }
+        )
+    else:
+        _render_plan(found)
+    if found.problems:
+        raise typer.Exit(FAILED)
+
+
+def _render_plan(found: "Plan") -> None:
+    if found.actions:
+        rows = [
+            (
+                "! orphan" if item.orphan else _SIGNS[item.change],
+                item.kind.replace("_", " "),
+                item.resource,
+                _describe(item),
+            )
+            for item in found.actions
+        ]
+        render_table(("", "kind", "resource", "what"), rows)
+    _render_findings([*found.problems, *found.warnings])
+    counts = Counter(item.change for item in found.actions if not item.orphan)
+    parts = [f"{counts[change]} {word}" for change, word in _WORDS.items() if counts[change]]
+    if found.problems:
+        render_text("\nNothing can be done before the problems are solved.")
+    else:
+        render_text(f"\n{', '.join(parts)}." if parts else "Nothing to do.")
+
+
+def _describe(action: "Action") -> str:
+    lines = [action.note] if action.note else []
+    return "\n".join([*lines, *(_describe_change(change) for change in action.attributes)])
+
+
+def _describe_change(change: "AttributeChange") -> str:
+    if not change.before:
+        return f"{change.name}: {_cut(change.after)}"
+    return f"{change.name}: {_cut(change.before)} -> {_cut(change.after) or 'removed'}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= MAX_VALUE_CHARS else f"{value[: MAX_VALUE_CHARS - 3]}..."
+
+
+def _render_done(action: "Action") -> None:
+    done = {"create": "created", "update": "changed", "delete": "removed"}.get(action.change, action.change)
+    render_text(f"{done} {action.kind.replace('_', ' ')} {action.resource}")
+
+
+def _render_findings(findings: "Sequence[Finding]") -> None:
+    for finding in findings:
+        word = {"problem": "PROBLEM: ", "warning": "warning: "}.get(finding.status, "")
+        render_text(f"{word}{finding.detail}" + (f"\n  -> {finding.fix}" if finding.fix else ""))
+
+
+def _render_orphans(orphans: "Sequence[Action]", *, pruned: bool) -> None:
+    if orphans and not pruned:
+        names = ", ".join(f"{item.kind.replace('_', ' ')} {item.resource}" for item in orphans)
+        render_text(f"Left as orphans: {names}\n  -> --prune removes them")

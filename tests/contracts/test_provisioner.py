@@ -1,0 +1,65 @@
+"""What every provisioner does, whatever lies behind it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headwater.capture.resources.planning.actions import Action
+from headwater.capture.resources.provisioning import Provisioner, build_provisioner
+from headwater.config.settings import Settings
+from tests.fixtures.provisioning.cloud import Cloud
+
+BuildSettings = Callable[[], Settings]
+
+
+@pytest.fixture(params=["local", "s3"])
+def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Provisioner]:
+    if request.param == "local":
+        source = {"type": "local", "path": str(tmp_path)}
+        tables = {"a": {"path": "*.json"}}
+        settings = Settings.model_validate({"source": source, "lake": "/tmp/lake", "tables": tables})
+    else:
+        cloud: Cloud = request.getfixturevalue("cloud")
+        settings = cloud.settings()
+    with closing(build_provisioner(settings.source, settings.lake)) as built:
+        yield built
+
+
+def list_changes(actions: tuple[Action, ...]) -> list[str]:
+    return [action.change for action in actions if action.change != "none"]
+
+
+def test_planning_changes_nothing(provisioner: Provisioner) -> None:
+    assert provisioner.plan() == provisioner.plan()
+
+
+def test_what_is_applied_is_what_was_planned_and_needs_no_second_time(provisioner: Provisioner) -> None:
+    plan = provisioner.plan()
+    done: list[Action] = []
+    provisioner.apply(plan, done.append)
+    assert done == [action for action in plan.actions if action.change != "none"]
+    assert list_changes(provisioner.plan().actions) == []
+
+
+def test_a_plan_can_be_applied_twice(provisioner: Provisioner) -> None:
+    plan = provisioner.plan()
+    provisioner.apply(plan, lambda _: None)
+    provisioner.apply(plan, lambda _: None)
+    assert not provisioner.plan().has_changes
+
+
+def test_what_was_made_is_removed_and_a_second_removal_finds_nothing(provisioner: Provisioner) -> None:
+    provisioner.apply(provisioner.plan(), lambda _: None)
+    removal = provisioner.plan_removal()
+    done: list[Action] = []
+    provisioner.remove(removal, done.append)
+    assert {action.change for action in done} <= {"delete"}
+    assert not provisioner.plan_removal().has_changes
+    provisioner.remove(removal, lambda _: None)
+
+
+def test_the_probe_hears_of_its_object(provisioner: Provisioner) -> None:
+    provisioner.apply(provisioner.plan(), lambda _: None)
+    assert all(finding.status == "ok" for finding in provisioner.probe(20))
