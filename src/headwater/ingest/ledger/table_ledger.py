@@ -22,7 +22,7 @@ _KNOWN_LIMIT = 50_000
 # The first of these that is reached writes the ledger. Commits older than the active timeline cost a look
 # into the archive at the next start, hence far fewer than Hudi keeps active.
 _FLUSH_OUTCOMES = 5_000
-_FLUSH_COMMITS = 12
+_FLUSH_COMMITS = 16
 _FLUSH_SECONDS = 30.0
 
 
