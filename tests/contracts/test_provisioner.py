@@ -17,9 +17,11 @@ BuildSettings = Callable[[], Settings]
 @pytest.fixture(params=["local", "s3"])
 def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Provisioner]:
     if request.param == "local":
-        source = {"type": "local", "path": str(tmp_path)}
+        source = {"type": "local", "path": str(tmp_path / "in")}
         tables = {"a": {"path": "*.json"}}
-        settings = Settings.model_validate({"source": source, "lake": "/tmp/lake", "tables": tables})
+        settings = Settings.model_validate(
+            {"source": source, "lake": str(tmp_path / "lake"), "tables": tables}
+        )
     else:
         cloud: Cloud = request.getfixturevalue("cloud")
         settings = cloud.settings()
