@@ -7,15 +7,22 @@ from dataclasses import dataclass
 from pyspark.sql.types import StructType
 
 from headwater.capture.position import BEGINNING, Position
+from headwater.ingest.evolution.schema_history import SchemaVersion, parse_history, write_history
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """Committed together with the rows; a restart begins from here and from nothing else."""
+    """Committed together with the rows; a restart begins from here and from nothing else.
+
+    `history` are the versions of the schema; `rescued_column` is the name of the table's column for what
+    fits no other, if it ever had one.
+    """
 
     checkpoint: Position = BEGINNING
     schema: StructType | None = None
     rules: str = ""
+    history: tuple[SchemaVersion, ...] = ()
+    rescued_column: str | None = None
 
     def to_metadata(self) -> dict[str, str]:
         """Keys of the commit metadata, without the prefix."""
@@ -24,6 +31,10 @@ class TableState:
             metadata["schema"] = self.schema.json()
         if self.rules:
             metadata["rules"] = self.rules
+        if self.history:
+            metadata["schema_history"] = write_history(self.history)
+        if self.rescued_column:
+            metadata["rescued_column"] = self.rescued_column
         return metadata
 
 
@@ -35,4 +46,6 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
         checkpoint=Position.parse(metadata["checkpoint"]),
         schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
         rules=metadata.get("rules", ""),
+        history=parse_history(metadata.get("schema_history", "[]")),
+        rescued_column=metadata.get("rescued_column"),
     )

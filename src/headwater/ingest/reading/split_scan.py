@@ -9,17 +9,21 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headwater.config.table import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
+from headwater.ingest.evolution.schema_sample import is_other
+from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig, Request
+from headwater.ingest.reading.schema import as_instants
 
 _log = logging.getLogger(__name__)
 
@@ -180,6 +184,25 @@ class SplitScan:
             return []
         return [F.count(F.col("value").getField(name)) for name in self._config.schema.fieldNames()]
 
+    def find_others(self, requests: Sequence[Request]) -> set[int]:
+        """Objects in a columns format with columns that the table has not, when somebody wants to know."""
+        config = self._config
+        if config.file_format in LINE_FORMATS or not (config.reports or config.rescues):
+            return set()
+        known = to_arrow_schema(config.schema)
+
+        def has_others(found: Sequence[Request]) -> bool:
+            try:
+                columns = as_instants(self._read_schema(found))
+                return is_other(to_arrow_schema(columns), known, config.ignored, names_only=True)
+            except (Py4JError, PySparkException):
+                return True
+
+        # Mostly none has any, and one job says so for all.
+        if not requests or not has_others(requests):
+            return set()
+        return {request.object_index for request in requests if has_others([request])}
+
     def is_record(self, value: Column) -> Column:
         """Whether a row is a record, or the header before them."""
         if self._config.file_format not in ("json", "csv"):
@@ -200,6 +223,9 @@ class SplitScan:
             odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
             for border in DOCUMENT_BORDERS:
                 odd = odd | F.col("value").contains(border)
+            if self._config.reports or self._config.rescues:
+                unknown = has_unknown_fields(F.col("value"), self._config.schema, self._config.ignored)
+                odd = odd | F.coalesce(unknown, F.lit(False))
         return odd
 
     def read_head(self, request: Request, records: int) -> list[str]:
@@ -210,8 +236,12 @@ class SplitScan:
 
     def read_schema(self, request: Request) -> StructType:
         """The columns that an object in a columns format says it has."""
-        pattern = self._build_path(request).translate(_GLOB_CHARACTERS)
-        return self._spark.read.format(self._config.file_format).load(pattern).schema
+        return self._read_schema([request])
+
+    def _read_schema(self, requests: Sequence[Request]) -> StructType:
+        patterns = [self._build_path(request).translate(_GLOB_CHARACTERS) for request in requests]
+        reader = self._spark.read.format(self._config.file_format).option("mergeSchema", "true")
+        return reader.load(patterns).schema
 
     def _build_path(self, request: Request) -> str:
         ref = request.ref

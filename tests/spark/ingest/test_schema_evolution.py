@@ -1,0 +1,275 @@
+"""Columns follow the objects: new ones are added, rescued, refused or left out; types widen."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from headwater.errors import NewColumnsError
+from tests.fixtures.folder_lake import FolderLake
+from tests.fixtures.written_files import write_avro, write_json_lines, write_orc, write_parquet
+
+Rows = list[dict[str, Any]]
+OLD: Rows = [{"id": 1, "n": 1}, {"id": 2, "n": 2}]
+NEW: Rows = [{"id": 3, "n": 2.5, "note": "x", "at": {"city": "Bern"}}, {"id": 4, "n": 3.0, "note": "y"}]
+AVRO_TYPES = {"id": "long", "n": "long", "note": "string", "city": "string"}
+
+
+def write_csv(rows: Rows) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [",".join(str(row.get(name, "")) for name in names) for row in rows]
+    return "\n".join([",".join(names), *lines]) + "\n"
+
+
+def write_xml(rows: Rows) -> str:
+    fields = ["".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows]
+    return "<all>" + "".join(f"<ROW>{text}</ROW>" for text in fields) + "</all>"
+
+
+def write_avro_rows(rows: Rows) -> bytes:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    kinds = {
+        name: "double" if any(isinstance(row.get(name), float) for row in rows) else AVRO_TYPES[name]
+        for name in names
+    }
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in kinds.items()]
+    full = [{name: row.get(name) for name in names} for row in rows]
+    return write_avro({"type": "record", "name": "r", "fields": fields}, full)
+
+
+WRITERS: dict[str, Callable[[Rows], bytes | str]] = {
+    "json": write_json_lines,
+    "json_array": json.dumps,
+    "csv": write_csv,
+    "xml": write_xml,
+    "parquet": lambda rows: write_parquet(pa.Table.from_pylist(rows)),
+    "orc": lambda rows: write_orc(pa.Table.from_pylist(rows)),
+    "avro": write_avro_rows,
+}
+FLAT_NEW = [{"id": 3, "n": 2.5, "note": "x", "city": "Bern"}, {"id": 4, "n": 3.5, "note": "y", "city": "Zug"}]
+
+
+def build_table(file_format: str, **options: Any) -> dict[str, Any]:
+    reader = {"options": {"header": True}} if file_format == "csv" else {}
+    return {"path": "**/*", "format": file_format, **reader, **options}
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize("file_format", WRITERS)
+def test_new_and_wider_columns_are_in_the_commit_that_brings_them(build, file_format, table_type):
+    lake = build(t=build_table(file_format, mode="mirror", table_type=table_type))
+    write = WRITERS[file_format]
+    lake.put_many([("1", write(OLD)), ("2", write(OLD[:1]))])
+    lake.ingest("t")
+
+    # One object overwritten with more columns, one removed: rows of before and after in one commit.
+    lake.write("1", write(FLAT_NEW))
+    (lake.source / "2").unlink()
+    lake.append(lake.capture("1"), lake.capture("2", "removed"))
+    results = lake.ingest("t")
+    lake.put("3", write(OLD[1:]))
+    lake.ingest("t")
+
+    assert [result.committed for result in results] == [True]
+    assert lake.rows("t", "id", "n", "note", "city") == [
+        (2, 2.0, None, None),
+        (3, 2.5, "x", "Bern"),
+        (4, 3.5, "y", "Zug"),
+    ]
+    assert lake.quarantine() == []
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+def test_merge_table_gets_columns_deep_inside_and_keeps_what_it_has(build, table_type):
+    lake = build(
+        t={"path": "*.json", "record_key": "id", "ordering": "v", "table_type": table_type, "operation": None}
+    )
+    lake.put("1.json", '{"id":1,"v":1,"a":{"x":1},"l":[{"p":1}]}\n{"id":2,"v":1,"a":{"x":2},"l":[{"p":1}]}')
+    lake.ingest("t")
+    lake.put("2.json", '{"id":2,"v":2,"a":{"x":2.5,"y":"new"},"l":[{"p":1,"q":true}],"tags":["a"]}')
+    lake.ingest("t")
+    lake.put("3.json", '{"id":1,"v":2,"a":{"x":7,"y":"later"}}')
+    lake.ingest("t")
+    assert lake.rows("t", "id", "a.x", "a.y", "l.q", "tags") == [
+        (1, 7.0, "later", None, None),
+        (2, 2.5, "new", [True], ["a"]),
+    ]
+
+
+def test_append_table_takes_types_that_change_within_one_batch_and_after_a_restart(build):
+    lake = build(t={"path": "*.json"})
+    lake.put("1.json", '{"a": 1}')
+    lake.ingest("t")
+    lake.put_many(
+        [
+            ("2.json", '{"b": 1}\n{"c": {"deep": [1]}}\n'),
+            ("3.json", '{"a": 2.5, "b": "word"}\n{"a": "no number"}\n'),
+            ("4.json", '{"a": 3, "b": null, "c": {"deep": [2.5], "other": {}}, "nothing": null}'),
+        ]
+    )
+    lake.ingest("t")
+    lake.put("5.json", '{"a": 4, "b": "z"}')
+    lake.ingest("t")
+    columns = [name for name in lake.columns("t") if not name.startswith("_")]
+    assert columns == ["a", "b", "c"]
+    assert lake.rows("t", "a", "b", "c.deep") == [
+        (None, None, [1.0]),
+        (None, "1", None),
+        (1.0, None, None),
+        (2.5, "word", None),
+        (3.0, None, [2.5]),
+        (4.0, "z", None),
+    ]
+    assert lake.quarantine("payload") == [('{"a": "no number"}',)]
+
+
+def test_names_in_another_case_are_the_same_column(build):
+    lake = build(
+        j={"path": "*.json"}, c={"path": "*.csv", "options": {"header": True}}, p={"path": "*.parquet"}
+    )
+    lake.put_many([("1.json", '{"id": 1, "at": {"x": 1}}'), ("1.csv", "id\n1\n")])
+    lake.put("1.parquet", write_parquet({"id": [1]}))
+    for name in "jcp":
+        lake.ingest(name)
+    lake.put_many([("2.json", '{"ID": 2, "At": {"X": 2, "New": 3}}'), ("2.csv", "ID,Extra\n2,3\n")])
+    lake.put("2.parquet", write_parquet({"Id": [2], "extra": [3]}))
+    for name in "jcp":
+        lake.ingest(name)
+    assert lake.rows("j", "id", "at.x", "at.New") == [(1, 1, None), (2, 2, 3)]
+    assert lake.rows("c", "id", "Extra") == [(1, None), (2, 3)]
+    assert lake.rows("p", "id", "extra") == [(1, None), (2, 3)]
+
+
+@pytest.mark.parametrize("file_format", WRITERS)
+def test_rescued_is_what_has_no_column_with_its_objects_address(build, file_format):
+    lake = build(
+        t=build_table(file_format, schema="id bigint, n bigint", schema_evolution_mode="rescue"),
+    )
+    write = WRITERS[file_format]
+    lake.put("1", write(OLD))
+    lake.ingest("t")
+    lake.put("2", write(FLAT_NEW))
+    lake.ingest("t")
+
+    assert [name for name in lake.columns("t") if not name.startswith("_h")] == ["id", "n", "_rescued_data"]
+    rows = lake.rows("t", "id", "n", "_rescued_data")
+    assert rows[:2] == [(1, 1, None), (2, 2, None)]
+    assert [row[:2] for row in rows[2:]] == [(3, None), (4, None)]
+    rescued = [json.loads(row[2]) for row in rows[2:]]
+    assert [(str(r.pop("n")), r.pop("_file_path")) for r in rescued] == [
+        ("2.5", str(lake.source / "2")),
+        ("3.5", str(lake.source / "2")),
+    ]
+    assert rescued == [{"note": "x", "city": "Bern"}, {"note": "y", "city": "Zug"}]
+    assert lake.quarantine() == []
+
+
+def test_rescue_keeps_nested_values_and_leaves_what_is_no_json_to_quarantine(build):
+    lake = build(
+        t={
+            "path": "*.json",
+            "schema": "id bigint, a struct<x: bigint>, l array<bigint>",
+            "rescued_data_column": "rest",
+            "record_key": "id",
+        }
+    )
+    lake.put(
+        "1.json",
+        '{"id": 1, "a": {"x": "word", "y": 1.10}, "l": [1, "two"]}\n{"id": "key", "b": 1}\nno json\n'
+        '{"id": 2, "a": {"x": 3}, "l": [4]}\n',
+    )
+    lake.ingest("t")
+    first, second = lake.rows("t", "id", "a.x", "rest")
+    assert (first[0], first[1]) == (1, None)
+    assert second == (2, 3, None)
+    rescued = json.loads(first[2])
+    assert rescued["l"] == '[1,"two"]'
+    assert '"y":1.10' in first[2]
+    assert lake.quarantine("line", "reason") == [(2, "missing_key"), (3, "unparsable")]
+
+
+def test_mode_none_leaves_new_columns_out_and_the_column_for_rescued_data_stays(build):
+    lake = build(t={"path": "*.json", "schema_evolution_mode": "rescue"})
+    lake.put("1.json", '{"a": 1}')
+    lake.ingest("t")
+    lake.put("2.json", '{"a": 2, "b": 5}')
+    lake.ingest("t")
+    lake.change("t", schema_evolution_mode="none")
+    lake.put("3.json", '{"a": 3, "b": 6}')
+    lake.ingest("t")
+    lake.change("t", schema_evolution_mode="add_new_columns")
+    lake.put("4.json", '{"a": 4, "b": 7}')
+    lake.ingest("t")
+    rows = lake.rows("t", "a", "b", "_rescued_data")
+    assert [row[:2] for row in rows] == [(1, None), (2, None), (3, None), (4, 7)]
+    assert [row[2] is not None for row in rows] == [False, True, False, False]
+
+
+def test_table_that_is_to_fail_says_why_and_goes_on_when_its_mode_is_changed(build):
+    lake = build(t={"path": "*.json", "schema_evolution_mode": "fail_on_new_columns"})
+    lake.put("1.json", '{"a": 1}')
+    lake.ingest("t")
+    lake.put_many([("2.json", '{"a": 2}'), ("new.json", '{"a": 3, "b": {"c": 1}}')])
+    for _ in range(2):
+        with pytest.raises(
+            NewColumnsError, match=r"new\.json has columns .* b \(struct<c:bigint>\)"
+        ) as caught:
+            lake.ingest("t")
+    assert "tables.t.schema_evolution_mode" in caught.value.hint
+    assert lake.rows("t", "a") == [(1,)]
+
+    lake.change("t", schema_evolution_mode="add_new_columns")
+    lake.ingest("t")
+    assert lake.rows("t", "a", "b.c") == [(1, None), (2, None), (3, 1)]
+
+
+def test_key_keeps_its_writing_and_hinted_columns_their_types(build):
+    lake = build(t={"path": "*.json", "record_key": "id", "schema_hints": "price decimal(10,2), zip string"})
+    lake.put("1.json", '{"id": 1, "price": 1.25, "zip": 8001}')
+    lake.ingest("t")
+    lake.put("2.json", '{"id": 2.5, "price": 1}\n{"id": 3, "price": 123456789012.5, "zip": "x", "extra": 1}')
+    lake.ingest("t")
+    assert [(row[0], str(row[1]), row[2]) for row in lake.rows("t", "id", "price", "extra")][:1] == [
+        (1, "1.25", None)
+    ]
+    types = {field.name: field.dataType.simpleString() for field in lake.table("t").read().schema}
+    assert (types["id"], types["price"], types["extra"]) == ("bigint", "decimal(10,2)", "bigint")
+
+
+@pytest.mark.parametrize("file_format", ["json", "csv", "parquet"])
+def test_large_objects_bring_columns_and_are_split_again_once_these_are_known(build, file_format):
+    table = build_table(file_format, large_file_bytes=1)
+    lake = build(t=table, r={**table, "schema": "id bigint, n bigint", "schema_evolution_mode": "rescue"})
+    write = WRITERS[file_format]
+    lake.put("1", write(OLD))
+    lake.ingest("t")
+    lake.put_many([("2", write([{**row, "n": 5} for row in FLAT_NEW])), ("3", write(OLD))])
+    lake.ingest("t")
+    lake.ingest("r")
+    expected = [(1, 1, None), (1, 1, None), (2, 2, None), (2, 2, None), (3, 5, "x"), (4, 5, "y")]
+    assert lake.rows("t", "id", "n", "note") == expected
+    rescued = [json.loads(row[0])["note"] for row in lake.rows("r", "_rescued_data") if row[0]]
+    assert sorted(rescued) == ["x", "y"]
+
+
+def test_history_tells_versions_commits_and_objects(build):
+    lake = build(t={"path": "*.json"})
+    lake.put("1.json", '{"a": 1}')
+    lake.ingest("t")
+    lake.put_many([("2.json", '{"a": 2}'), ("3.json", '{"a": 2, "b": {"x": 1}}'), ("4.json", '{"a": 2.5}')])
+    lake.ingest("t")
+    newest = lake.pipeline("t").load_state().history
+    lake.put("5.json", '{"a": 2.5}')
+    lake.ingest("t")
+    history = lake.pipeline("t").load_state().history
+    commits = [commit.requested for commit in lake.table("t").load_timeline().commits]
+
+    assert newest[-1].commit is None
+    assert [version.commit for version in history] == commits[:2]
+    changes = [(c.kind, c.column, c.before, c.after, c.object) for c in history[1].changes]
+    assert changes == [
+        ("widened", "a", "bigint", "double", str(lake.source / "4.json")),
+        ("added", "b", None, "struct<x:bigint>", str(lake.source / "3.json")),
+    ]
