@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, sql, status
+from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, schema, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import explain, routing, verify
 from headwater.cli.rendering import render_error, render_text
@@ -31,6 +31,7 @@ COMMANDS = (
     routing,
     sql,
     reconcile,
+    schema,
     quarantine,
     config,
     doctor,

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import NewColumnsError
-from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_avro, write_json_lines, write_orc, write_parquet
 
 Rows = list[dict[str, Any]]
@@ -56,8 +55,14 @@ def build_table(file_format: str, **options: Any) -> dict[str, Any]:
     return {"path": "**/*", "format": file_format, **reader, **options}
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
-@pytest.mark.parametrize("file_format", WRITERS)
+@pytest.mark.parametrize(
+    ("file_format", "table_type"),
+    [
+        *((name, "copy_on_write") for name in WRITERS),
+        ("json", "merge_on_read"),
+        ("parquet", "merge_on_read"),
+    ],
+)
 def test_new_and_wider_columns_are_in_the_commit_that_brings_them(build, file_format, table_type):
     lake = build(t=build_table(file_format, mode="mirror", table_type=table_type))
     write = WRITERS[file_format]
@@ -226,16 +231,16 @@ def test_table_that_is_to_fail_says_why_and_goes_on_when_its_mode_is_changed(bui
 
 
 def test_key_keeps_its_writing_and_hinted_columns_their_types(build):
-    lake = build(t={"path": "*.json", "record_key": "id", "schema_hints": "price decimal(10,2), zip string"})
-    lake.put("1.json", '{"id": 1, "price": 1.25, "zip": 8001}')
+    lake = build(t={"path": "*.json", "record_key": "id", "schema_hints": "price int, zip string"})
+    lake.put("1.json", '{"id": 1, "price": 1, "zip": 8001}')
     lake.ingest("t")
-    lake.put("2.json", '{"id": 2.5, "price": 1}\n{"id": 3, "price": 123456789012.5, "zip": "x", "extra": 1}')
+    records = ['{"id": 2.5}', '{"id": 3, "price": 1.5}', '{"id": 4, "zip": "x", "extra": 1}']
+    lake.put("2.json", "\n".join(records))
     lake.ingest("t")
-    assert [(row[0], str(row[1]), row[2]) for row in lake.rows("t", "id", "price", "extra")][:1] == [
-        (1, "1.25", None)
-    ]
+    assert lake.rows("t", "id", "price", "zip", "extra") == [(1, 1, "8001", None), (4, None, "x", 1)]
+    assert lake.quarantine("payload") == [(record,) for record in records[:2]]
     types = {field.name: field.dataType.simpleString() for field in lake.table("t").read().schema}
-    assert (types["id"], types["price"], types["extra"]) == ("bigint", "decimal(10,2)", "bigint")
+    assert (types["id"], types["price"], types["extra"]) == ("bigint", "int", "bigint")
 
 
 @pytest.mark.parametrize("file_format", ["json", "csv", "parquet"])
