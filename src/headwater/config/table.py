@@ -98,7 +98,7 @@ class TableConfig(Section):
         None, description="Default: upsert for merge, insert for append."
     )
     schema_: str | None = Field(
-        None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred once."
+        None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
     schema_evolution_mode: SchemaEvolutionMode | None = Field(

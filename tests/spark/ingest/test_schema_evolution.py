@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headwater.errors import NewColumnsError
+from headwater.app.schema import preview_schema, read_schema_report
+from headwater.errors import NewColumnsError, UsageError
+from headwater.ingest.runner import Runner
 from tests.fixtures.written_files import write_avro, write_json_lines, write_orc, write_parquet
 
 Rows = list[dict[str, Any]]
@@ -278,3 +280,71 @@ def test_history_tells_versions_commits_and_objects(build):
         ("widened", "a", "bigint", "double", str(lake.source / "4.json")),
         ("added", "b", None, "struct<x:bigint>", str(lake.source / "3.json")),
     ]
+
+
+def test_stopped_table_leaves_the_others_and_is_not_tried_again(spark, build):
+    lake = build(
+        good={"path": "*.json"}, strict={"path": "*.json", "schema_evolution_mode": "fail_on_new_columns"}
+    )
+    for name in ("1", "2"):
+        lake.put(f"{name}.json", '{"a": 1}' if name == "1" else '{"a": 2, "b": 3}')
+        told: list[str] = []
+        runner = Runner(
+            spark,
+            lake.app.events,
+            lake.app.build_pipelines(),
+            lambda _: None,
+            lambda table, _: told.append(table),  # noqa: B023 - the runner ends in this round
+        )
+        runner.start()
+        runner.finish()
+    assert isinstance(runner.failures["strict"], NewColumnsError)
+    assert told == ["strict"]
+    assert lake.rows("good", "a", "b") == [(1, None), (2, 3)]
+    assert lake.rows("strict", "a") == [(1,)]
+
+
+def test_report_and_preview_show_what_was_and_what_would_be(build, tmp_path):
+    lake = build(
+        t={"path": "*.json", "record_key": "id"},
+        r={"path": "*.json", "schema": "id bigint, Price bigint", "schema_evolution_mode": "rescue"},
+        strict={"path": "*.json", "schema": "id bigint", "schema_evolution_mode": "fail_on_new_columns"},
+        c={"path": "*.csv", "options": {"header": True}},
+    )
+    lake.put("1.json", '{"id": 1, "price": 1, "word": "x"}')
+    lake.ingest("t")
+    lake.put("2.json", '{"id": 2, "new": {"a": 1}}')
+    lake.ingest("t")
+    report = read_schema_report(lake.settings, {}, "t")
+    assert [column.name for column in report.columns] == ["id", "price", "word", "new"]
+    assert [(v.version, v.commit is not None, len(v.changes)) for v in report.versions] == [
+        (1, True, 0),
+        (2, True, 1),
+    ]
+    assert report.versions[1].changes[0].object == str(lake.source / "2.json")
+
+    lake.write("3.json", '{"id": 2.5, "price": 2.5, "new": {"b": true}, "more": [1]}')
+    outside = tmp_path / "outside.csv"
+    outside.write_text("id,name\n1,x\n")
+
+    def preview(name: str, *objects: str) -> list[tuple[str, str, str | None, str]]:
+        found = preview_schema(lake.app, {}, name, objects)
+        return [(c.effect, c.column, c.before, c.after) for entry in found for c in entry.columns]
+
+    assert sorted(preview("t", "3.json")) == [
+        ("added", "more", None, "array<bigint>"),
+        ("added", "new.b", None, "boolean"),
+        ("refused", "id", "bigint", "double"),
+        ("widened", "price", "bigint", "double"),
+    ]
+    assert sorted(preview("r", "3.json"))[:2] == [
+        ("rescued", "Price", "bigint", "double"),
+        ("rescued", "id", "bigint", "double"),
+    ]
+    assert ("stops", "more", None, "array<bigint>") in preview("strict", "3.json")
+    assert preview("c", str(outside)) == [("added", "id", None, "int"), ("added", "name", None, "string")]
+    found = preview_schema(lake.app, {}, "t", ["1.json"])
+    assert (found[0].columns, found[0].missing) == ((), ("new",))
+    with pytest.raises(UsageError, match=r"absent\.json: no such file"):
+        preview_schema(lake.app, {}, "t", ["absent.json"])
+    assert read_schema_report(lake.settings, {}, "t") == report
