@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
-from headwater.ingest.evolution.conforming import conform_frame
+from headwater.ingest.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.selection import parse_partition_values

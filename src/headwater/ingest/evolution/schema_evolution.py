@@ -87,17 +87,23 @@ class SchemaEvolution:
         )
 
     def merge(
-        self, present: StructType, samples: Sequence[ObjectSample], bad: Sequence[BadRecord]
+        self,
+        present: StructType,
+        samples: Sequence[ObjectSample],
+        bad: Sequence[BadRecord],
+        *,
+        is_first: bool = False,
     ) -> StructType:
         """The columns that the table needs for these objects and records.
 
-        Raises `NewColumnsError` where the table is to end with new columns.
+        Raises `NewColumnsError` where the table is to end with new columns; not while the columns are
+        still being inferred from its first batch (`is_first`).
         """
         rules = self.build_rules(present)
         merged = present
         for found, objects in self._infer(samples):
             result = merge_schemas(merged, found, rules)
-            if self.mode == "fail_on_new_columns":
+            if self.mode == "fail_on_new_columns" and not is_first:
                 self._refuse(result.changes, objects)
                 continue
             merged = result.schema

@@ -41,8 +41,8 @@ class CsvLayouts:
         columns = self._config.schema.fieldNames()
         if [name.lower() for name in names] == [column.lower() for column in columns]:
             return True
-        # Who reads an object whole tells of new columns, and takes fields without a column.
-        if self._config.rescues or (self._config.reports and self._has_unknown(names, columns)):
+        if self._config.rescues:
+            # What does not fit is named by its place.
             return False
         if names not in self._numbers:
             if len(self._numbers) >= _MAX_LAYOUTS:
@@ -53,10 +53,6 @@ class CsvLayouts:
                 return False
         self._by_object[object_index] = self._numbers.setdefault(names, len(self._numbers) + 1)
         return True
-
-    def _has_unknown(self, names: Sequence[str], columns: Sequence[str]) -> bool:
-        known = {*(column.lower() for column in columns), *(name.lower() for name in self._config.ignored)}
-        return any(name.lower() not in known for name in names)
 
     def find(self, object_index: int) -> int:
         """The number of an object's layout."""

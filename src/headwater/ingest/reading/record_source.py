@@ -73,7 +73,7 @@ class RecordSource:
         self._format = table.effective_format
         self._options = dict(table.options)
         self._schema: StructType | None = None
-        self._is_provisional = False
+        self._is_provisional = self._is_first = False
         self._split: list[Request] = []
         self._reordered: frozenset[int] = frozenset()
         self._prepared: _Prepared | None = None
@@ -114,6 +114,7 @@ class RecordSource:
         """
         self._split, self._reordered = [], frozenset()
         self._stored_rescued, stored = state.rescued_column, state.schema
+        self._is_first = stored is None and not self._table.schema_
         if self._schema is not None and not self._is_provisional:
             return
         table = self._table
@@ -150,7 +151,7 @@ class RecordSource:
         bad = self._collect_bad(read) if evolution.widens else []
         if not samples and not bad:
             return False
-        schema = evolution.merge(self.schema, samples, bad)
+        schema = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
         if schema == self._schema:
             return False
         self._schema = schema
@@ -211,7 +212,7 @@ class RecordSource:
         schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
             with suppress(Py4JError, PySparkException):
-                schemas.append(to_arrow_schema(as_instants(reader.read_schema(request))))
+                schemas.append(to_arrow_schema(as_instants(reader.read_schema([request]))))
         return from_arrow(unify_columns(schemas)) if schemas else None
 
     def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
