@@ -91,10 +91,12 @@ def preview_schema(
 
 def _locate(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
     source = app.settings.source
-    if source.type == "local" and (Path(source.path) / text).is_file():
-        root = Path(source.path).absolute()
-        return app.build_store_config(), _refer("local", str(root), str((root / text).relative_to(root)))
     path = Path(text)
+    if source.type == "local":
+        root = Path(source.path).absolute()
+        below = root / text
+        if below.is_file() and below.is_relative_to(root):
+            return app.build_store_config(), _refer("local", str(root), str(below.relative_to(root)))
     if path.is_file():
         return StoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
     if source.type == "local":

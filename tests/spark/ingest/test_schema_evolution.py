@@ -272,7 +272,7 @@ def test_large_objects_with_nulls_or_other_spellings_lose_nothing(build):
         ]
     )
     lake.ingest("t")
-    assert [name for name in lake.columns("t") if not name.startswith("_")] == ["id", "at"]
+    assert [name for name in lake.columns("t") if not name.startswith("_")] == ["at", "id"]
     rows = [(1, 1, None), (2, None, None), (3, None, None), (4, 2, "deep"), (5, 3, None), (6, None, None)]
     assert lake.rows("t", "id", "at.x", "at.y") == rows
 
@@ -371,7 +371,7 @@ def test_preview_shows_what_would_be_and_writes_nothing(build, tmp_path):
     assert ("rescued", "Price", "bigint", "double") in preview("r", "2.json")
     assert ("stops", "more", "", "array<bigint>") in preview("strict", "2.json")
     assert preview("c", str(outside)) == [("added", "id", "", "int"), ("added", "name", "", "string")]
-    assert preview_schema(lake.app, {}, "t", ["3.json"])[0].missing == ("price", "new")
+    assert preview_schema(lake.app, {}, "t", ["3.json"])[0].missing == ("new", "price")
     with pytest.raises(UsageError, match=r"absent\.json: no such file"):
         preview_schema(lake.app, {}, "t", ["absent.json"])
     assert read_schema_report(lake.settings, {}, "t") == before
