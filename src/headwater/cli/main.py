@@ -12,11 +12,12 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, schema, sql, status
+from headwater.cli import config, demo, doctor, init, quarantine, reconcile, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import explain, routing, verify
 from headwater.cli.rendering import render_error, render_text
 from headwater.cli.source import resources
+from headwater.cli.tables import schema
 from headwater.errors import HeadwaterError
 
 # In the order of `--help`. A new command is one file with `register(app)` and one entry here.

@@ -6,7 +6,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
-    """The wanted columns, in their order: widened from the frame's, or null where it has none."""
+    """The wanted columns, in their order: widened from the frame's, or null where it has none; then the
+    frame's others.
+    """
     known = {field.name.lower(): field for field in frame.schema}
     columns = []
     for field in wanted:
@@ -17,7 +19,8 @@ def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
             else _conform(F.col(f"`{source.name}`"), source.dataType, field.dataType)
         )
         columns.append(value.alias(field.name))
-    return frame.select(*columns)
+    names = {field.name.lower() for field in wanted}
+    return frame.select(*columns, *(f"`{name}`" for name in frame.columns if name.lower() not in names))
 
 
 def _conform(value: Column, found: DataType, wanted: DataType) -> Column:

@@ -21,7 +21,6 @@ from headwater.ingest.accounting import (
     reject_columnless,
     to_skip,
 )
-from headwater.ingest.evolution.schema_history import add_version, name_commit
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import ObjectRef
@@ -41,7 +40,7 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.retraction import Gone
-from headwater.ingest.table_state import TableState, parse_table_state
+from headwater.ingest.table_state import TableState, name_version, parse_table_state, with_columns
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
@@ -168,7 +167,8 @@ class TablePipeline:
             self.position == state.checkpoint and self._rules_text == state.rules
         ) or not self._table.load_timeline().exists():
             return False
-        state = replace(self._name_version(state), checkpoint=self.position, rules=self._rules_text)
+        state = name_version(state, self._table)
+        state = replace(state, checkpoint=self.position, rules=self._rules_text)
         self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
         self._note_commit(state)
         return True
@@ -286,8 +286,13 @@ class TablePipeline:
         outcomes: Sequence[ObjectOutcome],
         states: dict[str, ObjectState],
     ) -> bool:
-        state = replace(self._name_version(self.load_state()), checkpoint=plan.end, rules=self._rules_text)
-        state = self._describe_columns(state) if read else state
+        state = name_version(self.load_state(), self._table)
+        state = replace(state, checkpoint=plan.end, rules=self._rules_text)
+        if read and not self._records.is_provisional:
+            records = self._records
+            state = with_columns(
+                state, records.schema, records.rescued_column, records.brought_by, self._now()
+            )
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
         is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
         committed = self._writer.write(read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new)
@@ -295,20 +300,6 @@ class TablePipeline:
         if committed:
             self._note_commit(state)
         return committed
-
-    def _name_version(self, state: TableState) -> TableState:
-        """A commit does not know its own instant: the one after it says which one brought the columns."""
-        if not state.history or state.history[-1].commit:
-            return state
-        found = self._table.load_timeline().find_commit("schema_history")
-        return replace(state, history=name_commit(state.history, found.requested)) if found else state
-
-    def _describe_columns(self, state: TableState) -> TableState:
-        records = self._records
-        history = state.history
-        if state.schema != records.schema:
-            history = add_version(history, state.schema, records.schema, records.brought_by, self._now())
-        return replace(state, schema=records.schema, history=history, rescued_column=records.rescued_column)
 
     def _list_gone(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]

@@ -2,12 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from pyspark.sql.types import StructType
 
 from headwater.capture.position import BEGINNING, Position
-from headwater.ingest.evolution.schema_history import SchemaVersion, parse_history, write_history
+from headwater.ingest.evolution.schema_history import (
+    SchemaVersion,
+    add_version,
+    name_commit,
+    parse_history,
+    write_history,
+)
+from headwater.lake.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +57,31 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
         history=parse_history(metadata.get("schema_history", "[]")),
         rescued_column=metadata.get("rescued_column"),
     )
+
+
+def with_columns(
+    state: TableState,
+    schema: StructType,
+    rescued_column: str | None,
+    brought_by: Mapping[str, str],
+    now: datetime,
+) -> TableState:
+    """The state of a table with these columns: a new version of its schema where they differ.
+
+    `brought_by` are addresses of objects by column path.
+    """
+    history = state.history
+    if state.schema != schema:
+        history = add_version(history, state.schema, schema, brought_by, now)
+    return replace(state, schema=schema, history=history, rescued_column=rescued_column)
+
+
+def name_version(state: TableState, table: Table) -> TableState:
+    """The state with the commit that brought the newest version of its schema.
+
+    A commit does not know its own instant: the one after it says it.
+    """
+    if not state.history or state.history[-1].commit:
+        return state
+    found = table.load_timeline().find_commit("schema_history")
+    return replace(state, history=name_commit(state.history, found.requested)) if found else state

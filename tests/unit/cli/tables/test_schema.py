@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from headwater.app.schema import SchemaReport, TableColumn
 from headwater.cli.main import app
-from headwater.cli.schema import render_previews, render_report
+from headwater.cli.tables.schema import render_previews, render_report
 from headwater.ingest.evolution.preview import ColumnEffect, ObjectPreview
 from headwater.ingest.evolution.schema_history import RecordedChange, SchemaVersion
 from tests.fixtures.lakes import write_config
