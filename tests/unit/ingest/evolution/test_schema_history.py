@@ -40,7 +40,9 @@ def test_table_older_than_its_history_has_a_first_version():
 
 def test_history_survives_the_commit_metadata():
     history = add_version(add_version((), None, FIRST, {}, NOW), FIRST, SECOND, {"b": "ü"}, NOW)
-    state = TableState(Position("20260502100000000", 3), SECOND, history, "_rescued_data")
+    state = TableState(
+        Position("20260502100000000", 3), SECOND, history=history, rescued_column="_rescued_data"
+    )
     assert parse_history(write_history(history)) == history
     assert parse_table_state(state.to_metadata()) == state
     assert parse_table_state({"checkpoint": state.checkpoint.to_text()}).history == ()
