@@ -23,6 +23,7 @@ HeadwaterError                exit code 1
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, time-out
 └── IngestError               1  a data table's batch failed
+    └── NewColumnsError       1  objects have new columns, and the table is to end with that
 """
 
 from typing import ClassVar
@@ -158,3 +159,10 @@ class ObjectUnavailableError(ObjectError):
 
 class IngestError(HeadwaterError):
     """A batch of one data table failed; its checkpoint has not moved."""
+
+
+class NewColumnsError(IngestError):
+    """Objects have columns that the table has not, and its mode is `fail_on_new_columns`.
+
+    Trying again does not help: the mode, or the columns, have to be changed.
+    """

@@ -77,7 +77,7 @@ class App:
         """The pipeline of one configured table. Raises `UsageError` for another name."""
         scope = build_scope(self.settings, name)
         config = self.settings.tables[name]
-        store = self._build_store_config()
+        store = self.build_store_config()
         return TablePipeline(
             name,
             config,
@@ -88,7 +88,8 @@ class App:
             now=read_clock,
         )
 
-    def _build_store_config(self) -> StoreConfig:
+    def build_store_config(self) -> StoreConfig:
+        """Where the objects of the source are fetched from."""
         source = self.settings.source
         if source.type == "s3":
             return StoreConfig(

@@ -17,6 +17,7 @@ from headwater.cli.invocation import Invocation
 from headwater.cli.objects import explain, routing, verify
 from headwater.cli.rendering import render_error, render_text
 from headwater.cli.source import resources
+from headwater.cli.tables import schema
 from headwater.errors import HeadwaterError
 
 # In the order of `--help`. A new command is one file with `register(app)` and one entry here.
@@ -31,6 +32,7 @@ COMMANDS = (
     routing,
     sql,
     reconcile,
+    schema,
     quarantine,
     config,
     doctor,

@@ -26,6 +26,11 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "xml": "xml",
 }
 BadObjectAction = Literal["retry", "quarantine", "skip"]
+SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
+RESCUED_DATA_COLUMN = "_rescued_data"
+_FIXED_COLUMNS = frozenset({"text", "binary"})
+_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
 KeyProblem = tuple[tuple[str, ...], str]
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
 
@@ -93,9 +98,20 @@ class TableConfig(Section):
         None, description="Default: upsert for merge, insert for append."
     )
     schema_: str | None = Field(
-        None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred once."
+        None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
+    schema_evolution_mode: SchemaEvolutionMode | None = Field(
+        None,
+        description="What columns that the table does not have do: they are added (and types widened), kept "
+        "in the rescued data column, end the table with an error, or are left out. Default: "
+        "add_new_columns; none where `schema` is given.",
+    )
+    rescued_data_column: str | None = Field(
+        None,
+        description="Column for what fits no column, as JSON with the object's address. Default: "
+        "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
+    )
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
     hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
     on_bad_object: BadObjectPolicy = Field(
@@ -140,12 +156,49 @@ class TableConfig(Section):
         """What becomes of the rows of a removed object: as given, else by the mode."""
         return self.on_object_removed or ("retract" if self.effective_mode == "mirror" else "ignore")
 
+    @property
+    def effective_schema_evolution_mode(self) -> SchemaEvolutionMode:
+        """What new columns do: as given, else they are added unless the columns were given."""
+        is_fixed = self.schema_ is not None or self.effective_format in _FIXED_COLUMNS
+        return self.schema_evolution_mode or ("none" if is_fixed else "add_new_columns")
+
+    @property
+    def effective_rescued_data_column(self) -> str | None:
+        """The column for what fits no column: as given, else only where new columns are rescued."""
+        is_rescue = self.effective_schema_evolution_mode == "rescue"
+        return self.rescued_data_column or (RESCUED_DATA_COLUMN if is_rescue else None)
+
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
         problems = [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+        # Asks for the format, which has to be known for that.
+        problems = problems or [*self._schema_problems()]
         if problems:
             raise SectionError(problems)
         return self
+
+    def _schema_problems(self) -> Iterator[KeyProblem]:
+        mode, allowed = self.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
+        if mode == "add_new_columns" and self.schema_ is not None:
+            yield (
+                ("schema_evolution_mode",),
+                f"{mode!r} cannot be with `schema`, which gives all columns; give types in `schema_hints`. "
+                + allowed,
+            )
+        if self.effective_format in _FIXED_COLUMNS:
+            text = f"`format: {self.effective_format}` always has the same columns"
+            if mode not in (None, "none"):
+                yield ("schema_evolution_mode",), f"{mode!r} has no meaning: {text}. Allowed: none"
+            if self.rescued_data_column:
+                yield ("rescued_data_column",), f"has no meaning: {text}"
+        name = self.rescued_data_column
+        if name is not None and (
+            not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
+        ):
+            yield (
+                ("rescued_data_column",),
+                f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
+            )
 
     def _format_problems(self) -> Iterator[KeyProblem]:
         if not self.path:

@@ -40,12 +40,14 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.retraction import Gone
-from headwater.ingest.table_state import TableState, parse_table_state
+from headwater.ingest.table_state import TableState, name_version, parse_table_state, with_columns
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
 
 _UNAVAILABLE_ATTEMPTS = 3
+_SCHEMA_ROUNDS = 5
+"""A batch is read at most so often for the columns its objects bring; mostly that is once."""
 # So many outcomes without a row get a commit of their own: they are kept in memory until then.
 _MANY_UNCOMMITTED = 10_000
 
@@ -165,6 +167,7 @@ class TablePipeline:
             self.position == state.checkpoint and self._rules_text == state.rules
         ) or not self._table.load_timeline().exists():
             return False
+        state = name_version(state, self._table)
         state = replace(state, checkpoint=self.position, rules=self._rules_text)
         self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
         self._note_commit(state)
@@ -204,18 +207,26 @@ class TablePipeline:
         to_read = plan.choose("read", "look")
         if not to_read:
             return None
-        self._records.ensure_schema([decision.stored for decision in to_read], self.load_state().schema)
-        if self._rules.mirrors:
-            read = read_batch(to_read, self._records.read, lambda refs: _find_applied(refs, states))
-        else:
-            doubtful = {d.stored.event_id for d in to_read if _is_doubtful(d.stored, states)}
-            read = read_batch(to_read, self._records.read, self._find_ingested, doubtful)
-        try:
-            self._records.ensure_unchanged()
-        except BaseException:
-            read.release()
-            raise
+        self._records.ensure_schema([decision.stored for decision in to_read], self.load_state())
+        for rounds_left in reversed(range(_SCHEMA_ROUNDS)):
+            read = self._read_once(to_read, states)
+            try:
+                # What is read again may bring more: a wider column shows what else did not fit.
+                if rounds_left and self._records.evolve(read):
+                    read.release()
+                    continue
+                self._records.ensure_unchanged()
+            except BaseException:
+                read.release()
+                raise
+            break
         return replace(read, outcomes=tuple((at, self._settle(outcome)) for at, outcome in read.outcomes))
+
+    def _read_once(self, to_read: Sequence[Decision], states: dict[str, ObjectState]) -> BatchRead:
+        if self._rules.mirrors:
+            return read_batch(to_read, self._records.read, lambda refs: _find_applied(refs, states))
+        doubtful = {d.stored.event_id for d in to_read if _is_doubtful(d.stored, states)}
+        return read_batch(to_read, self._records.read, self._find_ingested, doubtful)
 
     def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
         if self._rules.mirrors and outcome.status == "missing":
@@ -275,8 +286,13 @@ class TablePipeline:
         outcomes: Sequence[ObjectOutcome],
         states: dict[str, ObjectState],
     ) -> bool:
-        schema = self._records.schema if read else self.load_state().schema
-        state = replace(self.load_state(), checkpoint=plan.end, schema=schema, rules=self._rules_text)
+        state = name_version(self.load_state(), self._table)
+        state = replace(state, checkpoint=plan.end, rules=self._rules_text)
+        if read and not self._records.is_provisional:
+            records = self._records
+            state = with_columns(
+                state, records.schema, records.rescued_column, records.brought_by, self._now()
+            )
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
         is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
         committed = self._writer.write(read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new)

@@ -16,7 +16,7 @@ from tenacity import (
 )
 
 from headwater.capture.events_table import EventsTable
-from headwater.errors import ConfigError, HeadwaterError
+from headwater.errors import ConfigError, HeadwaterError, NewColumnsError
 from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.outcome import BatchResult
 
@@ -109,7 +109,7 @@ class Runner:
             return (ending and stop_after_attempt(_ONCE_ATTEMPTS)(state)) or self._stop.is_set()
 
         return Retrying(
-            retry=retry_if_exception_type(HeadwaterError) & _is_not_config_error,
+            retry=retry_if_exception_type(HeadwaterError) & _may_pass,
             stop=is_over,
             wait=wait_exponential_jitter(initial=1, max=_MAX_BACKOFF_SECONDS),
             sleep=self._sleep,
@@ -150,6 +150,6 @@ class Runner:
             self._on_busy(len(self._busy), len(self._pipelines))
 
 
-def _is_not_config_error(state: RetryCallState) -> bool:
+def _may_pass(state: RetryCallState) -> bool:
     error = state.outcome.exception() if state.outcome else None
-    return not isinstance(error, ConfigError)
+    return not isinstance(error, ConfigError | NewColumnsError)

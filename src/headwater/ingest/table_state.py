@@ -2,20 +2,35 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from pyspark.sql.types import StructType
 
 from headwater.capture.position import BEGINNING, Position
+from headwater.ingest.evolution.schema_history import (
+    SchemaVersion,
+    add_version,
+    name_commit,
+    parse_history,
+    write_history,
+)
+from headwater.lake.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """Committed together with the rows; a restart begins from here and from nothing else."""
+    """Committed together with the rows; a restart begins from here and from nothing else.
+
+    `history` are the versions of the schema; `rescued_column` is the name of the table's column for what
+    fits no other, if it ever had one.
+    """
 
     checkpoint: Position = BEGINNING
     schema: StructType | None = None
     rules: str = ""
+    history: tuple[SchemaVersion, ...] = ()
+    rescued_column: str | None = None
 
     def to_metadata(self) -> dict[str, str]:
         """Keys of the commit metadata, without the prefix."""
@@ -24,6 +39,10 @@ class TableState:
             metadata["schema"] = self.schema.json()
         if self.rules:
             metadata["rules"] = self.rules
+        if self.history:
+            metadata["schema_history"] = write_history(self.history)
+        if self.rescued_column:
+            metadata["rescued_column"] = self.rescued_column
         return metadata
 
 
@@ -35,4 +54,34 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
         checkpoint=Position.parse(metadata["checkpoint"]),
         schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
         rules=metadata.get("rules", ""),
+        history=parse_history(metadata.get("schema_history", "[]")),
+        rescued_column=metadata.get("rescued_column"),
     )
+
+
+def with_columns(
+    state: TableState,
+    schema: StructType,
+    rescued_column: str | None,
+    brought_by: Mapping[str, str],
+    now: datetime,
+) -> TableState:
+    """The state of a table with these columns: a new version of its schema where they differ.
+
+    `brought_by` are addresses of objects by column path.
+    """
+    history = state.history
+    if state.schema != schema:
+        history = add_version(history, state.schema, schema, brought_by, now)
+    return replace(state, schema=schema, history=history, rescued_column=rescued_column)
+
+
+def name_version(state: TableState, table: Table) -> TableState:
+    """The state with the commit that brought the newest version of its schema.
+
+    A commit does not know its own instant: the one after it says it.
+    """
+    if not state.history or state.history[-1].commit:
+        return state
+    found = table.load_timeline().find_commit("schema_history")
+    return replace(state, history=name_commit(state.history, found.requested)) if found else state

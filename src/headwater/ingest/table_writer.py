@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
+from headwater.ingest.conforming import conform_frame
+from headwater.ingest.evolution.rescued_data import add_file_path
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.selection import parse_partition_values
 from headwater.ingest.reading.batch_read import BatchRead
@@ -55,6 +57,9 @@ class TableWriter:
         parts = [part for part in (rows, *self._build_retracted(rows, gone)) if part is not None]
         if not parts:
             return False
+        if rows is not None:
+            # The stored rows have the columns of before this batch.
+            parts = [rows, *(conform_frame(part, rows.schema) for part in parts[1:])]
         frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
         if self._has_delete_column(frame) and DELETED not in frame.columns:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
@@ -77,6 +82,8 @@ class TableWriter:
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
         frame = with_lineage(rows, self._table.spark, lineages, self._config.partition_columns)
+        if rescued := self._config.effective_rescued_data_column:
+            frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.effective_on_object_removed == "tombstone":
             frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
         return frame

@@ -115,6 +115,10 @@ class Timeline:
                 return metadata
         return self._find_archived_metadata(key)
 
+    def find_commit(self, key: str) -> Commit | None:
+        """The newest active commit that carries `key` of ours."""
+        return next((c for c in reversed(self.commits) if key in self.read_metadata(c)), None)
+
     def _find_archived_metadata(self, key: str) -> Mapping[str, str] | None:
         found = None
         for _, metadata in self._iter_archived_metadata(""):

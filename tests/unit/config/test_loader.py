@@ -184,6 +184,17 @@ def test_key_put_outside_its_section_is_sent_there() -> None:
             "{path: a.json, mode: mirror, on_object_removed: ignore}",
             "on_object_removed: 'ignore' has no meaning here",
         ),
+        (
+            "{path: a.json, schema: id bigint, schema_evolution_mode: add_new_columns}",
+            "schema_evolution_mode: 'add_new_columns' cannot be with `schema`",
+        ),
+        (
+            "{path: a.txt, schema_evolution_mode: rescue}",
+            "schema_evolution_mode: 'rescue' has no meaning: `format: text` always has the same columns",
+        ),
+        ("{path: a.txt, rescued_data_column: rest}", "rescued_data_column: has no meaning"),
+        ("{path: a.json, rescued_data_column: _hoodie_x}", "rescued_data_column: '_hoodie_x' cannot be"),
+        ("{path: a.json, rescued_data_column: a b}", "rescued_data_column: 'a b' cannot be its name"),
         ("{path: [a.json, b.csv]}", "path: the paths name several formats (csv, json)"),
         ("{path: []}", "path: the list is empty"),
         ("{path: a.json, regex: '['}", "regex: '[' is not a regular expression"),
@@ -371,3 +382,18 @@ def test_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path, content: by
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load(GOOD).lake = "elsewhere"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("table", "mode", "column"),
+    [
+        ("{path: a.json}", "add_new_columns", None),
+        ("{path: a.json, schema: id bigint}", "none", None),
+        ("{path: a.txt}", "none", None),
+        ("{path: a.json, schema: id bigint, schema_evolution_mode: rescue}", "rescue", "_rescued_data"),
+        ("{path: a.json, rescued_data_column: rest}", "add_new_columns", "rest"),
+    ],
+)
+def test_columns_evolve_unless_they_are_given(table: str, mode: str, column: str | None) -> None:
+    found = load(f"{LOCAL}tables:\n  a: {table}\n").tables["a"]
+    assert (found.effective_schema_evolution_mode, found.effective_rescued_data_column) == (mode, column)

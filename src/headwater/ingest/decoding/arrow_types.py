@@ -37,13 +37,14 @@ def _takes(target: pa.DataType, source: pa.DataType) -> bool:
 
 
 def conform_table(
-    uri: str, table: pa.Table, target: pa.Schema
+    uri: str, table: pa.Table, target: pa.Schema, misfits: list[str] | None = None
 ) -> tuple[pa.RecordBatch, tuple[str, ...], tuple[str, ...]]:
     """The target's columns in its order and with exactly its types, then the names of columns that
     were left out and of those that are filled with nulls.
 
     Columns are found by name, in any case where the exact name is not there. Numbers are widened,
-    and narrowed as long as every value fits. Raises ObjectSchemaError naming columns and both types.
+    and narrowed as long as every value fits. A column that does not fit raises ObjectSchemaError naming
+    it and both types; with `misfits` its name is added to them instead, and it is filled with nulls.
     """
     exact, folded = _index_names(table.column_names)
     arrays, missing, used = [], [], set()
@@ -57,6 +58,10 @@ def conform_table(
         try:
             arrays.append(_conform(_combine(table.column(index)), field.type))
         except (pa.ArrowException, _IncompatibleError) as error:
+            if misfits is not None:
+                misfits.append(table.column_names[index])
+                arrays.append(pa.nulls(table.num_rows, field.type))
+                continue
             found = table.schema.field(index).type
             why = f": {error}" if str(error) else ""
             raise ObjectSchemaError(
@@ -139,9 +144,9 @@ def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
         # Narrowing is checked value by value by the cast itself.
         allowed = types.is_integer(source) or types.is_time(source) or types.is_duration(source)
     elif types.is_floating(target):
-        exact_bits = 53 if target.bit_width == 64 else 24
-        allowed = (types.is_floating(source) and source.bit_width <= target.bit_width) or (
-            types.is_integer(source) and source.bit_width <= exact_bits
+        # A whole number that the float cannot hold exactly fails in the cast.
+        allowed = types.is_integer(source) or (
+            types.is_floating(source) and source.bit_width <= target.bit_width
         )
     elif types.is_decimal(target):
         allowed = types.is_decimal(source) or types.is_integer(source)

@@ -21,6 +21,7 @@ OUTCOME_TYPE = pa.struct(
         ("present_etag", pa.string()),
         ("present_version_id", pa.string()),
         ("present_size", pa.int64()),
+        ("schema_sample", pa.string()),
     ]
 )
 
@@ -29,7 +30,8 @@ OUTCOME_TYPE = pa.struct(
 class FetchOutcome:
     """`etag` and `version_id` are those that were read, or, when nothing was, those asked for.
 
-    `bytes` are as fetched. `present_*` is what lies under the key now, when superseded.
+    `bytes` are as fetched. `present_*` is what lies under the key now, when superseded. `schema_sample`
+    tells of columns that are not the table's: see `evolution.schema_sample`.
     """
 
     status: FetchStatus
@@ -42,6 +44,7 @@ class FetchOutcome:
     present_etag: str | None = None
     present_version_id: str | None = None
     present_size: int | None = None
+    schema_sample: str | None = None
 
     @classmethod
     def superseded(

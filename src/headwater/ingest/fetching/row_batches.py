@@ -11,24 +11,34 @@ MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class RowBatches:
-    """Rows first, then the outcomes of the objects that are complete with them."""
+    """Rows first, then the outcomes of the objects that are complete with them.
 
-    def __init__(self, value_type: pa.DataType) -> None:
+    With `rescues` there is a further column, `rescued`: JSON of a row's fields without a column.
+    """
+
+    def __init__(self, value_type: pa.DataType, *, rescues: bool = False) -> None:
         self._schema = pa.schema(
             [
                 ("object_index", pa.int32()),
                 ("row_number", pa.int64()),
                 ("value", value_type),
                 ("outcome", OUTCOME_TYPE),
+                *([("rescued", pa.string())] if rescues else []),
             ]
         )
+        self._rescues = rescues
         self._rows = self._bytes = 0
         self._clear()
 
     def add(
-        self, object_index: int, numbers: Sequence[int], values: pa.Array, outcome: FetchOutcome
+        self,
+        object_index: int,
+        numbers: Sequence[int],
+        values: pa.Array,
+        outcome: FetchOutcome,
+        rescued: Sequence[str | None] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Add one object; yields the batches that are full."""
+        """Add one object; yields the batches that are full. `rescued` is empty when nothing is."""
         start = 0
         for piece in _split(values):
             if self._rows and not self._has_room(piece):
@@ -36,6 +46,8 @@ class RowBatches:
             self._pieces.append(piece)
             self._indexes += [object_index] * len(piece)
             self._numbers += numbers[start : start + len(piece)]
+            if self._rescues:
+                self._rescued += rescued[start : start + len(piece)] or [None] * len(piece)
             self._rows, self._bytes = self._rows + len(piece), self._bytes + piece.nbytes
             start += len(piece)
         self._outcome_indexes.append(object_index)
@@ -53,6 +65,8 @@ class RowBatches:
             pa.concat_arrays([*self._pieces, pa.nulls(no_outcomes, value_type)]),
             pa.concat_arrays([no_rows, to_arrow(self._outcomes)]),
         ]
+        if self._rescues:
+            columns.append(pa.array(self._rescued + [None] * no_outcomes, pa.string()))
         self._clear()
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
@@ -64,6 +78,7 @@ class RowBatches:
         self._pieces: list[pa.Array] = []
         self._indexes: list[int] = []
         self._numbers: list[int | None] = []
+        self._rescued: list[str | None] = []
         self._outcome_indexes: list[int] = []
         self._outcomes: list[FetchOutcome] = []
         self._rows = self._bytes = 0

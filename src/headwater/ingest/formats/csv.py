@@ -1,5 +1,6 @@
 """CSV: record texts for Spark's parser, their fields put in the table's order by the object's header."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,9 @@ class CsvFormat:
             return Lines(numbers, records)
         order = ColumnOrder.build(source.uri, names, target.columns)
         reorder = _build_reorder(dialect, order, len(names), len(target.columns))
-        return Lines(numbers, [reorder(record) for record in records], order.note)
+        rescue = _build_rescue(dialect, names, order) if target.rescues and order.unknown else None
+        rescued = [rescue(record) for record in records] if rescue else ()
+        return Lines(numbers, [reorder(record) for record in records], order.note, order.unknown, rescued)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The names, from the header or `_c0`, `_c1` ... as Spark has it, and records without the header."""
@@ -118,6 +121,7 @@ class ColumnOrder:
 
     indexes: tuple[int, ...]
     note: str
+    unknown: tuple[str, ...] = ()
 
     @classmethod
     def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "ColumnOrder":
@@ -134,7 +138,23 @@ class ColumnOrder:
             )
         unknown = [name for index, name in enumerate(names) if index not in indexes]
         missing = [c for c, index in zip(columns, indexes, strict=True) if index == absent]
-        return cls(indexes, describe_differences(unknown, missing))
+        return cls(indexes, describe_differences(unknown, missing), tuple(unknown))
+
+
+def _build_rescue(
+    dialect: CsvDialect, names: Sequence[str], order: ColumnOrder
+) -> Callable[[str], str | None]:
+    """A record -> its fields without a column as JSON; None for none, and for a malformed record."""
+    wanted = [(index, name) for index, name in enumerate(names) if name in order.unknown]
+
+    def rescue(record: str) -> str | None:
+        fields = dialect.split_movable(record)
+        if fields is None or len(fields) != len(names):
+            return None
+        found = {name: text for index, name in wanted if (text := dialect.unquote(fields[index]))}
+        return json.dumps(found, ensure_ascii=False) if found else None
+
+    return rescue
 
 
 def _build_reorder(

@@ -25,19 +25,29 @@ class ObjectData:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the rows are for: the table's data columns in order, and their types where they matter."""
+    """What the rows are for: the table's data columns in order, and their types where they matter.
+
+    `rescues`: fields without a column are wanted, too.
+    """
 
     columns: tuple[str, ...] = ()
     schema: pa.Schema | None = None
+    rescues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Texts of records and their 1-based numbers, side by side; `note` says what was left out."""
+    """Texts of records and their 1-based numbers, side by side; `note` says what was left out.
+
+    Of a format whose objects name their columns (CSV): `unknown` are those that the table has not, and
+    `rescued` their fields as JSON, where the target wants that.
+    """
 
     row_numbers: Sequence[int]
     texts: Sequence[str]
     note: str = ""
+    unknown: tuple[str, ...] = ()
+    rescued: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True, slots=True)

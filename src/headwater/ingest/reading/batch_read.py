@@ -30,11 +30,15 @@ NO_RECORDS = -1
 
 @dataclass(frozen=True, slots=True)
 class BatchRead:
-    """`records` are persisted until `release`; outcomes carry the `object_index` of their records."""
+    """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
+
+    `samples` tell of columns that the table has not: see `evolution.schema_sample`.
+    """
 
     records: DataFrame | None
     outcomes: tuple[tuple[int, ObjectOutcome], ...]
     frames: tuple[DataFrame, ...]
+    samples: tuple[tuple[StoredEvent, str], ...] = ()
 
     def release(self) -> None:
         """Free the records."""
@@ -77,6 +81,7 @@ class _Reading:
         self._named = named
         self._frames: list[DataFrame] = []
         self._outcomes: list[tuple[int, ObjectOutcome]] = []
+        self._samples: list[tuple[StoredEvent, str]] = []
 
     def drop_ingested(self, requests: list[Request], doubtful: Collection[str]) -> list[Request]:
         """A restored object may be in the table from before it was archived."""
@@ -112,6 +117,8 @@ class _Reading:
 
     def _note(self, request: Request, found: SeenObject) -> None:
         self._outcomes.append((request.object_index, to_outcome(request, found)))
+        if sample := found.outcome["schema_sample"]:
+            self._samples.append((request.stored, sample))
 
     def _renumber(self, again: Sequence[Request], start: int) -> list[Request]:
         """Keep one request a state, not in the table yet; the others are superseded for good."""
@@ -129,7 +136,8 @@ class _Reading:
     def build(self) -> BatchRead:
         """All records and outcomes."""
         records = _union(self._frames)
-        return BatchRead(records, tuple(self._outcomes), tuple(self._frames))
+        samples = sorted(self._samples, key=lambda found: found[0].position)
+        return BatchRead(records, tuple(self._outcomes), tuple(self._frames), tuple(samples))
 
     def release(self) -> None:
         """Free what was read for nothing."""

@@ -28,6 +28,11 @@ class CsvLayouts:
         self._numbers: dict[tuple[str, ...], int] = {}
         self._by_object: dict[int, int] = {}
 
+    @property
+    def reordered(self) -> frozenset[int]:
+        """Objects whose fields are in another order than the columns."""
+        return frozenset(self._by_object)
+
     def add(self, object_index: int, header: str) -> bool:
         """Learn an object's header; False where the object is better read whole."""
         if self._dialect.is_open(header):
@@ -36,6 +41,9 @@ class CsvLayouts:
         columns = self._config.schema.fieldNames()
         if [name.lower() for name in names] == [column.lower() for column in columns]:
             return True
+        if self._config.rescues:
+            # What does not fit is named by its place.
+            return False
         if names not in self._numbers:
             if len(self._numbers) >= _MAX_LAYOUTS:
                 return False

@@ -30,11 +30,14 @@ def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: 
             StructField("row_number", LongType()),
             StructField("value", StringType()),
             *(StructField(f"outcome.{field.name}", field.dataType) for field in outcome),
+            *([StructField("rescued", StringType())] if plan.rescues else []),
         ]
     )
     frame = spark.createDataFrame(to_pandas(flat), schema=schema)
     fields = [F.col(f"`outcome.{field.name}`").alias(field.name) for field in outcome]
     is_outcome = F.col("`outcome.status`").isNotNull()
     return frame.select(
-        "object_index", "row_number", "value", F.when(is_outcome, F.struct(*fields)).alias("outcome")
+        *("object_index", "row_number", "value"),
+        F.when(is_outcome, F.struct(*fields)).alias("outcome"),
+        *(["rescued"] if plan.rescues else []),
     )

@@ -1,6 +1,6 @@
 """Large objects: read by Spark in splits, with the same records and row numbers as if read whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -9,9 +9,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from headwater.errors import ObjectError
+from headwater.ingest.evolution.large_sampler import LargeSampler
+from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
 from headwater.ingest.reading.csv_layouts import CsvLayouts
-from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA, ReaderConfig, RecordParser, Request
+from headwater.ingest.reading.object_reader import (
+    OUTCOME_SCHEMA,
+    ReaderConfig,
+    RecordParser,
+    RecordParsing,
+    Request,
+)
 from headwater.ingest.reading.split_scan import (
     LINE_FORMATS,
     Block,
@@ -25,11 +33,15 @@ _STATE_THREADS = 8
 
 @dataclass(frozen=True, slots=True)
 class LargeRead:
-    """`frame` as `ObjectReader` has it, for the objects in `split`; those in `whole` are not in it."""
+    """`frame` as `ObjectReader` has it, for the objects in `split`; those in `whole` are not in it.
+
+    Records of the objects `reordered` (indexes) do not have their fields in the order of the columns.
+    """
 
     frame: DataFrame | None
     split: tuple[Request, ...]
     whole: tuple[Request, ...]
+    reordered: frozenset[int] = frozenset()
 
 
 class LargeObjectReader:
@@ -49,6 +61,11 @@ class LargeObjectReader:
         blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
         known = {block.object_index for block in blocks} - odd
+        flagged = {block.object_index for block in blocks if block.has_unknown}
+        findings = LargeSampler(self._config, self._scan).look(
+            [request for request in scanned if request.object_index in known], flagged
+        )
+        known -= findings.whole
         layouts = CsvLayouts(self._config)
         # An object without a block has no rows that Spark could see.
         split = [r for r in scanned if r.object_index in known and self._learn_layout(layouts, r)]
@@ -57,8 +74,8 @@ class LargeObjectReader:
         if not split:
             return LargeRead(None, (), whole)
         mine = [block for block in blocks if block.object_index in taken]
-        frame = self._build_outcomes(split).unionByName(self._parse(scanned, mine, layouts))
-        return LargeRead(frame, tuple(split), whole)
+        frame = self._build_outcomes(split, findings.samples).unionByName(self._parse(scanned, mine, layouts))
+        return LargeRead(frame, tuple(split), whole, layouts.reordered)
 
     def _learn_layout(self, layouts: CsvLayouts, request: Request) -> bool:
         if not layouts.has_header:
@@ -84,22 +101,24 @@ class LargeObjectReader:
         if layouts.has_header:
             loaded = loaded.where(F.col("row_number") != F.col("first_record"))
         parser = RecordParser(config.file_format, config.schema, config.options)
-        parsed, corrupt = F.col("parsed"), parser.build_corrupt(F.col("parsed"))
-        return layouts.parse(loaded, parser).select(
-            "object_index",
-            "row_number",
-            parser.select_record(parsed).alias("record"),
-            F.when(corrupt.isNotNull(), replace_undecodable(corrupt)).alias("corrupt"),
-            F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
-        )
+        parsed = layouts.parse(loaded, parser).withColumn("outcome", F.lit(None).cast(OUTCOME_SCHEMA))
+        if config.rescues:
+            # What fits no column makes an object one that is read whole.
+            parsed = parsed.withColumn("rescued", F.lit(None).cast(StringType()))
+        frame = RecordParsing(config).select(parsed)
+        corrupt = F.col("corrupt")
+        return frame.withColumn("corrupt", F.when(corrupt.isNotNull(), replace_undecodable(corrupt)))
 
-    def _build_outcomes(self, requests: Sequence[Request]) -> DataFrame:
+    def _build_outcomes(self, requests: Sequence[Request], samples: Mapping[int, SchemaSample]) -> DataFrame:
+        rescued = (None, None) if self._config.rescues else ()
         rows = []
         for request in requests:
             ref = request.ref
             # Blank lines and headers are not records yet: who asks for rows has to count.
-            outcome = ("read", None, None, ref.size, None, ref.etag, ref.version_id, None, None, None)
-            rows.append((request.object_index, None, None, None, outcome))
+            sample = samples.get(request.object_index) if self._config.reports else None
+            told = sample.to_text() if sample else None
+            outcome = ("read", None, None, ref.size, None, ref.etag, ref.version_id, None, None, None, told)
+            rows.append((request.object_index, None, None, None, outcome, *rescued))
         schema = (
             StructType()
             .add("object_index", IntegerType())
@@ -108,6 +127,8 @@ class LargeObjectReader:
             .add("corrupt", StringType())
             .add("outcome", OUTCOME_SCHEMA)
         )
+        if rescued:
+            schema = schema.add("misfit", StringType()).add("rescued", StringType())
         return self._spark.createDataFrame(rows, schema)
 
 

@@ -21,6 +21,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
@@ -54,6 +55,7 @@ OUTCOME_SCHEMA = StructType(
         StructField("present_etag", StringType()),
         StructField("present_version_id", StringType()),
         StructField("present_size", LongType()),
+        StructField("schema_sample", StringType()),
     ]
 )
 
@@ -95,20 +97,29 @@ def _build_request(at: int, decision: Decision) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class ReaderConfig:
-    """How a table reads its objects. `schema` are the data columns, in order."""
+    """How a table reads its objects. `schema` are the data columns, in order.
+
+    `reports`: objects tell of columns that are not in it; `rescues`: records keep what fits no column.
+    `ignored` are names that are never new columns.
+    """
 
     store: StoreConfig
     file_format: str
     options: Mapping[str, str]
     schema: StructType
     max_object_bytes: int
+    reports: bool = False
+    rescues: bool = False
+    ignored: tuple[str, ...] = ()
 
 
 class ObjectReader:
     """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
 
     `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them;
-    one row an object has only `outcome` (see `object_fetch`).
+    one row an object has only `outcome` (see `object_fetch`). If the table rescues, there are two columns
+    more: `rescued`, JSON of what has no place in `record`, and `misfit`, the text of a record of which that
+    is because of its types.
     """
 
     def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
@@ -116,17 +127,8 @@ class ObjectReader:
         self._config = config
 
     @cached_property
-    def _columns(self) -> tuple[Column, list[Column]]:
-        """What a fetched text is parsed to, and the columns made of that."""
-        is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
-        parser = RecordParser(self._config.file_format, self._config.schema, self._config.options)
-        return F.when(is_record, parser.build_record(F.col("value"))), [
-            F.col("object_index"),
-            F.col("row_number"),
-            parser.select_record(parsed).alias("record"),
-            F.when(is_record, parser.build_corrupt(parsed)).alias("corrupt"),
-            F.col("outcome"),
-        ]
+    def _parsing(self) -> "RecordParsing":
+        return RecordParsing(self._config)
 
     def read(self, requests: Sequence[Request]) -> DataFrame:
         """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
@@ -138,10 +140,13 @@ class ObjectReader:
             columns=tuple(config.schema.fieldNames()),
             arrow_schema=bytes(to_arrow_schema(config.schema).serialize()),
             max_object_bytes=config.max_object_bytes,
+            reports=config.reports,
+            rescues=config.rescues,
+            ignored=config.ignored,
         )
         wanted = _to_arrow(requests)
         if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
-            return self._parse(fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA))
+            return self._parsing.parse(fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA))
 
         def fetch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return fetch_objects(iter(batches), plan)
@@ -153,9 +158,10 @@ class ObjectReader:
                 StructField("row_number", LongType()),
                 StructField("value", value),
                 StructField("outcome", OUTCOME_SCHEMA),
+                *([StructField("rescued", StringType())] if config.rescues else []),
             ]
         )
-        return self._parse(self._distribute(requests, wanted).mapInArrow(fetch, schema))
+        return self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema))
 
     def _distribute(self, requests: Sequence[Request], wanted: pa.Table) -> DataFrame:
         frame = self._spark.createDataFrame(to_pandas(wanted), schema=_REQUEST_SCHEMA)
@@ -163,10 +169,6 @@ class ObjectReader:
         tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
         # createDataFrame spreads the rows over all cores already.
         return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
-
-    def _parse(self, fetched: DataFrame) -> DataFrame:
-        parsed, columns = self._columns
-        return fetched.withColumn("parsed", parsed).select(*columns)
 
 
 def _to_arrow(requests: Sequence[Request]) -> pa.Table:
@@ -200,7 +202,7 @@ class RecordParser:
     def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
         self._format = file_format
         self._schema = schema
-        self._options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        self.options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
         self._delimiter = CsvDialect.from_options(ReaderOptions(options)).delimiter
         self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
 
@@ -211,8 +213,8 @@ class RecordParser:
         if self._format == "text":
             return F.struct(value.alias("value"))
         if self._format == "csv":
-            return F.from_csv(value, _to_ddl(self._with_corrupt), self._options)
-        return F.from_json(value, self._with_corrupt, self._options)
+            return F.from_csv(value, _to_ddl(self._with_corrupt), self.options)
+        return F.from_json(value, self._with_corrupt, self.options)
 
     def build_corrupt(self, parsed: Column) -> Column:
         """Null for a record that fits its columns."""
@@ -228,6 +230,62 @@ class RecordParser:
     def select_record(self, parsed: Column) -> Column:
         """The struct of exactly the data columns, out of `build_record`'s."""
         return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
+
+
+class RecordParsing:
+    """Fetched texts to the columns of `ObjectReader`'s frames. Expressions are built once for a schema."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        self._config = config
+        self._parser = RecordParser(config.file_format, config.schema, config.options)
+        is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
+        self._parsed = F.when(is_record, self._parser.build_record(F.col("value")))
+        self._columns = [
+            F.col("object_index"),
+            F.col("row_number"),
+            self._parser.select_record(parsed).alias("record"),
+            F.when(is_record, self._parser.build_corrupt(parsed)).alias("corrupt"),
+            F.col("outcome"),
+        ]
+        self._rescue = _Rescue(config, self._parser) if config.rescues else None
+
+    def parse(self, fetched: DataFrame) -> DataFrame:
+        """Parse `value`."""
+        return self.select(fetched.withColumn("parsed", self._parsed))
+
+    def select(self, frame: DataFrame) -> DataFrame:
+        """The columns, from a frame that has `parsed` already."""
+        if self._rescue is None:
+            return frame.select(*self._columns)
+        found = frame.select(*self._columns, "value", "parsed", "rescued")
+        return self._rescue.add(found)
+
+
+class _Rescue:
+    """Takes the values that do not fit out of corrupt records, which then are none any more."""
+
+    def __init__(self, config: ReaderConfig, parser: "RecordParser") -> None:
+        is_typed = config.file_format in COLUMN_FORMATS
+        no_text = F.lit(None).cast(StringType())
+        built = (
+            no_text
+            if is_typed
+            else build_misfits(
+                config.file_format, config.schema, parser.options, F.col("value"), F.col("parsed")
+            )
+        )
+        text, misfits = (no_text if is_typed else F.col("value")), F.col("misfits")
+        self._misfits = F.when(F.col("corrupt").isNotNull(), built)
+        self._columns = [
+            *(F.col(name) for name in ("object_index", "row_number", "record")),
+            F.when(misfits.isNull(), F.col("corrupt")).alias("corrupt"),
+            F.col("outcome"),
+            F.when(misfits.isNotNull(), text).alias("misfit"),
+            join_json(F.col("rescued"), misfits).alias("rescued"),
+        ]
+
+    def add(self, frame: DataFrame) -> DataFrame:
+        return frame.withColumn("misfits", self._misfits).select(*self._columns)
 
 
 def _to_ddl(schema: StructType) -> str:

@@ -1,6 +1,6 @@
 """Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,11 +16,15 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
+from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
+from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.reading.bad_records import build_bad_record
+from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
+from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
+from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
     COLUMN_FORMATS,
     ObjectReader,
@@ -40,6 +44,7 @@ from headwater.ingest.reading.schema import (
     rename_for_hudi,
 )
 from headwater.ingest.reading.split_scan import SplitScan, is_large
+from headwater.ingest.table_state import TableState
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
@@ -68,9 +73,12 @@ class RecordSource:
         self._format = table.effective_format
         self._options = dict(table.options)
         self._schema: StructType | None = None
-        self._is_provisional = False
+        self._is_provisional = self._is_first = False
         self._split: list[Request] = []
+        self._reordered: frozenset[int] = frozenset()
         self._prepared: _Prepared | None = None
+        self._evolution = SchemaEvolution(spark, name, table)
+        self._stored_rescued: str | None = None
 
     @property
     def schema(self) -> StructType:
@@ -89,12 +97,24 @@ class RecordSource:
         """Whether no object has told any columns yet, so that nothing may be written."""
         return self._is_provisional
 
-    def ensure_schema(self, events: Sequence[StoredEvent], stored: StructType | None) -> None:
+    @property
+    def rescued_column(self) -> str | None:
+        """The table's column for what fits no other; once it has one, it keeps it."""
+        return self._evolution.rescued_column or self._stored_rescued
+
+    @property
+    def brought_by(self) -> Mapping[str, str]:
+        """Addresses of the objects that changed columns, by column path."""
+        return self._evolution.brought_by
+
+    def ensure_schema(self, events: Sequence[StoredEvent], state: TableState) -> None:
         """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
 
         Raises `ConfigError` when a key field is not among them.
         """
-        self._split = []
+        self._split, self._reordered = [], frozenset()
+        self._stored_rescued, stored = state.rescued_column, state.schema
+        self._is_first = stored is None and not self._table.schema_
         if self._schema is not None and not self._is_provisional:
             return
         table = self._table
@@ -117,6 +137,46 @@ class RecordSource:
         }
         check_names(self._name, rename_for_hudi(schema), keys, table.partition_columns)
         self._schema, self._is_provisional = schema, False
+
+    def evolve(self, read: BatchRead) -> bool:
+        """Take in what columns the objects just read have; whether that changes the table's, so that they
+        have to be read again. Raises `NewColumnsError` where the table is to end with new columns.
+        """
+        evolution = self._evolution
+        if not evolution.reports or self._is_provisional:
+            return False
+        samples = [
+            ObjectSample(_build_address(stored), parse_schema_sample(text)) for stored, text in read.samples
+        ]
+        bad = self._collect_bad(read) if evolution.widens else []
+        if not samples and not bad:
+            return False
+        schema = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        if schema == self._schema:
+            return False
+        self._schema = schema
+        self._split, self._reordered = [], frozenset()
+        return True
+
+    def _collect_bad(self, read: BatchRead) -> list[BadRecord]:
+        """Texts of some records that do not fit the columns; of a format with types of its own none."""
+        is_typed = self._format in COLUMN_FORMATS
+        has_bad = any(o.bad_rows or o.reason == UNPARSABLE for _, o in read.outcomes)
+        has_misfits = self._evolution.rescued_column is not None
+        if is_typed or read.records is None or not (has_bad or has_misfits):
+            return []
+        text = F.when(F.col("corrupt.reason") == UNPARSABLE, F.col("corrupt.text"))
+        if has_misfits:
+            text = F.coalesce(text, F.col("misfit"))
+        texts = read.records.select("object_index", text.alias("text")).where(F.col("text").isNotNull())
+        # At random: of many records that cannot be helped, some that can should be among them.
+        found = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
+        uris = {at: _build_address(outcome.stored) for at, outcome in read.outcomes}
+        return [
+            BadRecord(uris[row["object_index"]], row["text"])
+            for row in found
+            if row["object_index"] in uris and row["object_index"] not in self._reordered
+        ]
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
         events = sorted(events, key=lambda stored: stored.position)
@@ -152,7 +212,7 @@ class RecordSource:
         schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
             with suppress(Py4JError, PySparkException):
-                schemas.append(to_arrow_schema(as_instants(reader.read_schema(request))))
+                schemas.append(to_arrow_schema(as_instants(reader.read_schema([request]))))
         return from_arrow(unify_columns(schemas)) if schemas else None
 
     def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
@@ -207,6 +267,7 @@ class RecordSource:
         if large:
             found = LargeObjectReader(self._spark, prepared.config, self._scheme).read(large)
             self._split += found.split
+            self._reordered |= found.reordered
             small += found.whole
             frames += [found.frame] if found.frame is not None else []
         if small:
@@ -217,10 +278,14 @@ class RecordSource:
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
             config, names = self._build_config(self.schema), self.table_schema.fieldNames()
+            record = F.col("record").cast(self.table_schema)
+            if self.rescued_column:
+                rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
+                record = record.withField(self.rescued_column, rescued)
             self._prepared = _Prepared(
                 config=config,
                 reader=ObjectReader(self._spark, config),
-                record=F.col("record").cast(self.table_schema),
+                record=record,
                 corrupt=build_bad_record(names, self._table.record_key, self._table.ordering),
             )
         return self._prepared
@@ -248,7 +313,22 @@ class RecordSource:
             )
 
     def _build_config(self, schema: StructType) -> ReaderConfig:
-        return ReaderConfig(self._store, self._format, self._options, schema, MAX_OBJECT_BYTES)
+        evolution, is_known = self._evolution, schema is not _NOTHING_KNOWN
+        return ReaderConfig(
+            self._store,
+            self._format,
+            self._options,
+            schema,
+            MAX_OBJECT_BYTES,
+            reports=evolution.reports and is_known,
+            rescues=evolution.rescued_column is not None,
+            ignored=evolution.ignored,
+        )
+
+
+def _build_address(stored: StoredEvent) -> str:
+    event = stored.event
+    return build_uri(event.provider, event.bucket, event.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from headwater.config.table import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
+from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
@@ -63,6 +64,7 @@ class Block:
 
     `first_id` is its first row's running number there, `first_record` the first one's that is a
     record (neither blank nor a comment). `is_odd`: Spark must not read this object by itself.
+    `has_unknown`: records have names that the table has not, be it for a null.
     """
 
     object_index: int
@@ -71,6 +73,7 @@ class Block:
     rows: int
     first_record: int | None
     is_odd: bool
+    has_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,7 @@ class SplitScan:
                 F.count(F.lit(1)).alias("rows"),
                 F.min(record_id).alias("first_record"),
                 F.max(self._is_odd()).alias("is_odd"),
+                F.max(self._has_unknown()).alias("has_unknown"),
                 *self._count_values(),
             )
             .collect()
@@ -179,6 +183,23 @@ class SplitScan:
         if self._config.file_format in LINE_FORMATS:
             return []
         return [F.count(F.col("value").getField(name)) for name in self._config.schema.fieldNames()]
+
+    def _has_unknown(self) -> Column:
+        config = self._config
+        if config.file_format != "json" or not (config.reports or config.rescues):
+            return F.lit(False)
+        return F.coalesce(has_unknown_fields(F.col("value"), config.schema, config.ignored), F.lit(False))
+
+    def read_unknown(self, requests: Sequence[Request], records: int) -> dict[int, list[str]]:
+        """Texts of some records that have something by a name that the table has not, by object index."""
+        config = self._config
+        found = has_unknown_fields(F.col("value"), config.schema, config.ignored, with_values=True)
+        # At random: rare names should be among them, too.
+        rows = self.load(requests).where(found).orderBy(F.rand(0)).limit(records)
+        texts: dict[int, list[str]] = {}
+        for row in rows.select("object_index", replace_undecodable(F.col("value")).alias("text")).collect():
+            texts.setdefault(row["object_index"], []).append(row["text"])
+        return texts
 
     def is_record(self, value: Column) -> Column:
         """Whether a row is a record, or the header before them."""
@@ -208,10 +229,11 @@ class SplitScan:
         head = self.load([request]).where(is_first).select(replace_undecodable(F.col("value"))).limit(records)
         return [str(row[0]) for row in head.collect()]
 
-    def read_schema(self, request: Request) -> StructType:
-        """The columns that an object in a columns format says it has."""
-        pattern = self._build_path(request).translate(_GLOB_CHARACTERS)
-        return self._spark.read.format(self._config.file_format).load(pattern).schema
+    def read_schema(self, requests: Sequence[Request]) -> StructType:
+        """All columns that objects in a columns format say they have."""
+        patterns = [self._build_path(request).translate(_GLOB_CHARACTERS) for request in requests]
+        reader = self._spark.read.format(self._config.file_format).option("mergeSchema", "true")
+        return reader.load(patterns).schema
 
     def _build_path(self, request: Request) -> str:
         ref = request.ref
@@ -233,4 +255,5 @@ def _to_block(row: Row) -> Block:
         rows=row["rows"],
         first_record=row["first_record"],
         is_odd=row["is_odd"],
+        has_unknown=row["has_unknown"],
     )

@@ -136,7 +136,12 @@ def test_columns_of_several_objects_are_all_there_and_as_wide_as_the_widest() ->
     )
 
 
-@pytest.mark.parametrize("other", [pa.string(), pa.float64(), pa.bool_()])
+def test_whole_numbers_and_floats_of_several_objects_are_doubles() -> None:
+    first, second = pa.schema([("n", pa.int64())]), pa.schema([("n", pa.float64())])
+    assert unify_columns([first, second]) == unify_columns([second, first]) == second
+
+
+@pytest.mark.parametrize("other", [pa.string(), pa.bool_(), pa.date32()])
 def test_type_that_would_refuse_objects_seen_before_changes_no_column(other: pa.DataType) -> None:
     first = pa.schema([("n", pa.int64())])
     assert unify_columns([first, pa.schema([("n", other)])]) == first

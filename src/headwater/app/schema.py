@@ -1,0 +1,111 @@
+"""A table's columns: what they are, how they came to be so, and what given objects would change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from headwater.app.application import App
+from headwater.app.scope import build_scope
+from headwater.app.status import parse_instant
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
+from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
+from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.reading.schema import rename_for_hudi
+from headwater.ingest.table_state import TableState, parse_table_state
+from headwater.lake.layout import table_path
+from headwater.lake.snapshot_reader import SnapshotReader
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """`type` as in SQL."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReport:
+    """`headwater schema NAME`. `columns` are the data columns, by their names in the table; `versions` come
+    oldest first; there are none before the table's first commit.
+    """
+
+    table: str
+    schema_evolution_mode: str
+    rescued_data_column: str | None
+    columns: tuple[TableColumn, ...]
+    versions: tuple[SchemaVersion, ...]
+
+
+def read_schema_report(settings: Settings, storage_options: Mapping[str, str], name: str) -> SchemaReport:
+    """Without a JVM. Raises `UsageError` for an unknown table and `LakeError`."""
+    build_scope(settings, name)
+    state = read_state(settings, storage_options, name)
+    config = settings.tables[name]
+    columns = rename_for_hudi(state.schema) if state.schema is not None else ()
+    return SchemaReport(
+        table=name,
+        schema_evolution_mode=config.effective_schema_evolution_mode,
+        rescued_data_column=config.effective_rescued_data_column or state.rescued_column,
+        columns=tuple(TableColumn(field.name, field.dataType.simpleString()) for field in columns),
+        versions=tuple(map(_with_time, state.history)),
+    )
+
+
+def read_state(settings: Settings, storage_options: Mapping[str, str], name: str) -> TableState:
+    """What the table's newest commit of ours says; the state of the beginning for no table."""
+    reader = SnapshotReader(table_path(settings.lake, name), storage_options)
+    if not reader.exists():
+        return TableState()
+    for commit in reversed(reader.list_commits()):
+        metadata = commit.own_metadata
+        if "checkpoint" in metadata:
+            state = parse_table_state(metadata)
+            return replace(state, history=name_commit(state.history, commit.requested))
+    return TableState()
+
+
+def _with_time(version: SchemaVersion) -> SchemaVersion:
+    time: datetime | None = version.time
+    if time is None and version.commit:
+        time = parse_instant(version.commit)
+    return replace(version, time=time)
+
+
+def preview_schema(
+    app: App, storage_options: Mapping[str, str], name: str, objects: Sequence[str]
+) -> list[ObjectPreview]:
+    """What the objects would do to the table's columns; writes nothing. Each is a key of the source, an
+    address such as `s3://bucket/key`, or a file on this machine.
+
+    Raises `UsageError` for an unknown table; an object that cannot be read is told in its preview.
+    """
+    build_scope(app.settings, name)
+    state = read_state(app.settings, storage_options, name)
+    found = [_locate(app, text) for text in objects]
+    return SchemaPreview(app.spark, name, app.settings.tables[name]).preview(found, state.schema)
+
+
+def _locate(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
+    source = app.settings.source
+    path = Path(text)
+    if source.type == "local":
+        root = Path(source.path).absolute()
+        below = root / text
+        if below.is_file() and below.is_relative_to(root):
+            return app.build_store_config(), _refer("local", str(root), str(below.relative_to(root)))
+    if path.is_file():
+        return StoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
+    if source.type == "local":
+        raise UsageError(f"{text}: no such file, neither here nor below {source.path}")
+    bucket, key = source.bucket, text
+    if "://" in text:
+        bucket, _, key = text.split("://", 1)[1].partition("/")
+    return app.build_store_config(), _refer("s3", bucket, key)
+
+
+def _refer(provider: str, bucket: str, key: str) -> ObjectRef:
+    return ObjectRef(provider, bucket, key, None, None, None)

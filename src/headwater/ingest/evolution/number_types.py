@@ -1,0 +1,122 @@
+"""Which numbers made records not fit their columns: the columns with the types these numbers need. Pure.
+
+Of all that may not fit, only a number in a column of numbers can be helped by a wider type.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    MapType,
+    NumericType,
+    StructField,
+    StructType,
+)
+
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_WHOLE = re.compile(r"[-+]?\d+")
+_MAX_DIGITS = 38
+
+
+class _Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number)
+
+
+def find_numbers_in_json(
+    texts: Iterable[str], schema: StructType, *, quoted: bool = False
+) -> list[StructType]:
+    """For each record text, the columns of numbers in it as these numbers are typed; none for no JSON.
+
+    With `quoted`, strings that are numbers count: XML has nothing else.
+    """
+    found: list[StructType] = []
+    for text in texts:
+        try:
+            value = _DECODER.decode(text)
+        except (ValueError, RecursionError):
+            continue
+        kind = _find_type(value, schema, quoted=quoted)
+        if isinstance(kind, StructType):
+            found.append(kind)
+    return found
+
+
+def find_numbers_in_fields(records: Iterable[Sequence[str]], schema: StructType) -> list[StructType]:
+    """The same for records whose fields are texts in the order of the columns; others are passed over."""
+    found: list[StructType] = []
+    for fields in records:
+        if len(fields) != len(schema):
+            continue
+        kinds = [
+            (field, _type_number(text, field.dataType)) for field, text in zip(schema, fields, strict=True)
+        ]
+        if columns := [StructField(field.name, kind) for field, kind in kinds if kind is not None]:
+            found.append(StructType(columns))
+    return found
+
+
+def _find_type(value: object, present: DataType, *, quoted: bool) -> DataType | None:
+    if isinstance(present, StructType):
+        return _find_struct(value, present, quoted=quoted) if isinstance(value, dict) else None
+    if isinstance(present, ArrayType) and isinstance(value, list):
+        return _first_array(value, present, quoted=quoted)
+    if isinstance(present, MapType) and isinstance(value, dict):
+        kinds = [_find_type(item, present.valueType, quoted=quoted) for item in value.values()]
+        known = [kind for kind in kinds if kind is not None]
+        return MapType(present.keyType, _widest(known)) if known else None
+    is_number = isinstance(value, _Number) or (quoted and isinstance(value, str))
+    return _type_number(str(value), present) if is_number else None
+
+
+def _find_struct(value: dict[str, object], present: StructType, *, quoted: bool) -> StructType | None:
+    kinds = [
+        StructField(field.name, kind)
+        for field in present
+        if (kind := _find_type(value.get(field.name), field.dataType, quoted=quoted)) is not None
+    ]
+    return StructType(kinds) if kinds else None
+
+
+def _first_array(value: list[object], present: ArrayType, *, quoted: bool) -> DataType | None:
+    kinds = [_find_type(item, present.elementType, quoted=quoted) for item in value]
+    known = [kind for kind in kinds if kind is not None]
+    return ArrayType(_widest(known)) if known else None
+
+
+def _widest(kinds: Sequence[DataType]) -> DataType:
+    # Of structs the first will do: what the others need shows when the records are read again.
+    return next((kind for kind in kinds if not isinstance(kind, LongType)), kinds[0])
+
+
+def _type_number(text: str, present: DataType) -> DataType | None:
+    """The narrowest type for a number next to what the column has; None for no number."""
+    if not isinstance(present, NumericType):
+        return None
+    text = text.strip()
+    if not _NUMBER.fullmatch(text):
+        return None
+    if isinstance(present, DecimalType):
+        return _type_decimal(text)
+    if not _WHOLE.fullmatch(text):
+        return DoubleType()
+    return LongType() if -(2**63) <= int(text) < 2**63 else _type_decimal(text)
+
+
+def _type_decimal(text: str) -> DataType | None:
+    _, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)  # noqa: S101 - neither NaN nor infinity
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(0, exponent), scale)
+    return DecimalType(precision, scale) if precision <= _MAX_DIGITS else None

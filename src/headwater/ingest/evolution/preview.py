@@ -1,0 +1,107 @@
+"""What given objects would do to a table's columns: looked at, nothing written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from headwater.config.table import TableConfig
+from headwater.errors import HeadwaterError
+from headwater.ingest.evolution.schema_evolution import SchemaEvolution
+from headwater.ingest.evolution.schema_merge import ColumnChange, merge_schemas
+from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample_lines
+from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.reading.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
+
+Effect = Literal["added", "widened", "rescued", "refused", "ignored", "stops"]
+"""`refused`: records with such a value go to quarantine. `stops`: the table ends with an error."""
+
+MAX_PREVIEW_BYTES = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEffect:
+    """What one column of an object would do. `before` is the table's type, `after` the type it would have,
+    or, where it stays as it is, the object's.
+    """
+
+    effect: Effect
+    column: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPreview:
+    """One object. `missing` are the table's columns that it does not have: null in its rows.
+
+    `error` says why it could not be looked at.
+    """
+
+    object: str
+    columns: tuple[ColumnEffect, ...] = ()
+    missing: tuple[str, ...] = ()
+    error: str = ""
+
+
+class SchemaPreview:
+    """Compares objects with the columns of one table; text formats by their first 1,000 records."""
+
+    def __init__(self, spark: SparkSession, name: str, table: TableConfig) -> None:
+        self._spark = spark
+        self._name = name
+        self._table = table
+        self._format = table.effective_format
+        self._evolution = SchemaEvolution(spark, name, table)
+
+    def preview(
+        self, objects: Sequence[tuple[StoreConfig, ObjectRef]], stored: StructType | None
+    ) -> list[ObjectPreview]:
+        """Each object against the columns that the ones before it would leave. `stored` are the table's own;
+        None before its first commit.
+        """
+        present = self._declared() or stored or StructType()
+        previews = []
+        for store, ref in objects:
+            uri = build_uri(ref.provider, ref.bucket, ref.key)
+            try:
+                found = self._read_columns(store, ref)
+            except HeadwaterError as error:
+                previews.append(ObjectPreview(uri, error=error.message))
+                continue
+            merge = merge_schemas(present, found, self._evolution.build_rules(present))
+            effects = tuple(self._judge(change) for change in merge.changes)
+            names = {name.lower() for name in found.fieldNames()}
+            missing = tuple(name for name in present.fieldNames() if name.lower() not in names)
+            previews.append(ObjectPreview(uri, effects, missing))
+            present = merge.schema if self._evolution.widens else present
+        return previews
+
+    def _declared(self) -> StructType | None:
+        if self._table.schema_:
+            return parse_ddl(self._name, "schema", self._table.schema_)
+        return FIXED_SCHEMAS.get(self._format)
+
+    def _read_columns(self, store: StoreConfig, ref: ObjectRef) -> StructType:
+        options = self._table.options
+        data = build_object_store(store).read(ref, MAX_PREVIEW_BYTES).data
+        if self._format in FIXED_SCHEMAS:
+            return FIXED_SCHEMAS[self._format]
+        if not is_lines_format(self._format):
+            return from_arrow(infer_arrow_schema(data, ref.key, self._format, options))
+        names, lines = sample_lines(data, ref.key, self._format, options)
+        return infer_from_lines(self._spark, self._format, names, lines, options) or StructType()
+
+    def _judge(self, change: ColumnChange) -> ColumnEffect:
+        evolution = self._evolution
+        effect: Effect = change.kind
+        if change.kind == "refused" or not evolution.widens:
+            effect = "rescued" if evolution.rescued_column else "refused"
+        if change.kind == "added" and evolution.mode == "fail_on_new_columns":
+            effect = "stops"
+        elif change.kind == "added" and evolution.mode == "none" and not evolution.rescued_column:
+            effect = "ignored"
+        return ColumnEffect(effect, change.column, change.before, change.after)

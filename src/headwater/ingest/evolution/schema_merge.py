@@ -1,0 +1,152 @@
+"""A table's columns and those an object has, to the columns the table needs. Pure: no session.
+
+Merging is idempotent and never narrows. Which columns come of it does not depend on the order of the
+objects, as long as no change is refused; where the new ones stand does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from headwater.ingest.evolution.type_widening import widen_leaf
+
+ChangeKind = Literal["added", "widened", "refused"]
+
+# Hudi's, ours, and Spark's for what cannot be parsed: an object's columns must not pass for them.
+RESERVED_PREFIXES = ("_hoodie_", "_headwater_", "_corrupt_record")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """`column` is a path with dots (`[]`: an array's elements, `{}`: a map's values). `before` is None for
+    an added one. Of a refused one `after` is the type that was found.
+    """
+
+    kind: ChangeKind
+    column: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """`keys` are columns that rows are told apart and ordered by, `pinned` those whose types were given by
+    hand, `ignored` those that come from elsewhere. `is_text`: values arrive as text.
+    """
+
+    is_text: bool = False
+    keys: frozenset[str] = frozenset()
+    pinned: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+
+    def is_ignored(self, name: str) -> bool:
+        """Whether a column of that name never comes from an object."""
+        folded = name.lower()
+        return folded.startswith(RESERVED_PREFIXES) or folded in self.ignored
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaMerge:
+    """`schema` holds all that was added and widened; refused columns are as they were."""
+
+    schema: StructType
+    changes: tuple[ColumnChange, ...]
+
+    @property
+    def accepted(self) -> tuple[ColumnChange, ...]:
+        """The changes that are in `schema`."""
+        return tuple(change for change in self.changes if change.kind != "refused")
+
+
+def merge_schemas(present: StructType, found: StructType, rules: MergeRules) -> SchemaMerge:
+    """Add the columns that only `found` has, at the end, and widen those whose values need it.
+
+    Names are compared without case, and the present spelling stays. A column that `found` does not have
+    stays, too: its rows are null.
+    """
+    wanted = StructType([field for field in found if not rules.is_ignored(field.name)])
+    changes: list[ColumnChange] = []
+    merged = _Merger(rules, changes).merge_struct(present, wanted, "")
+    return SchemaMerge(merged, tuple(changes))
+
+
+class _Merger:
+    def __init__(self, rules: MergeRules, changes: list[ColumnChange]) -> None:
+        self._rules = rules
+        self._changes = changes
+
+    def merge_struct(self, present: StructType, found: StructType, path: str) -> StructType:
+        fields = list(present.fields)
+        places = {field.name.lower(): at for at, field in enumerate(fields)}
+        for field in found:
+            column = f"{path}{field.name}"
+            at = places.get(field.name.lower())
+            if at is None:
+                places[field.name.lower()] = len(fields)
+                fields.append(StructField(field.name, field.dataType))
+                self._note("added", column, None, field.dataType)
+                continue
+            known = fields[at]
+            kind = self._merge_column(known, field.dataType, f"{path}{known.name}", is_top=not path)
+            fields[at] = StructField(known.name, kind, known.nullable, known.metadata)
+        return StructType(fields)
+
+    def _merge_column(self, known: StructField, found: DataType, path: str, *, is_top: bool) -> DataType:
+        if is_top and known.name.lower() in self._rules.pinned:
+            return known.dataType
+        return self._merge_type(
+            known.dataType, found, path, is_key=is_top and known.name.lower() in self._rules.keys
+        )
+
+    def _merge_type(self, present: DataType, found: DataType, path: str, *, is_key: bool = False) -> DataType:
+        if isinstance(present, StructType) and isinstance(found, StructType):
+            return self.merge_struct(present, found, f"{path}.")
+        if isinstance(present, ArrayType) and isinstance(found, ArrayType):
+            return ArrayType(self._merge_type(present.elementType, found.elementType, f"{path}[]"))
+        if isinstance(present, MapType) and isinstance(found, MapType):
+            if present.keyType == found.keyType:
+                values = self._merge_type(present.valueType, found.valueType, f"{path}{{}}")
+                return MapType(present.keyType, values)
+        elif (
+            self._rules.is_text and isinstance(present, MapType) and isinstance(found, StructType)
+        ):  # an object in a text may be either
+            return present
+        kind = widen_leaf(present, found, is_text=self._rules.is_text, is_key=is_key)
+        if kind is None:
+            self._note("refused", path, present, found)
+            return present
+        if kind != present:
+            self._note("widened", path, present, kind)
+        return kind
+
+    def _note(self, kind: ChangeKind, path: str, before: DataType | None, after: DataType) -> None:
+        text = before.simpleString() if before is not None else None
+        self._changes.append(ColumnChange(kind, path, text, after.simpleString()))
+
+
+def compare_schemas(before: StructType, after: StructType) -> tuple[ColumnChange, ...]:
+    """What is new in `after`, and what has another type: by whatever rules it came to that."""
+    return tuple(_iter_differences(before, after, ""))
+
+
+def _iter_differences(before: StructType, after: StructType, path: str) -> Iterator[ColumnChange]:
+    known = {field.name.lower(): field.dataType for field in before}
+    for field in after:
+        column, present = f"{path}{field.name}", known.get(field.name.lower())
+        if present is None:
+            yield ColumnChange("added", column, None, field.dataType.simpleString())
+        else:
+            yield from _iter_type_differences(present, field.dataType, column)
+
+
+def _iter_type_differences(before: DataType, after: DataType, path: str) -> Iterator[ColumnChange]:
+    if isinstance(before, StructType) and isinstance(after, StructType):
+        yield from _iter_differences(before, after, f"{path}.")
+    elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
+        yield from _iter_type_differences(before.elementType, after.elementType, f"{path}[]")
+    elif isinstance(before, MapType) and isinstance(after, MapType):
+        yield from _iter_type_differences(before.valueType, after.valueType, f"{path}{{}}")
+    elif before.simpleString() != after.simpleString():
+        yield ColumnChange("widened", path, before.simpleString(), after.simpleString())

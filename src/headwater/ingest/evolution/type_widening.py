@@ -1,0 +1,72 @@
+"""Which type a column gets when objects bring another one. Pure: types only, no session.
+
+The rules are what Hudi 1.2 was measured to do on both table types, see
+docs/decisions/0005-schema-evolution.md: whole numbers and floats widen, decimals grow; dates do not become
+timestamps and whole numbers no decimals, because Hudi refuses that, and a decimal given doubles would round
+them without a word.
+"""
+
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NullType,
+    ShortType,
+    StringType,
+    TimestampType,
+)
+
+_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+_INTEGER_DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+_FLOATS = (FloatType, DoubleType)
+_MAX_DIGITS = 38
+
+
+def widen_leaf(present: DataType, found: DataType, *, is_text: bool, is_key: bool = False) -> DataType | None:
+    """The type that holds both, reachable from `present`; None where there is none.
+
+    `is_text` says that values come as text, which a string column takes as it is. `is_key` allows whole
+    numbers only: any other widening would change how a key is written. Structs, arrays and maps are not
+    leaves: for them only equality counts here.
+    """
+    if present == found or isinstance(found, NullType):
+        return present
+    if is_text and isinstance(present, StringType):
+        return present
+    if isinstance(present, _INTEGERS) and isinstance(found, _INTEGERS):
+        return max(present, found, key=lambda kind: _INTEGER_DIGITS[type(kind)])
+    if is_key:
+        return None
+    return _widen_fraction(present, found)
+
+
+def _widen_fraction(present: DataType, found: DataType) -> DataType | None:
+    if isinstance(present, DecimalType):
+        return _widen_decimal(present, found)
+    is_number = isinstance(found, (*_INTEGERS, *_FLOATS))
+    if isinstance(present, DoubleType) and isinstance(found, (*_INTEGERS, FloatType, DecimalType)):
+        return present
+    if isinstance(present, FloatType) and is_number:
+        return DoubleType()
+    if isinstance(present, _INTEGERS) and isinstance(found, _FLOATS):
+        return DoubleType()
+    if isinstance(present, TimestampType) and isinstance(found, DateType):
+        return present
+    return None
+
+
+def _widen_decimal(present: DecimalType, found: DataType) -> DataType | None:
+    if isinstance(found, DecimalType):
+        digits, scale = found.precision - found.scale, found.scale
+    elif isinstance(found, _INTEGERS):
+        digits, scale = _INTEGER_DIGITS[type(found)], 0
+    else:
+        return None
+    scale = max(scale, present.scale)
+    precision = max(digits, present.precision - present.scale) + scale
+    return DecimalType(precision, scale) if precision <= _MAX_DIGITS else None

@@ -1,0 +1,218 @@
+"""Finds fields that a table has no column for, in records of JSON text and in rows. Runs in executors.
+
+Reading a record's names costs about two microseconds (json's scanner is C); what Spark makes of the record
+costs several times that.
+"""
+
+import base64
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
+
+_SAMPLES_A_FIELD = 20
+
+
+class _Number(str):
+    """A number as it is written: digits are neither lost nor added."""
+
+    __slots__ = ()
+
+
+_QUICK = json.JSONDecoder(strict=False)
+_EXACT = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+
+
+@dataclass
+class _Fields:
+    """The known fields of an object; `nested` are those with known fields inside of them."""
+
+    names: dict[str, "_Node"]
+    ignored: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.known = frozenset(self.names) | self.ignored
+        self.folded = {name.lower(): name for name in reversed(self.names)}
+        self.nested = [(name, node) for name, node in self.names.items() if node is not None]
+
+
+@dataclass
+class _Items:
+    """The elements of an array, or the values of a map."""
+
+    inside: "_Node"
+    is_map: bool = False
+
+
+_Node = _Fields | _Items | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedTexts:
+    """`texts` have the table's spelling of names. `rescued`, as long as `texts`, or empty when nothing is:
+    JSON of the fields without a column. `sample`: such fields of some records, all names among them.
+    """
+
+    texts: Sequence[str]
+    rescued: Sequence[str | None]
+    sample: tuple[str, ...]
+
+
+@dataclass
+class _Sample:
+    texts: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, text: str, paths: Collection[str]) -> None:
+        if any(self.counts.get(path, 0) < _SAMPLES_A_FIELD for path in paths):
+            self.texts.append(text)
+            for path in paths:
+                self.counts[path] = self.counts.get(path, 0) + 1
+
+
+class FieldScanner:
+    """Compares records with the columns of one table.
+
+    `ignored` are names that are never new. A null, an empty object and an empty array tell nothing of a
+    field, so they do not make one.
+    """
+
+    def __init__(self, schema: pa.Schema, ignored: Iterable[str] = ()) -> None:
+        self._root = _Fields({f.name: _build_node(f.type) for f in schema}, frozenset(ignored))
+
+    def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
+        """Texts that are no JSON objects are left as they are: the record parser judges them."""
+        changed: dict[int, str] = {}
+        rescued: dict[int, str] = {}
+        sample = _Sample()
+        for at, text in enumerate(texts):
+            try:
+                value = _QUICK.raw_decode(text if text[:1] == "{" else text.lstrip())[0]
+                if not isinstance(value, dict) or not self._has_unknown(value):
+                    continue
+                record = _EXACT.decode(text)
+            except (ValueError, RecursionError):
+                continue
+            if _respell(record, self._root):
+                changed[at] = _write(record)
+            unknown = _find_fields(record, self._root)
+            if rescues and unknown:
+                rescued[at] = _write(unknown)
+            if paths := list(_iter_novel(unknown, self._root, "")):
+                sample.add(_write(unknown), paths)
+        kept = [changed.get(at, text) for at, text in enumerate(texts)] if changed else texts
+        found = [rescued.get(at) for at in range(len(texts))] if rescued else ()
+        return ScannedTexts(kept, found, tuple(sample.texts))
+
+    def _has_unknown(self, value: dict[str, Any]) -> bool:
+        root = self._root
+        if value.keys() - root.known:
+            return True
+        return any(_find(value.get(name), node) for name, node in root.nested)
+
+    def find_in_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a typed row that have no column."""
+        return _find_fields(row, self._root)
+
+    def is_novel(self, name: str) -> bool:
+        """Whether no column has this name, in any case."""
+        return name not in self._root.known and name.lower() not in self._root.folded
+
+
+def write_json(value: object) -> str:
+    """JSON of a typed row's fields: times as ISO text, bytes as base64, decimals as text."""
+    return json.dumps(value, ensure_ascii=False, default=_to_text)
+
+
+def _to_text(value: object) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+def _build_node(kind: pa.DataType) -> _Node:
+    if types.is_struct(kind):
+        return _Fields({f.name: _build_node(f.type) for f in kind})
+    if types.is_list(kind) or types.is_map(kind):
+        inside = _build_node(kind.item_type if types.is_map(kind) else kind.value_type)
+        return _Items(inside, types.is_map(kind)) if inside is not None else None
+    return None
+
+
+def _find(value: Any, node: _Node) -> Any:
+    """What of a value has no column; something empty for nothing."""
+    if isinstance(node, _Fields):
+        return _find_fields(value, node) if isinstance(value, dict) else None
+    if node is None or not value:
+        return None
+    if node.is_map:
+        pairs = value.items() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return {key: part for key, item in pairs if (part := _find(item, node.inside))}
+    if not isinstance(value, list):
+        return None
+    parts = [_find(item, node.inside) or None for item in value]
+    return parts if any(parts) else None
+
+
+def _find_fields(value: dict[str, Any], node: _Fields) -> dict[str, Any]:
+    unknown = value.keys() - node.known
+    found: dict[str, Any] = {}
+    if unknown:
+        found = {name: item for name, item in value.items() if name in unknown and _tells(item)}
+    for name, child in node.nested:
+        if part := _find(value.get(name), child):
+            found[name] = part
+    return found
+
+
+def _tells(item: object) -> bool:
+    return item is not None and item not in ({}, [])
+
+
+def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:
+    """Paths of fields whose names are not just another spelling of a known one."""
+    if isinstance(node, _Fields) and isinstance(unknown, dict):
+        for name, item in unknown.items():
+            if name in node.names:
+                yield from _iter_novel(item, node.names[name], f"{path}{name}.")
+            elif name.lower() not in node.folded:
+                yield f"{path}{name}"
+    elif isinstance(node, _Items) and unknown:
+        for item in unknown.values() if isinstance(unknown, dict) else unknown:
+            yield from _iter_novel(item, node.inside, path)
+
+
+def _respell(value: Any, node: _Node) -> bool:
+    """Give names the table's spelling where it is free; whether there was one to change."""
+    if isinstance(node, _Items) and value:
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return _any_respelled((item, node.inside) for item in items)
+    if not isinstance(node, _Fields) or not isinstance(value, dict):
+        return False
+    changed = False
+    for name in [name for name in value if name not in node.known]:
+        spelling = node.folded.get(name.lower())
+        if spelling is not None and spelling not in value:
+            value[spelling] = value.pop(name)
+            changed = True
+    return _any_respelled((value.get(name), child) for name, child in node.nested) or changed
+
+
+def _any_respelled(values: Iterable[tuple[Any, _Node]]) -> bool:
+    changed = False
+    for value, node in values:
+        changed = _respell(value, node) or changed
+    return changed
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, dict):
+        return (
+            "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{_write(v)}" for k, v in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ",".join(map(_write, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
