@@ -1,7 +1,7 @@
 """Which type a column gets when objects bring another one. Pure: types only, no session.
 
 The rules are what Hudi 1.2 was measured to do on both table types, see
-docs/decisions/0005-schema-evolution.md: whole numbers and floats widen, decimals grow; dates do not become
+docs/decisions/0006-schema-evolution.md: whole numbers and floats widen, decimals grow; dates do not become
 timestamps and whole numbers no decimals, because Hudi refuses that, and a decimal given doubles would round
 them without a word.
 """
