@@ -44,7 +44,7 @@ def build_selector(table: TableConfig) -> KeySelector:
 def _matches(pattern: re.Pattern[str], key: str) -> bool:
     if pattern.fullmatch(key):
         return True
-    # No wildcard of the library takes the parts `.` and `..`: as other names of as many characters they match.
+    # No wildcard of the library takes the parts `.` and `..`; other names of as many characters they take.
     named = _DOT_PART.sub(lambda part: "_" * len(part[0]), key)
     return named != key and pattern.fullmatch(named) is not None
 
