@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from headwater.capture.object_event import ObjectEvent
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.outside.hudi import HudiTable, Write
@@ -39,8 +40,7 @@ class DataRow(NamedTuple):
 class Gone(NamedTuple):
     """See `headwater.ingest.retraction.Gone`."""
 
-    key: str
-    removed_at: datetime
+    event: ObjectEvent
     version: str = ""
     is_replaced: bool = False
 
@@ -80,7 +80,7 @@ def plan_write(
         return Write(placed, insert=insert)
     by_key: dict[str, list[Gone]] = {}
     for entry in gone:
-        by_key.setdefault(entry.key, []).append(entry)
+        by_key.setdefault(entry.event.key, []).append(entry)
     stored = [
         (row, entry)
         for row in table.read()
@@ -92,7 +92,7 @@ def plan_write(
     left = [(key, row, entry) for row, entry in stored if (key := record_key(kind, row)) not in rewritten]
     if not kind.endswith("tombstone"):
         return Write(placed, [key for key, _, _ in left])
-    marked = [(key, row._replace(removed_at=e.removed_at)) for key, row, e in left if not e.is_replaced]
+    marked = [(key, row._replace(removed_at=e.event.event_time)) for key, row, e in left if not e.is_replaced]
     return Write([*placed, *marked], [key for key, _, entry in left if entry.is_replaced])
 
 

@@ -17,11 +17,16 @@ from headwater.ingest.planning.object_state import (
     ObjectState,
     apply_outcome,
     is_from_listing,
-    is_repair,
-    keeps_rows,
     sort_key,
 )
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outdated import (
+    ContentState,
+    find_applied,
+    find_outdated,
+    is_doubtful,
+    keep_left,
+)
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
@@ -31,7 +36,7 @@ from simulator.outside.hudi import HudiTable, Write
 from simulator.product.data_rows import RULES, DataRow, Gone, TableKind, build_rows, plan_write
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.ledger import SimulatedLedger, build_table_ledger
-from simulator.product.reading import Address, ObjectReading, ReadObject
+from simulator.product.reading import ObjectReading, ReadObject
 
 _QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
@@ -194,28 +199,22 @@ class SimulatedPipeline:
             return []
         doubtful: set[str] = set()
         if not self._rules.mirrors:
-            doubtful = {d.stored.event_id for d in to_read if _is_doubtful(d.stored, states)}
+            doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
 
-        gone = {d.stored.event.key: d.version for d in plan.choose("retract")}
-
-        def find(refs: Sequence[ObjectRef]) -> set[Address]:
+        def find(refs: Sequence[ObjectRef]) -> set[ContentState]:
             if self._rules.mirrors:
-                return _find_applied(refs, states)
-            if self._rules.merges:
-                return set()
-            found = self._find_ingested(refs)
-            # What this batch takes away is not there any more.
-            return {(key, name) for key, name in found if gone.get(key) not in ("", name)}
+                return find_applied(((ref.bucket, ref.key) for ref in refs), states)
+            return set() if self._rules.merges else keep_left(self._find_ingested(refs), plan)
 
         found = ObjectReading(self._shared.store, find, self._crashes, self._bugs).read(to_read, doubtful)
         return [replace(entry, outcome=self._settle(entry.outcome)) for entry in found]
 
-    def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[Address]:
+    def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[ContentState]:
         if not refs or not self._table.exists:
             return set()
-        keys = {ref.key for ref in refs}
+        keys = {ref.key: ref.bucket for ref in refs}
         rows = (row for row in self._table.read() if row.key in keys and row.removed_at is None)
-        return {(row.key, row.version) for row in rows}
+        return {(keys[row.key], row.key, row.version) for row in rows}
 
     def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
         if "looked_not_noted" in self._bugs:
@@ -307,23 +306,12 @@ class SimulatedPipeline:
     def _list_gone(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]
     ) -> list[Gone]:
-        scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
-        gone = []
-        for outcome in outcomes:
-            event, event_id = outcome.stored.event, outcome.stored.event_id
-            if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
-                continue
-            if self._is_left(outcome):
-                continue
-            state, version = states.get(event.object_id), scopes.get(event_id, "")
-            is_gone = state is not None and (event_id in scopes or (self._rules.mirrors and state.rows > 0))
-            if is_repair(event):
-                version = "" if self._rules.mirrors else outcome.version
-                is_gone = not self._rules.merges or event_id in scopes
-            if is_gone:
-                is_replaced = is_repair(event) and event.kind != "removed"
-                gone.append(Gone(event.key, event.event_time, version, is_replaced))
-        return gone
+        found = find_outdated(plan, outcomes, states, self._rules)
+        return [
+            Gone(entry.outcome.stored.event, entry.version, entry.is_replaced)
+            for entry in found
+            if not self._is_left(entry.outcome)
+        ]
 
     def _is_left(self, outcome: ObjectOutcome) -> bool:
         if "shrunk_object_keeps_rows" in self._bugs and outcome.status == "ingested":
@@ -344,15 +332,3 @@ def to_skip(decision: Decision) -> ObjectOutcome:
 
 def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
     return outcome.stored.event.object_id in states
-
-
-def _is_doubtful(stored: StoredEvent, states: dict[str, ObjectState]) -> bool:
-    state = states.get(stored.event.object_id)
-    if state is None or is_repair(stored.event):
-        return False
-    return state.looked or sort_key(stored) <= state.sort_key
-
-
-def _find_applied(refs: Sequence[ObjectRef], states: dict[str, ObjectState]) -> set[Address]:
-    applied = {s.key: s.version for s in states.values() if s.status in ("ingested", "skipped")}
-    return {(ref.key, applied[ref.key]) for ref in refs if applied.get(ref.key)}

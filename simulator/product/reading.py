@@ -11,14 +11,12 @@ from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.object_state import is_from_listing, is_repair
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outdated import ContentState
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes
 
-Address = tuple[str, str]
-"""Key, and version id or etag."""
-
-FindIngested = Callable[[Sequence[ObjectRef]], set[Address]]
+FindIngested = Callable[[Sequence[ObjectRef]], set[ContentState]]
 
 _LOOKS = 3
 _MAX_BYTES = 1024
@@ -56,7 +54,7 @@ class ObjectReading:
     def read(self, decisions: Sequence[Decision], doubtful: Collection[str]) -> list[ReadObject]:
         """Fetch each object; where it was superseded, fetch what lies there now."""
         named = {
-            (d.stored.event.key, d.stored.event.version)
+            (d.stored.event.bucket, d.stored.event.key, d.stored.event.version)
             for d in decisions
             if d.action == "read" and not is_from_listing(d.stored)
         }
@@ -107,16 +105,16 @@ class ObjectReading:
                 kept.append(request)
         return kept
 
-    def _look_again(self, request: Request, seen: FetchOutcome, named: set[Address]) -> Request | None:
+    def _look_again(self, request: Request, seen: FetchOutcome, named: set[ContentState]) -> Request | None:
         if seen.status != "superseded" or "superseded_not_looked" in self._bugs:
             return None
         version_id = None if seen.present_version_id == "null" else seen.present_version_id
         ref = replace(request.ref, version_id=version_id, etag=seen.present_etag, size=seen.present_size)
-        if _address(ref) in named or not _address(ref)[1]:
+        if _address(ref) in named or not _address(ref)[-1]:
             return None
         return replace(request, ref=ref, observed=True)
 
-    def _keep_new(self, again: Sequence[Request], named: set[Address]) -> list[Request]:
+    def _keep_new(self, again: Sequence[Request], named: set[ContentState]) -> list[Request]:
         known = self._find_ingested([request.ref for request in again]) | named if again else set()
         kept = []
         for request in again:
@@ -163,8 +161,8 @@ class ObjectReading:
         )
 
 
-def _address(ref: ObjectRef) -> Address:
-    return (ref.key, name_version(ref.version_id, ref.etag))
+def _address(ref: ObjectRef) -> ContentState:
+    return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 
 def _is_unnamed(request: Request, seen: FetchOutcome) -> bool:

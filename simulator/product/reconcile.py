@@ -1,17 +1,16 @@
-"""A listing against what the events tell; differences become events with the source `listing`.
+"""A listing against what the events tell, with the real decisions of `headwater.capture.reconcile`."""
 
-The comparison itself is `Compare`, a seam of one function, so that another one can be put in its place.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listing_diff import ListingChanges, diff_listing
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
+from headwater.capture.reconcile.decision import Bounds, EventOrigin, build_event, decide
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import is_certain_removal
 from headwater.ingest.planning.object_state import is_from_listing
@@ -21,11 +20,13 @@ from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.product.events_table import SimulatedEventsTable
 
-Compare = Callable[[Iterable[ListedObject], Mapping[str, str]], ListingChanges]
-"""Listed objects and known etags by key, to what differs."""
+Compare = Callable[[Iterable[ListedObject], Iterable[KnownState]], Iterator[Comparison]]
+"""Listed objects and known states, both in the order of keys, to every key once."""
 
 SETTLE = timedelta(seconds=60)
 """What is younger is left to its notification."""
+
+_WISHES = frozenset({REPAIR_EVENT, DROP_EVENT})
 
 
 class _Listing(NamedTuple):
@@ -44,7 +45,7 @@ class SimulatedReconcile:
         clock: SimulatedClock,
         crashes: Crashes,
         bugs: Bugs,
-        compare: Compare = diff_listing,
+        compare: Compare = compare_listing,
     ) -> None:
         self._bucket = bucket
         self._events = events
@@ -77,66 +78,36 @@ class SimulatedReconcile:
         return written
 
     def _find_differences(self, listing: _Listing) -> list[CapturedEvent]:
-        known = find_known(self._events.iter_all())
-        listed = {found.key: found for found in listing.objects}
-        changes = self._compare(listing.objects, {key: event.etag or "" for key, event in known.items()})
-        changed = [found for found in changes.changed if "listing_of_known" not in self._bugs]
-        if "listing_of_known" in self._bugs:
-            changed = [o for o in listing.objects if o.key not in known or known[o.key].size != o.size]
-        removed = () if "vanished_not_told" in self._bugs else changes.removed
-        horizon = listing.started_at - listing.settle
-        told = [build_listed(found) for found in changed if self._is_settled(found, known, horizon)]
-        told += [
-            build_vanished(key, listing.started_at)
-            for key in removed
-            if key not in listed and known[key].event_time <= horizon
-        ]
+        bounds = Bounds(settled_before=listing.started_at - listing.settle)
+        origin = EventOrigin("s3", BUCKET, listing.started_at)
+        told = []
+        for compared in self._compare(listing.objects, self._list_known()):
+            decision = decide(compared, bounds)
+            if decision in ("same", "unsettled", "excluded"):
+                continue
+            if decision == "vanished" and "vanished_not_told" in self._bugs:
+                continue
+            told.append(build_event(compared, origin))
         if "listing_wins" in self._bugs:
-            told = [replace(event, order_key="f" * 64) for event in told]
-        return [CapturedEvent(event, listing.started_at, "", "listing") for event in told]
+            return [replace(c, event=replace(c.event, order_key="f" * 64)) for c in told]
+        return told
 
-    def _is_settled(self, found: ListedObject, known: Mapping[str, ObjectEvent], horizon: datetime) -> bool:
-        event = known.get(found.key)
-        return found.last_modified <= horizon and (event is None or event.event_time <= horizon)
-
-
-def build_listed(found: ListedObject) -> ObjectEvent:
-    return ObjectEvent(
-        provider="s3",
-        bucket=BUCKET,
-        key=found.key,
-        version_id=found.version_id,
-        sequencer=None,
-        order_key=None,
-        kind="created",
-        event_name="headwater:ListedObject",
-        event_time=found.last_modified,
-        size=found.size,
-        etag=found.etag,
-    )
-
-
-def build_vanished(key: str, listed_at: datetime) -> ObjectEvent:
-    return ObjectEvent(
-        provider="s3",
-        bucket=BUCKET,
-        key=key,
-        version_id=None,
-        sequencer=None,
-        order_key=None,
-        kind="removed",
-        event_name="headwater:VanishedObject",
-        event_time=listed_at,
-        size=None,
-        etag=None,
-    )
+    def _list_known(self) -> list[KnownState]:
+        known = find_known(self._events.iter_all())
+        knows_sizes_only = "listing_of_known" in self._bugs
+        return [
+            KnownState(key, None if knows_sizes_only else e.etag, e.version_id, e.size, e.event_time)
+            for key, e in sorted(known.items())
+        ]
 
 
 def find_known(events: Iterable[StoredEvent]) -> dict[str, ObjectEvent]:
     """What the events say lies in the bucket: by order key, and by a listing that is newer than that."""
     by_key: dict[str, list[StoredEvent]] = {}
     for stored in events:
-        if stored.event.kind in ("created", "restored", "removed") and stored.event.bucket == BUCKET:
+        event = stored.event
+        is_content = event.kind in ("created", "restored", "removed") and event.event_name not in _WISHES
+        if is_content and event.bucket == BUCKET:
             by_key.setdefault(stored.event.key, []).append(stored)
     found = ((key, _find_state(group)) for key, group in by_key.items())
     return {key: event for key, event in found if event is not None and event.kind != "removed"}
