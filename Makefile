@@ -46,6 +46,10 @@ test-integration: setup-s3a ## The emulator and real processes
 test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples
 	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)
 
+.PHONY: simulate
+simulate: setup ## The pipeline without Spark in a world that fails on purpose: SEED=1 STEPS=100000, or EPISODE=n
+	$(VENV)/python -m simulator.run $(if $(EPISODE),--episode $(EPISODE),--seed $(or $(SEED),1) --steps $(or $(STEPS),100000)) $(ARGS)
+
 .PHONY: bench
 bench: setup-s3a ## All benchmarks, one JSON line each; one of them: make bench B=name
 	$(VENV)/python -m benchmarks.run $(B)

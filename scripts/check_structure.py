@@ -21,7 +21,7 @@ MAX_FOLDER_FILES = 12
 MAX_SUPPRESSIONS_PER_KLOC = 3.0
 MIN_SUPPRESSIONS_ALLOWED = 5
 
-CHECKED_FOLDERS = ("src", "tests", "benchmarks", "scripts", "examples")
+CHECKED_FOLDERS = ("src", "tests", "benchmarks", "simulator", "scripts", "examples")
 BANNED_NAMES = frozenset(
     {
         "util",

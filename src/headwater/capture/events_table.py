@@ -31,6 +31,8 @@ from headwater.lake.timeline import Commit, Timeline
 
 _CACHED_EVENTS = 50_000
 _ARCHIVED_COMMITS_A_PAGE = 200
+_UNKNOWN = "9" * 17
+"""Behind every completion time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,13 @@ class EventsTable:
             is_new = self._seen.keep_new(ids)
             kept = list(compress(batch, is_new))
             if kept:
-                self._commit(kept)
+                try:
+                    self._commit(kept)
+                except Exception:
+                    # The commit may be complete all the same: what the table holds is asked of the table.
+                    self._seen.forget()
+                    self._tail.forget()
+                    raise
                 self._seen.add(list(compress(ids, is_new)))
         if kept:
             self.wake()
@@ -275,6 +283,8 @@ class EventsTable:
 
     def _load_ids(self, day: str) -> list[str]:
         if not self._exists:
+            self._exists = self._table.load_timeline().exists()
+        if not self._exists:
             return []
         rows = self._table.read().where(F.col("event_day") == day).select("event_id").toPandas()
         return list(rows["event_id"])
@@ -299,8 +309,18 @@ class _Tail:
             self._size = 0
             self._since = self._newest = newest.completed if newest else ""
 
+    def forget(self) -> None:
+        """There may be a commit that is not here: everything up to the next one is read from disk."""
+        with self._lock:
+            self._commits.clear()
+            self._size = 0
+            self._since = _UNKNOWN
+
     def add(self, commit: Commit, events: list[StoredEvent]) -> None:
         with self._lock:
+            if self._since == _UNKNOWN:
+                self._since = self._newest = commit.completed
+                return
             self._commits.append((commit, events))
             self._newest = commit.completed
             self._size += len(events)

@@ -11,7 +11,7 @@ from headwater.capture.object_event import name_version
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.object_state import is_from_listing
+from headwater.ingest.planning.object_state import VANISHED, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject
@@ -48,7 +48,8 @@ def to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         bad_rows=bad,
         version=version,
         etag=found["etag"] or "",
-        looked=request.observed or is_from_listing(request.stored),
+        looked=is_from_listing(request.stored)
+        or (request.observed and version != request.stored.event.version),
     )
 
 
@@ -56,7 +57,8 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     """An object that was decided without looking at it."""
     reason, stored = decision.reason or "", decision.stored
     if decision.action == "retract" and not reason:
-        return ObjectOutcome(stored, "removed", version=decision.version)
+        cause = VANISHED if is_from_listing(stored) else ""
+        return ObjectOutcome(stored, "removed", cause, version=decision.version)
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
     return ObjectOutcome(stored, status, reason, version=version, etag=etag)

@@ -13,7 +13,7 @@ from headwater.capture.position import Position, build_position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
-from headwater.errors import IngestError
+from headwater.errors import IngestError, LakeError
 from headwater.ingest.accounting import (
     QUARANTINED,
     quarantine_frame,
@@ -30,16 +30,16 @@ from headwater.ingest.planning.object_state import (
     ObjectState,
     is_from_listing,
     is_repair,
-    keeps_rows,
     sort_key,
 )
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
+from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.retraction import Gone
+from headwater.ingest.retraction import REMOVED_AT, Gone
 from headwater.ingest.table_state import TableState, name_version, parse_table_state, with_columns
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
@@ -83,14 +83,25 @@ class TablePipeline:
         self._stores = stores
         self._now = now
         self._writer = TableWriter(name, config, table)
-        self._ledger = TableLedger(name, stores.ledger, table, stores.events)
-        self._rules = FoldRules(config.effective_mode == "mirror", config.effective_on_object_removed)
+        self._ledger = self._build_ledger()
+        self._rules = FoldRules(
+            mirrors=config.effective_mode == "mirror",
+            on_object_removed=config.effective_on_object_removed,
+            merges=config.effective_mode == "merge",
+        )
         self._policy = config.on_bad_object.model_dump(by_alias=True)
         self._state: TableState | None = None
         self._position: Position | None = None
         self._unavailable_attempts = 0
         self._commit_seconds = 0.0
         self._rules_text = config.rules
+
+    def _build_ledger(self) -> TableLedger:
+        return TableLedger(self.name, self._stores.ledger, self._table, self._stores.events)
+
+    def _forget(self) -> None:
+        self._state = self._position = None
+        self._ledger = self._build_ledger()
 
     def load_state(self) -> TableState:
         """What the table's newest commit with a checkpoint says; asked of the table once."""
@@ -169,7 +180,11 @@ class TablePipeline:
             return False
         state = name_version(state, self._table)
         state = replace(state, checkpoint=self.position, rules=self._rules_text)
-        self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
+        try:
+            self._writer.write_checkpoint({**state.to_metadata(), **self._ledger.build_metadata()})
+        except LakeError:
+            self._forget()
+            raise
         self._note_commit(state)
         return True
 
@@ -209,7 +224,7 @@ class TablePipeline:
             return None
         self._records.ensure_schema([decision.stored for decision in to_read], self.load_state())
         for rounds_left in reversed(range(_SCHEMA_ROUNDS)):
-            read = self._read_once(to_read, states)
+            read = self._read_once(plan, states)
             try:
                 # What is read again may bring more: a wider column shows what else did not fit.
                 if rounds_left and self._records.evolve(read):
@@ -222,15 +237,21 @@ class TablePipeline:
             break
         return replace(read, outcomes=tuple((at, self._settle(outcome)) for at, outcome in read.outcomes))
 
-    def _read_once(self, to_read: Sequence[Decision], states: dict[str, ObjectState]) -> BatchRead:
+    def _read_once(self, plan: BatchPlan, states: dict[str, ObjectState]) -> BatchRead:
+        to_read = plan.choose("read", "look")
         if self._rules.mirrors:
-            return read_batch(to_read, self._records.read, lambda refs: _find_applied(refs, states))
-        doubtful = {d.stored.event_id for d in to_read if _is_doubtful(d.stored, states)}
-        return read_batch(to_read, self._records.read, self._find_ingested, doubtful)
+            return read_batch(
+                to_read,
+                self._records.read,
+                lambda refs: find_applied(((ref.bucket, ref.key) for ref in refs), states),
+            )
+        doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
+        return read_batch(to_read, self._records.read, lambda refs: self._find_left(refs, plan), doubtful)
 
     def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
-        if self._rules.mirrors and outcome.status == "missing":
-            # That nothing is there any more is no trouble for a mirror, but an answer.
+        is_answer = self._rules.mirrors or outcome.stored.event.kind == "removed"
+        if is_answer and outcome.status == "missing":
+            # That nothing is there any more is no trouble for who follows removals, but an answer.
             return replace(outcome, status="removed", version="", looked=True)
         return self._apply_policy(reject_columnless(outcome) if self._records.is_provisional else outcome)
 
@@ -295,7 +316,14 @@ class TablePipeline:
             )
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
         is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
-        committed = self._writer.write(read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new)
+        try:
+            committed = self._writer.write(
+                read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new
+            )
+        except LakeError:
+            # The commit may be complete all the same: begin again from what the table says.
+            self._forget()
+            raise
         self._ledger.record(outcomes)
         if committed:
             self._note_commit(state)
@@ -305,35 +333,28 @@ class TablePipeline:
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]
     ) -> list[Gone]:
         """Objects whose stored rows are out of date after this batch."""
-        scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
         gone = []
-        for outcome in outcomes:
-            event, event_id = outcome.stored.event, outcome.stored.event_id
-            if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
-                continue
-            state, version = states.get(event.object_id), scopes.get(event_id, "")
-            is_gone = state is not None and (event_id in scopes or (self._rules.mirrors and state.rows > 0))
-            if is_repair(event):
-                # Rows of an append are new whenever they are read: those of the same version make room.
-                version = "" if self._rules.mirrors else outcome.version
-                is_gone = self._config.effective_mode != "merge" or event_id in scopes
-            if is_gone:
-                uri = build_uri(event.provider, event.bucket, event.key)
-                is_replaced = is_repair(event) and event.kind != "removed"
-                gone.append(Gone(uri, event.event_time, version, is_replaced))
+        for found in find_outdated(plan, outcomes, states, self._rules):
+            event = found.outcome.stored.event
+            uri = build_uri(event.provider, event.bucket, event.key)
+            gone.append(Gone(uri, event.event_time, found.version, found.is_replaced))
         return gone
+
+    def _find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> set[tuple[str, str, str]]:
+        """States whose rows the table has, and still has when this batch has taken away what it retracts."""
+        if self._rules.merges:
+            # It may take content in again: the same rows come to lie in the same places, and the newest wins.
+            return set()
+        return keep_left(self._find_ingested(refs), plan)
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[tuple[str, str, str]]:
         if not self._table.load_timeline().exists():
             return set()
         by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
-        rows = (
-            self._table.read()
-            .where(F.col(OBJECT).isin(list(by_uri)))
-            .select(OBJECT, VERSION)
-            .distinct()
-            .collect()
-        )
+        stored = self._table.read().where(F.col(OBJECT).isin(list(by_uri)))
+        if REMOVED_AT in stored.columns:
+            stored = stored.where(F.col(REMOVED_AT).isNull())
+        rows = stored.select(OBJECT, VERSION).distinct().collect()
         return {(by_uri[row[OBJECT]].bucket, by_uri[row[OBJECT]].key, row[VERSION] or "") for row in rows}
 
     def _build_result(
@@ -363,18 +384,6 @@ class TablePipeline:
 
 def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
     return outcome.stored.event.object_id in states
-
-
-def _is_doubtful(stored: StoredEvent, states: dict[str, ObjectState]) -> bool:
-    """Whether the content may have been taken in: something newer of the object was."""
-    state = states.get(stored.event.object_id)
-    return state is not None and not is_repair(stored.event) and sort_key(stored) <= state.sort_key
-
-
-def _find_applied(refs: Sequence[ObjectRef], states: dict[str, ObjectState]) -> set[tuple[str, str, str]]:
-    applied = {(s.bucket, s.key): s.version for s in states.values() if s.status in ("ingested", "skipped")}
-    addresses = ((ref.bucket, ref.key) for ref in refs)
-    return {(*address, applied[address]) for address in addresses if applied.get(address)}
 
 
 def _build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:

@@ -52,6 +52,8 @@ class TableWriter:
 
         `is_new` promises that the table has no row of any of the objects. Raises `LakeError`.
         """
+        if gone and not self._table.load_timeline().exists():
+            gone = ()  # the objects are known, but none of them ever had a row
         rows = self._build_rows(read) if read else None
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
         parts = [part for part in (rows, *self._build_retracted(rows, gone)) if part is not None]

@@ -7,6 +7,7 @@ import pytest
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
+from headwater.errors import LakeError
 from headwater.lake.table import Table
 from tests.fixtures.events import build_event
 
@@ -71,6 +72,26 @@ def test_same_event_twice_is_one_row_in_a_batch_across_batches_and_after_a_resta
     assert (result.events, result.duplicates) == (1, 3)
     rows = Table(spark, path).read()
     assert rows.count() == rows.select("event_id").distinct().count() == 4
+
+
+def test_commit_that_is_complete_and_seems_to_have_failed_is_neither_repeated_nor_passed_over(
+    events, monkeypatch
+):
+    write = Table.write
+
+    def write_and_fail(table, *arguments):
+        write(table, *arguments)
+        raise LakeError("archiving failed")
+
+    for first, tried in ((0, (1, 2)), (2, (3, 4))):
+        with monkeypatch.context() as patch:
+            patch.setattr(Table, "write", write_and_fail)
+            with pytest.raises(LakeError):
+                events.append(capture(*tried))
+        assert events.append(capture(*tried)).duplicates == 2
+        events.append(capture(tried[-1] + 10))
+        page = events.read_after(BEGINNING, 100)
+        assert len(keys(page)) == len(set(keys(page))) == first + len(tried) + 1 + (1 if first else 0)
 
 
 def test_batch_of_known_events_makes_no_commit(events):

@@ -130,9 +130,13 @@ def test_the_removal_of_an_old_version_leaves_the_object(events: EventsTable) ->
                 event_name="ObjectRemoved:DeleteMarkerCreated",
             ),
             build_event("marker", 1, version_id="v1"),
+            build_event("told-by-event-bus", 1, version_id="v1", etag="e1"),
+            replace(
+                build_event("told-by-event-bus", 2, "removed", version_id="v0"), event_name="Object Deleted"
+            ),
         )
     )
-    assert read_known(events) == {"old-version": "e2"}
+    assert read_known(events) == {"old-version": "e2", "told-by-event-bus": "e1"}
 
 
 def test_keys_come_in_the_order_of_their_bytes_whatever_is_in_them(

@@ -91,6 +91,17 @@ def test_object_that_becomes_empty_has_no_rows(lake):
     assert states(lake)["a.json"] == ("skipped", "empty_object", 0, 2)
 
 
+def test_objects_that_never_had_a_row_may_go_before_there_is_a_table(build):
+    lake = build(things={"path": "**/*.json", "mode": "mirror"})
+    lake.put("a.json", "")
+    lake.ingest("things")
+    lake.announce("a.json", kind="removed")
+    lake.ingest("things")
+    lake.put("a.json", lines(1))
+    lake.ingest("things")
+    assert present(lake) == [(1,)]
+
+
 def test_object_that_becomes_unreadable_has_no_rows_and_is_quarantined(lake):
     lake.put_many([("a.json", lines(1, 2)), ("b.json", lines(3))])
     lake.ingest("things")

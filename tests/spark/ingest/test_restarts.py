@@ -5,6 +5,9 @@ from collections import Counter
 
 import pytest
 
+from headwater.errors import LakeError
+from headwater.lake.table import Table
+
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
@@ -37,3 +40,23 @@ def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
             pass
         pipeline.save_checkpoint()
         assert lake.pipeline(name).position == newest
+
+
+def test_data_commit_that_is_complete_and_seems_to_have_failed_is_not_repeated(build, monkeypatch):
+    lake = build(things={"path": "**/*.json"})
+    pipeline = lake.pipeline("things")
+    write = Table.write
+
+    def write_and_fail(table, *arguments):
+        write(table, *arguments)
+        raise LakeError("archiving failed")
+
+    lake.put("a.json", '{"n": 1}\n')
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "write", write_and_fail)
+        with pytest.raises(LakeError):
+            pipeline.run_batch()
+    lake.put("b.json", '{"n": 2}\n')
+    while pipeline.run_batch() is not None:
+        pass
+    assert lake.rows("things", "n") == [(1,), (2,)]

@@ -19,8 +19,6 @@ from headwater.lake.jvm import explained_lake
 _ROWS_A_PARTITION = 50_000
 """What the driver holds at a time; the next part is fetched meanwhile."""
 
-# Removals that name the version which is no more. Of another version than the newest they change nothing.
-_VERSION_REMOVALS = ("ObjectRemoved:Delete", "LifecycleExpiration:Delete")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -67,7 +65,9 @@ def select_known_states(events: DataFrame) -> DataFrame:
     """Rows (key, etag, version_id, size, event_time in microseconds) of the objects that exist."""
     from_listing = (F.col("source") == "listing") & F.col("order_key").isNull()
     is_removal = F.col("kind") == "removed"
-    of_version = F.col("event_name").isin(*_VERSION_REMOVALS) & F.col("version_id").isNotNull()
+    # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
+    is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
+    of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
     order = F.struct("order_key", "event_time")
     grouped = events.groupBy("key").agg(
         _newest(~from_listing & ~is_removal, order).alias("created"),

@@ -7,7 +7,7 @@ derived: each commit of a data table carries the outcomes it decided (`outcome_l
 import json
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -25,7 +25,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.capture.position import BEGINNING, Position
+from headwater.capture.position import Position
+from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.planning.object_state import ObjectState
 from headwater.lake.keyed_table import KeyedTable
 from headwater.observability.crash_points import crash_point
@@ -62,16 +63,6 @@ _TIMES = frozenset({"event_time", "first_seen"})
 _MARKS_KEY = "marks"
 # A filter of so many ids is looked through for every row; more of them are joined.
 _FILTER_LIMIT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far the ledger follows a data table: its commits completed up to `commit`, whose checkpoint is
-    `position`. `has_looked`: content was found by looking, or from a listing, and may not be named yet."""
-
-    commit: str = ""
-    position: Position = BEGINNING
-    has_looked: bool = False
 
 
 class Ledger:

@@ -5,16 +5,20 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from headwater.capture.events_table import EventsTable
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
-from headwater.ingest.ledger.ledger import Ledger, Mark
+from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
 from headwater.ingest.planning.object_state import ObjectState, apply_outcome, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.lake.table import Table
+
+if TYPE_CHECKING:  # so that the simulator can run this without Spark
+    from headwater.capture.events_table import EventsTable
+    from headwater.ingest.ledger.ledger import Ledger
+    from headwater.lake.table import Table
 
 _BATCH_KEY = "batch"
 _EVENTS_A_PAGE = 20_000
@@ -45,9 +49,9 @@ class TableLedger:
     def __init__(
         self,
         name: str,
-        ledger: Ledger,
-        table: Table,
-        events: EventsTable,
+        ledger: "Ledger",
+        table: "Table",
+        events: "EventsTable",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name = name
@@ -193,7 +197,7 @@ class TableLedger:
             self._write(waiting, mark)
 
 
-def iter_unwritten(table: Table, events: EventsTable, mark: Mark) -> Iterator[tuple[Group, Mark]]:
+def iter_unwritten(table: "Table", events: "EventsTable", mark: Mark) -> Iterator[tuple[Group, Mark]]:
     """What the commits of a data table behind the mark carry, in order, and the mark after each of them.
 
     Raises `LakeError` when an event is gone that a commit speaks of.
@@ -223,7 +227,7 @@ def _is_unnamed(outcome: ObjectOutcome) -> bool:
 class _EventFinder:
     """Events by id, in a walk through the events table that follows the commits of a data table."""
 
-    def __init__(self, events: EventsTable, start: Position) -> None:
+    def __init__(self, events: "EventsTable", start: Position) -> None:
         self._events = events
         self._position = start
         self._waiting: dict[str, StoredEvent] = {}

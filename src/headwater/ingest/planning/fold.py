@@ -5,6 +5,7 @@ Any permutation of the same events, with any of them repeated, gives the same de
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Literal
 
@@ -13,11 +14,13 @@ from headwater.ingest.planning.decision import Decision, find_rowless_reason, is
 from headwater.ingest.planning.mirror import decide_mirrored
 from headwater.ingest.planning.object_state import (
     CONTENT_KINDS,
+    VANISHED,
     ObjectState,
     is_drop,
     is_from_listing,
     is_repair,
     is_retract,
+    names_content_of,
     sort_key,
 )
 
@@ -25,10 +28,12 @@ from headwater.ingest.planning.object_state import (
 @dataclass(frozen=True, slots=True)
 class FoldRules:
     """How a table follows its objects: `mirrors` them, or takes their content in and, when an object is
-    removed, ignores that, retracts its rows or marks them with a tombstone."""
+    removed, ignores that, retracts its rows or marks them with a tombstone. `merges`: rows follow their
+    record key, so that content may be taken in again."""
 
     mirrors: bool = False
     on_object_removed: Literal["ignore", "retract", "tombstone"] = "ignore"
+    merges: bool = False
 
     @property
     def needs_states(self) -> bool:
@@ -66,14 +71,26 @@ def fold(
 def _take_in(events: Sequence[StoredEvent], prior: ObjectState | None, rules: FoldRules) -> list[Decision]:
     last_change = max((at for at, stored in enumerate(events) if _changes_content(stored)), default=-1)
     last_removal = -1
+    vanished = None
     if rules.on_object_removed != "ignore":
-        removals = (at for at, stored in enumerate(events) if is_certain_removal(stored.event))
+        removals = [at for at, stored in enumerate(events) if is_certain_removal(stored.event)]
         last_removal = max(removals, default=-1)
+        vanished = max(
+            (events[at] for at in removals if is_from_listing(events[at])), key=_time, default=None
+        )
     decisions = []
     for at, stored in enumerate(events):
         # Versions stay readable after a write, not after a removal that the table is to follow.
-        is_over = at < last_removal or (at < last_change and not stored.event.version_id)
-        decisions.append(_decide(stored, prior, rules, is_over=is_over))
+        is_over = at < last_removal or (at < last_change and _is_replaced(stored, events))
+        is_over = is_over or (vanished is not None and _time(stored) <= _time(vanished))
+        is_removed = -1 < last_removal < at
+        if is_removed and stored.event.kind == "removed":
+            decisions.append(_decide_back(stored, prior))
+        elif at < last_removal and stored.event.kind == "removed" and not is_certain_removal(stored.event):
+            decisions.append(Decision(stored, "skip", "superseded"))
+        else:
+            # What was taken in before goes with the removal.
+            decisions.append(_decide(stored, prior, None if is_removed else prior, rules, is_over=is_over))
     return decisions
 
 
@@ -83,11 +100,33 @@ def _let_go(stored: StoredEvent, prior: ObjectState | None) -> Decision:
     return Decision(stored, "retract", "filtered")
 
 
+def _is_replaced(stored: StoredEvent, events: Sequence[StoredEvent]) -> bool:
+    """Whether what the event speaks of cannot be had any more after the last change of the batch.
+
+    A listing may have seen something newer than all versions that are told of.
+    """
+    if stored.event.version_id:
+        return False
+    real = [other.event for other in events if not is_from_listing(other) and other.event.version_id]
+    return not (is_from_listing(stored) and real) or any(event.etag == stored.event.etag for event in real)
+
+
+def _time(stored: StoredEvent) -> datetime:
+    return stored.event.event_time
+
+
 def _changes_content(stored: StoredEvent) -> bool:
     return stored.event.kind in CONTENT_KINDS
 
 
-def _decide(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules, *, is_over: bool) -> Decision:
+def _decide(
+    stored: StoredEvent,
+    prior: ObjectState | None,
+    left: ObjectState | None,
+    rules: FoldRules,
+    *,
+    is_over: bool,
+) -> Decision:
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return Decision(stored, "skip", "not_content")
@@ -100,9 +139,19 @@ def _decide(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules, *,
         return Decision(stored, "skip", reason)
     if is_over or _is_late(stored, prior, rules):
         return Decision(stored, "skip", "superseded")
-    if prior and (prior.looked or is_from_listing(stored)) and prior.version == event.version:
+    if _is_taken_in(stored, left, rules):
         return Decision(stored, "read") if is_repair(event) else Decision(stored, "skip", "already_ingested")
     return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
+
+
+def _is_taken_in(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> bool:
+    """Whether the content was taken in before its own event came, or before a listing showed it."""
+    if prior is None or not names_content_of(stored, prior):
+        return False
+    if prior.looked and rules.merges:
+        # It came in with the time of an older event, and so lost against rows that are older than itself.
+        return False
+    return (prior.looked and prior.status == "ingested") or is_from_listing(stored)
 
 
 def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> Decision:
@@ -112,7 +161,16 @@ def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldR
         return Decision(stored, "skip", "superseded")
     if is_certain_removal(stored.event):
         return Decision(stored, "retract")
+    if prior and prior.status == "removed":
+        return _decide_back(stored, prior)
     return Decision(stored, "retract", version=stored.event.version)
+
+
+def _decide_back(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+    """A version of a removed object is gone for good: if that was its delete marker, an older one is back."""
+    if prior and _is_behind(stored, prior):
+        return Decision(stored, "skip", "superseded")
+    return Decision(stored, "look")
 
 
 def _is_behind(removal: StoredEvent, prior: ObjectState) -> bool:
@@ -127,4 +185,8 @@ def _is_late(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -
     """Whether the object was removed after this event, as far as the table follows removals."""
     if rules.on_object_removed == "ignore" or prior is None or prior.status != "removed":
         return False
-    return not is_from_listing(stored) and sort_key(stored) <= prior.sort_key
+    if is_from_listing(stored):
+        return False
+    if prior.reason == VANISHED and prior.event_time is not None and _time(stored) <= prior.event_time:
+        return True
+    return sort_key(stored) <= prior.sort_key

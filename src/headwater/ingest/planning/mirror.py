@@ -15,6 +15,7 @@ from headwater.ingest.planning.object_state import (
     is_drop,
     is_from_listing,
     is_repair,
+    names_content_of,
     parse_instant,
     sort_key,
 )
@@ -28,9 +29,10 @@ def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) ->
     changes = [stored for stored in events if stored.event.kind in CONTENT_KINDS]
     real = [stored for stored in changes if not is_from_listing(stored)]
     newest = next(reversed(real or changes), None)
-    # A listing has seen something else than the newest event says: which of them is newer, nobody knows.
-    differs = bool(real) and any(
-        is_from_listing(stored) and stored.event.version != real[-1].event.version for stored in changes
+    # A listing has seen something else than the newest event says, or than another listing: which of them is
+    # newer, nobody knows.
+    differs = newest is not None and any(
+        is_from_listing(stored) and stored.event.version != newest.event.version for stored in changes
     )
     decisions = []
     for stored in events:
@@ -39,7 +41,7 @@ def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) ->
         elif stored is not newest:
             decisions.append(Decision(stored, "skip", "superseded"))
         elif is_from_listing(stored):
-            decisions.append(_decide_listed(stored, prior))
+            decisions.append(_decide_listed(stored, prior, differs=differs))
         else:
             decisions.append(_decide_newest(stored, prior, differs=differs))
     return decisions
@@ -49,23 +51,23 @@ def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: b
     event = stored.event
     if prior and sort_key(stored) <= prior.sort_key:
         return Decision(stored, "skip", "superseded")
+    # What was found by looking may be newer than this event: its own one is still to come.
+    is_sure = not (differs or _may_be_older(event, prior) or _is_behind_listing(event, prior))
     if event.kind == "removed":
-        # What was found by looking may be newer than this removal: its own event is still to come.
-        is_sure = is_certain_removal(event) and not differs and not _may_be_older(event, prior)
-        return Decision(stored, "retract" if is_sure else "look")
+        return Decision(stored, "retract" if is_sure and is_certain_removal(event) else "look")
     if _has_applied(prior, stored):
         return Decision(stored, "skip", "already_ingested")
-    if differs:
+    if not is_sure:
         return Decision(stored, "look")
     reason = find_rowless_reason(event)
     return Decision(stored, "retract" if reason else "read", reason)
 
 
-def _decide_listed(stored: StoredEvent, prior: ObjectState | None) -> Decision:
-    if is_repair(stored.event):
-        return Decision(stored, "look")
+def _decide_listed(stored: StoredEvent, prior: ObjectState | None, *, differs: bool) -> Decision:
     if is_drop(stored.event):
         return Decision(stored, "skip", "dropped")
+    if differs or is_repair(stored.event):
+        return Decision(stored, "look")
     if stored.event.kind == "removed":
         if prior is None or prior.status == "removed":
             return Decision(stored, "skip", "already_removed")
@@ -87,11 +89,10 @@ def _may_be_older(event: ObjectEvent, prior: ObjectState | None) -> bool:
     return found_by is None or event.event_time < found_by + _CLOCK_MARGIN
 
 
+def _is_behind_listing(event: ObjectEvent, prior: ObjectState | None) -> bool:
+    """Whether a listing that was taken later has told of the object: order keys know nothing of it."""
+    return prior is not None and prior.event_time is not None and event.event_time <= prior.event_time
+
+
 def _has_applied(prior: ObjectState | None, stored: StoredEvent) -> bool:
-    version = stored.event.version
-    return (
-        prior is not None
-        and prior.status in ("ingested", "skipped")
-        and bool(version)
-        and (prior.version == version)
-    )
+    return prior is not None and prior.status in ("ingested", "skipped") and names_content_of(stored, prior)

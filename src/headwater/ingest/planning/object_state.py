@@ -14,7 +14,12 @@ SortKey = tuple[str, str, str]
 CONTENT_KINDS = frozenset({"created", "removed", "restored"})
 """Kinds of events after which something else may lie under the key."""
 
+VANISHED = "vanished"
+"""Why an object counts as removed that a listing did not show."""
+
 MAX_DETAIL_CHARS = 300
+
+_NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
 # Nobody has seen what lies there, so the rows of the version before stay until somebody can.
 _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
@@ -24,9 +29,10 @@ _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 class ObjectState:
     """One object as one table has applied it.
 
-    `order_key`, `event_time` and `event_id` are those of the newest event that was decided; `version` is
-    the version id or etag of the content that counts, and `rows` what it put into the table. `looked`
-    says that the content was found by looking under the key, and no event has named it yet.
+    `order_key` and `event_id` are those of the newest event that was decided, `event_time` is the newest of
+    all, listings that did not show the object included; `version` is the version id or etag of the content
+    that counts, and `rows` what it put into the table. `looked` says that content was found by looking under
+    the key, and no event has named it yet.
     `instant` is the commit in which the object was last decided, empty while there is none.
     """
 
@@ -68,6 +74,19 @@ def is_from_listing(stored: StoredEvent) -> bool:
     return stored.source == "listing" and not stored.event.order_key
 
 
+def names_content_of(stored: StoredEvent, state: ObjectState) -> bool:
+    """Whether the event names the content that counts. A listing knows no versions, but etags."""
+    event = stored.event
+    if is_from_listing(stored) and not event.version_id:
+        return bool(event.etag) and event.etag == state.etag
+    return bool(event.version) and event.version == state.version
+
+
+def is_content_of(state: ObjectState, version: str) -> bool:
+    """Whether the version put the rows into the table that count."""
+    return state.status == "ingested" and state.version == version
+
+
 def is_repair(event: ObjectEvent) -> bool:
     """Whether the event asks to have the object looked at, whatever is known of it."""
     return event.event_name == REPAIR_EVENT
@@ -98,8 +117,8 @@ def begin_state(event: ObjectEvent) -> ObjectState:
 def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: str = "") -> ObjectState:
     """The state after one event was decided. To be called once an event, in the order of the events.
 
-    An event that changed nothing (superseded, not of content, filtered) is only counted; one that names what
-    was found by looking confirms it. Anything else is the object's newest state.
+    An event that changed nothing (superseded, not of content, an ignored removal) is only counted; one that
+    names what was found by looking confirms it. Anything else is the object's newest state.
     """
     stored, event = outcome.stored, outcome.stored.event
     known = prior or begin_state(event)
@@ -108,30 +127,32 @@ def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: st
     if first_seen is None or stored.received_at < first_seen:
         counted["first_seen"] = stored.received_at
     if event.kind not in CONTENT_KINDS:
-        return replace(known, **counted, **({} if prior else _decide(known, outcome, instant)))
+        # Tags may overtake the object they are put on: nothing of its content has been taken in.
+        first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
+        return replace(known, **counted, **first)
     if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
-        return replace(known, **counted)
+        # What lay there when a late event was looked after is newer than all that was known.
+        is_newest = outcome.looked and outcome.version
+        return replace(known, **counted, **(_decide(known, outcome, instant) if is_newest else {}))
     changes = {**counted, **_advance(known, stored)}
     if outcome.reason == "already_ingested":
         confirmed = known.version == event.version and not is_from_listing(stored)
         return replace(known, **changes, looked=known.looked and not confirmed)
     is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
-    is_superseded = outcome.status == "superseded" and known.status != "pending"
-    if not is_other_version and not is_superseded:
+    is_nothing_new = outcome.status == "superseded" or outcome.reason in _NOTHING_NEW
+    if not is_other_version and not (is_nothing_new and known.status != "pending"):
         changes |= _decide(known, outcome, instant)
     return replace(known, **changes)
 
 
 def _advance(state: ObjectState, stored: StoredEvent) -> dict[str, Any]:
-    if is_from_listing(stored) and state.event_id:
-        # A listing knows what lies there, not when it came to be: the next real event must still win.
-        return {}
-    event = stored.event
-    return {
-        "order_key": event.order_key or "",
-        "event_time": event.event_time,
-        "event_id": stored.event_id,
-    }
+    event, known_time = stored.event, state.event_time
+    time = event.event_time if known_time is None else max(known_time, event.event_time)
+    if is_from_listing(stored) and known_time is not None:
+        # A listing knows what lies there, not when it came to be: the next real event must still win. That
+        # something does not lie there any more it knows for all that was before.
+        return {"event_time": time} if event.kind == "removed" else {}
+    return {"order_key": event.order_key or "", "event_time": time, "event_id": stored.event_id}
 
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
@@ -143,6 +164,11 @@ def keeps_rows(outcome: ObjectOutcome) -> bool:
 
 def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
     status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
+    # The event of what was found by looking may still come, unless something newer has been taken in since:
+    # without versions that is whatever could be read.
+    is_removal = status == "removed" and not outcome.version
+    is_newer = is_removal or (status == "ingested" and not outcome.stored.event.version_id)
+    is_unnamed = state.looked and not is_newer and not is_content_of(state, outcome.version)
     return {
         "version": outcome.version,
         "etag": outcome.etag,
@@ -152,6 +178,6 @@ def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> dict[st
         "rows": state.rows if keeps_rows(outcome) else outcome.rows,
         "bad_rows": outcome.bad_rows,
         "bytes": outcome.bytes,
-        "looked": outcome.looked,
+        "looked": outcome.looked or is_unnamed,
         "instant": instant,
     }

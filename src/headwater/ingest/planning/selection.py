@@ -10,6 +10,9 @@ from headwater.config.table import TableConfig
 
 _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE
 
+# To a glob they are ways through a tree; in a key they are names like any other.
+_DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?![^/])")
+
 KeySelector = Callable[[str], str | None]
 """Key below the source's prefix -> None when it belongs to the table, else the rule that left it out."""
 
@@ -21,7 +24,7 @@ def build_selector(table: TableConfig) -> KeySelector:
 
     def find_excluding_rule(key: str) -> str | None:
         # Globs are relative: a leading slash is part of the name, as S3 sees it.
-        if not any(pattern.fullmatch(key) for pattern in globs):
+        if not any(_matches(pattern, key) for pattern in globs):
             return "path"
         if not key.startswith(table.prefix):
             return "prefix"
@@ -36,6 +39,14 @@ def build_selector(table: TableConfig) -> KeySelector:
         return None
 
     return find_excluding_rule
+
+
+def _matches(pattern: re.Pattern[str], key: str) -> bool:
+    if pattern.fullmatch(key):
+        return True
+    # No wildcard of the library takes the parts `.` and `..`; other names of as many characters they take.
+    named = _DOT_PART.sub(lambda part: "_" * len(part[0]), key)
+    return named != key and pattern.fullmatch(named) is not None
 
 
 def parse_partition_values(key: str, columns: tuple[str, ...]) -> dict[str, str | None]:

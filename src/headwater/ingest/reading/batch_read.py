@@ -1,6 +1,6 @@
 """Read the objects of one batch, looking again at those that are no longer what their event named."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -11,15 +11,16 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.object_state import is_from_listing, is_repair
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Request, SeenObject, build_requests, collect_outcomes
 
-State = tuple[str, str]
-"""Object id, and version id or etag."""
+State = tuple[str, str, str]
+"""Bucket, key, and version id or etag."""
 
 ReadObjects = Callable[[Sequence[Request]], DataFrame]
-FindIngested = Callable[[Sequence[ObjectRef]], set[tuple[str, str, str]]]
-"""States among the given ones whose rows the table has: (bucket, key, version)."""
+FindIngested = Callable[[Sequence[ObjectRef]], set[State]]
+"""States among the given ones whose rows the table has."""
 
 _LOOKS = 3
 _INDEXES_A_LOOK = 1_000_000
@@ -56,10 +57,11 @@ def read_batch(
 
     A later event may be lost, so the present state is ingested at once; if its own event does come,
     the outcome's `looked` tells that it is done. A present state that is named by another event of the
-    batch or that is in the table already is left alone. `doubtful` are ids of events whose content may be
-    in the table, too.
+    batch or that is in the table already is left alone, and so is what a listing or a look has led to.
+    `doubtful` are ids of events whose content may be in the table, too.
     """
-    reading = _Reading(read, find_ingested, {_state(decision.stored) for decision in decisions})
+    named = {_state(d.stored) for d in decisions if d.action == "read" and not is_from_listing(d.stored)}
+    reading = _Reading(read, find_ingested, named)
     try:
         requests = reading.drop_ingested(build_requests(decisions), doubtful)
         for look in range(_LOOKS):
@@ -94,8 +96,7 @@ class _Reading:
         kept: list[Request] = []
         for request in requests:
             if is_doubtful(request) and _address(request.ref) in known:
-                outcome = ObjectOutcome(request.stored, "superseded", "already_ingested")
-                self._outcomes.append((NO_RECORDS, outcome))
+                self._note_ingested(request)
             else:
                 kept.append(request)
         return kept
@@ -105,15 +106,25 @@ class _Reading:
         frame = self._read(requests).persist(StorageLevel.MEMORY_AND_DISK)
         self._frames.append(frame)
         seen = collect_outcomes(frame)
+        unnamed = {} if number else _find_unnamed(requests, seen)
+        taken = self._find_ingested(list(unnamed.values())) | self._named if unnamed else set()
         again: list[Request] = []
         for request in requests:
             found = seen[request.object_index]
             retry = None if number == _LOOKS - 1 else _look_again(request, found, self._named)
-            if retry is None:
-                self._note(request, found)
-            else:
+            if retry is not None:
                 again.append(retry)
+            elif (ref := unnamed.get(request.object_index)) and _address(ref) in taken:
+                self._note_ingested(request)
+            else:
+                self._note(request, found)
+                taken |= {_address(ref)} if ref else set()
+        self._named |= {_address(ref) for ref in unnamed.values()}
         return self._renumber(again, start=(number + 1) * _INDEXES_A_LOOK)
+
+    def _note_ingested(self, request: Request) -> None:
+        outcome = ObjectOutcome(request.stored, "superseded", "already_ingested")
+        self._outcomes.append((NO_RECORDS, outcome))
 
     def _note(self, request: Request, found: SeenObject) -> None:
         self._outcomes.append((request.object_index, to_outcome(request, found)))
@@ -122,7 +133,7 @@ class _Reading:
 
     def _renumber(self, again: Sequence[Request], start: int) -> list[Request]:
         """Keep one request a state, not in the table yet; the others are superseded for good."""
-        known = self._find_ingested([request.ref for request in again]) if again else set()
+        known = self._find_ingested([request.ref for request in again]) | self._named if again else set()
         kept: list[Request] = []
         for request in again:
             if _address(request.ref) in known:
@@ -153,18 +164,29 @@ def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Reques
     version_id, etag = found["present_version_id"], found["present_etag"]
     if version_id == "null":
         version_id = None
-    state = (request.stored.event.object_id, name_version(version_id, etag))
-    if state in named or not state[1]:
-        return None
     ref = replace(request.ref, version_id=version_id, etag=etag, size=found["present_size"])
+    if _address(ref) in named or not _address(ref)[-1]:
+        return None
     return replace(request, ref=ref, observed=True)
 
 
+def _find_unnamed(requests: Sequence[Request], seen: Mapping[int, SeenObject]) -> dict[int, ObjectRef]:
+    """What was read without an event that names it, by object index."""
+    unnamed = {}
+    for request in requests:
+        found, event = seen[request.object_index].outcome, request.stored.event
+        is_named = not (request.observed or is_from_listing(request.stored))
+        if found["status"] == "read" and not is_named and not is_repair(event):
+            ref = replace(request.ref, version_id=found["version_id"], etag=found["etag"])
+            unnamed[request.object_index] = ref
+    return unnamed
+
+
 def _state(stored: StoredEvent) -> State:
-    return (stored.event.object_id, stored.event.version)
+    return (stored.event.bucket, stored.event.key, stored.event.version)
 
 
-def _address(ref: ObjectRef) -> tuple[str, str, str]:
+def _address(ref: ObjectRef) -> State:
     return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 

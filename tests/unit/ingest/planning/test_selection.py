@@ -43,3 +43,19 @@ def test_partition_values_come_from_the_folders_only_and_are_decoded():
 
 def test_hives_default_partition_is_null():
     assert parse_partition_values("d=__HIVE_DEFAULT_PARTITION__/a.json", ("d",)) == {"d": None}
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "rule"),
+    [
+        ("**", "../a.json", None),
+        ("**", "in/./a.json", None),
+        ("**/*.json", "a/../../b.json", None),
+        ("in/*/a.json", "in/../a.json", None),
+        ("../*.json", "../a.json", None),
+        ("in/*.json", "in/../a.json", "path"),
+        ("..", "ab", "path"),
+    ],
+)
+def test_dots_in_a_key_are_names_and_lead_nowhere(path, key, rule):
+    assert build_selector(TableConfig(path=path, format="json"))(key) == rule

@@ -1,0 +1,119 @@
+"""What a table is to hold, worked out from the bucket alone."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from simulator.contents import list_rows
+from simulator.outside.bucket import Bucket, Version
+from simulator.product.data_rows import DataRow, TableKind
+from simulator.violation import InvariantBrokenError
+
+Place = tuple[str, int, str]
+"""Key, row number and text of a row."""
+
+
+def list_live_rows(bucket: Bucket) -> dict[str, list[Place]]:
+    """The rows of what lies in the bucket now, by key."""
+    return {
+        key: [(key, number, text) for number, text in enumerate(list_rows(version.data or b""), 1)]
+        for key, version in bucket.list_live().items()
+    }
+
+
+def check_table(
+    kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, required: set[int], *, is_exact: bool
+) -> None:
+    """Raises `InvariantBrokenError`. `required`: the writes of which there is an event.
+
+    `is_exact` False: what the table is to hold after this is not promised, only that no row is there twice.
+    """
+    if kind == "mirror":
+        check_mirrored(rows, bucket)
+        return
+    live = list_live_rows(bucket)
+    if kind != "append":
+        # Where single versions were removed for good, these tables promise nothing: no listing tells of it,
+        # and rows that another version had written over do not come back.
+        rows = [row for row in rows if row.key not in bucket.thinned]
+        live = {key: places for key, places in live.items() if key not in bucket.thinned}
+    if not is_exact:
+        live = {}
+    else:
+        _check_removals(kind, rows, live)
+    if kind.startswith("append"):
+        _check_append(kind, rows, bucket, required, live)
+    else:
+        _check_merge(kind, rows, live)
+
+
+def check_mirrored(rows: Sequence[DataRow], bucket: Bucket, only: str | None = None) -> None:
+    """The rows are those of what lies in the bucket, or of one key of it."""
+    live = list_live_rows(bucket)
+    wanted = Counter(place for key, places in live.items() if only in (None, key) for place in places)
+    found = Counter((row.key, row.number, row.text) for row in rows)
+    if found != wanted:
+        extra, missing = list((found - wanted).elements()), list((wanted - found).elements())
+        code = "I8" if extra and bucket.find_live(extra[0][0]) is None else "I4"
+        raise InvariantBrokenError(code, f"mirror: too many {extra[:3]}, missing {missing[:3]}")
+
+
+def _check_removals(kind: TableKind, rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
+    """Rows of an object that is not there are gone, or marked."""
+    if kind in ("append", "merge"):
+        return
+    for row in rows:
+        if row.key not in live and row.removed_at is None:
+            raise InvariantBrokenError("I8", f"{kind}: rows of {row.key!r}, which is removed")
+
+
+def _check_append(
+    kind: TableKind,
+    rows: Sequence[DataRow],
+    bucket: Bucket,
+    required: set[int],
+    live: dict[str, list[Place]],
+) -> None:
+    """Every row comes from one write and is there once; what can still be read is there."""
+    present = (row for row in rows if row.removed_at is None)
+    copies = Counter((row.key, row.number, row.text, row.version) for row in present)
+    puts: Counter[tuple[str, int, str, str]] = Counter()
+    for key, versions in bucket.written.items():
+        for version in versions:
+            puts.update(_list_places(key, version))
+    if copies - puts:
+        extra = next((copies - puts).elements())
+        raise InvariantBrokenError(
+            "I5", f"{kind}: {extra} is there {copies[extra]} times, written {puts[extra]}"
+        )
+    # A listing tells contents apart, not versions.
+    texts = {place[:3] for place in copies}
+    for places in live.values():
+        missing = [place for place in places if place not in texts]
+        if missing:
+            raise InvariantBrokenError("I4", f"{kind}: what lies in the bucket is missing: {missing[0]}")
+    if kind != "append" or bucket.versioning == "off":
+        return
+    for key, versions in bucket.written.items():
+        for version in versions:
+            if version.order not in required or not bucket.find_version(key, version.version_id or ""):
+                continue
+            lost = [place for place in _list_places(key, version) if not copies[place]]
+            if lost:
+                raise InvariantBrokenError("I1", f"{kind}: a version is missing: {lost[0]}")
+
+
+def _list_places(key: str, version: Version) -> list[tuple[str, int, str, str]]:
+    name = version.version_id or version.etag
+    return [(key, number, text, name) for number, text in enumerate(list_rows(version.data or b""), 1)]
+
+
+def _check_merge(kind: TableKind, rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
+    """The newest content of each object has the word; rows that only older ones had may stay."""
+    found = {(row.key, row.number): row for row in rows}
+    for places in live.values():
+        for key, number, text in places:
+            row = found.get((key, number))
+            if row is None or row.text != text:
+                raise InvariantBrokenError("I4", f"{kind}: {(key, number, text)} is {row and row.text!r}")
+            if row.removed_at is not None:
+                raise InvariantBrokenError("I4", f"{kind}: {(key, number, text)} is marked as removed")

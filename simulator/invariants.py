@@ -1,0 +1,299 @@
+"""What must hold (docs/reference/simulator.md): watched at each effect, and checked at rest."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from headwater.capture.consumer.reading import MessageReading, read_message
+from headwater.capture.notifications import parse_message
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.position import BEGINNING, Position
+from headwater.capture.queues.protocol import Message
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.plan import BatchPlan
+from simulator.bugs import NO_BUGS
+from simulator.expected import check_mirrored, check_table
+from simulator.outside.bucket import Bucket, BucketStore
+from simulator.outside.clock import START
+from simulator.outside.hudi import Commit, Write
+from simulator.outside.queue import Letter, SimulatedQueue
+from simulator.product.data_rows import DataRow, TableKind
+from simulator.product.events_table import EventRow
+from simulator.product.ledger import build_table_ledger
+from simulator.product.process import Lake, Process
+from simulator.violation import InvariantBrokenError
+
+# A delivery may come between for once, or twice.
+_STALE_DELETIONS = 2
+_QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
+
+
+class Identity(NamedTuple):
+    """What tells an event from others, as it was sent: nothing that a wrong order key could spoil."""
+
+    key: str
+    version_id: str | None
+    moment: str
+    kind: str
+
+
+def identify(event: ObjectEvent) -> Identity:
+    moment = event.sequencer or f"{event.event_time.isoformat()} {event.event_name} {event.etag}"
+    return Identity(event.key, event.version_id, moment, event.kind)
+
+
+def read_letter(letter: Letter) -> MessageReading:
+    """What the message truly says."""
+    message = Message(letter.message_id, "", letter.body, START, letter.attributes)
+    return read_message(message, parse_message)
+
+
+class Watch:
+    """Knows the truth: what was written and sent. Shares no code with what it watches but the parsers."""
+
+    def __init__(self, bucket: Bucket, store: BucketStore, lake: Lake, queue: SimulatedQueue) -> None:
+        self._bucket = bucket
+        self._lake = lake
+        self._queue = queue
+        self.counts: Counter[str] = Counter()
+        self.on_note: Callable[[str], None] = lambda _: None
+        self._checkpoints: dict[TableKind, Position] = {}
+        self._applied: dict[tuple[TableKind, str], int] = {}
+        self._undone: list[tuple[TableKind, str, int]] = []
+        self._rejected: dict[TableKind, list[ObjectOutcome]] = {}
+        self._told: Counter[Identity] = Counter()
+        self._stale: Counter[str] = Counter()
+        # When a mirror's keys were last looked at: in the batch in work, in the one decided, and for good.
+        self._looks: dict[str, int] = {}
+        self._looked: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
+        store.on_look = self._note_look
+        queue.on_delete = self._note_deleted
+        queue.on_stale = self._note_stale
+        lake.events.on_commit = self._note_events
+        for kind, table in lake.data.items():
+            table.on_commit = partial(self._note_commit, kind)
+
+    # --- at each effect ---
+
+    def _note_deleted(self, letter: Letter) -> None:
+        reading = read_letter(letter)
+        for captured in reading.events:
+            event = identify(captured.event)
+            if event not in self._told:
+                raise InvariantBrokenError(
+                    "I3", f"{letter.message_id} was deleted before its event of {event.key!r} was written"
+                )
+        for item in reading.quarantine:
+            if self._lake.quarantine.find(item.quarantine_id) is None:
+                raise InvariantBrokenError(
+                    "I9", f"{letter.message_id} was deleted, and what is wrong with it is not in quarantine"
+                )
+
+    def _note_stale(self, letter: Letter) -> None:
+        """An old handle deletes nothing. Once is bad luck; for ever is a mistake."""
+        self._stale[letter.message_id] += 1
+        if self._stale[letter.message_id] > _STALE_DELETIONS:
+            raise InvariantBrokenError("Q3", f"{letter.message_id} is deleted with old handles only")
+
+    def _note_events(self, _commit: Commit, write: Write[EventRow]) -> None:
+        self._told.update(identify(row.captured.event) for _, row in write.rows)
+
+    def _note_look(self, key: str) -> None:
+        self._looks[key] = self._bucket.writes
+
+    def note_begun(self, kind: TableKind) -> None:
+        """What the batch before has looked at, it has also written."""
+        self._looks = {}
+        if kind == "mirror":
+            self._seen |= self._looked
+            self._looked = {}
+
+    def check_looked(self, kind: TableKind = "mirror") -> None:
+        """What was looked at after its last write is in the mirror, whatever got lost (I4)."""
+        self.note_begun(kind)
+        table = self._lake.data[kind]
+        for key, write in self._seen.items():
+            # Content that was there before under another event tells nothing of when it was looked at.
+            etags = [version.etag for version in self._bucket.written.get(key, ())]
+            if self._bucket.find_last_write(key) <= write and len(set(etags)) == len(etags):
+                rows = [row for row in table.peek() if row.key == key]
+                check_mirrored(rows, self._bucket, key)
+
+    def note_decided(self, kind: TableKind, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> None:
+        """A batch is decided and read, and about to be written."""
+        self.on_note(f"    {kind}: {describe_batch(plan, outcomes, self._bucket)}")
+        decided = Counter(decision.stored.event_id for decision in plan.decisions)
+        answered = Counter(outcome.stored.event_id for outcome in outcomes)
+        if decided != answered:
+            raise InvariantBrokenError("I9", f"{kind}: {len(decided)} events, {len(answered)} outcomes")
+        self._rejected[kind] = [outcome for outcome in outcomes if outcome.status in _QUARANTINED]
+        if kind != "mirror":
+            return
+        self._looked = self._looks
+        for decision in plan.decisions:
+            event = decision.stored.event
+            order = self._bucket.find_order(event.key, event.sequencer)
+            if order is None or decision.action == "skip":
+                continue
+            newest = self._applied.get((kind, event.key), 0)
+            if order < newest:
+                raise InvariantBrokenError(
+                    "I7", f"{kind}: write {order} of {event.key!r} was applied after write {newest}"
+                )
+            self._undone.append((kind, event.key, order))
+
+    def _note_commit(self, kind: TableKind, commit: Commit, write: Write[DataRow]) -> None:
+        self._check_checkpoint(kind, commit, write)
+        for outcome in self._rejected.pop(kind, ()):
+            if not self._is_quarantined(kind, outcome.stored.event_id):
+                key = outcome.stored.event.key
+                raise InvariantBrokenError("I9", f"{kind}: {key!r} is {outcome.status} and not in quarantine")
+        for done_kind, key, order in self._undone:
+            if done_kind == kind:
+                self._applied[kind, key] = max(order, self._applied.get((kind, key), 0))
+        self._undone = [entry for entry in self._undone if entry[0] != kind]
+
+    def _check_checkpoint(self, kind: TableKind, commit: Commit, write: Write[DataRow]) -> None:
+        text = write.metadata.get("checkpoint")
+        if text is None:
+            raise InvariantBrokenError("I14", f"{kind}: commit {commit.requested} carries no checkpoint")
+        checkpoint = Position.parse(text)
+        if checkpoint < self._checkpoints.get(kind, BEGINNING):
+            raise InvariantBrokenError("I6", f"{kind}: the checkpoint went back to {text}")
+        newest = max((c.completed for c in self._lake.events.active), default="")
+        if checkpoint.completed > newest:
+            raise InvariantBrokenError("I6", f"{kind}: the checkpoint {text} is ahead of the events table")
+        self._checkpoints[kind] = checkpoint
+
+    def _is_quarantined(self, kind: TableKind, event_id: str) -> bool:
+        items = self._lake.quarantine.peek()
+        return any(item.table == kind and item.event_id == event_id for item in items)
+
+    def note_forgotten(self, kind: TableKind) -> None:
+        """What had been decided and not committed will be decided again."""
+        self._undone = [entry for entry in self._undone if entry[0] != kind]
+        self._rejected.pop(kind, None)
+        self._looked = {} if kind == "mirror" else self._looked
+
+    def note_death(self) -> None:
+        """The same for all tables."""
+        self._undone.clear()
+        self._rejected.clear()
+        self._looked = {}
+
+    # --- at rest ---
+
+    def check_dead_letters(self, returns: int) -> None:
+        """Messages reach the dead-letter queue only by dying or sleeping processes (I13)."""
+        if self._queue.dead and returns < self._queue.limits.max_receives:
+            raise InvariantBrokenError("I13", f"{len(self._queue.dead)} messages in the dead-letter queue")
+
+    def check_all(self, process: Process) -> None:
+        self._check_events()
+        self._check_reading(process)
+        has_listed = any(row.captured.source == "listing" for row in self._lake.events.peek())
+        for kind, table in self._lake.data.items():
+            twice = [key for key, count in table.count_keys().items() if count > 1]
+            if twice:
+                raise InvariantBrokenError("I5", f"{kind}: record keys are there twice: {twice[0]!r}")
+            is_exact = kind in ("mirror", "append", "merge") or not has_listed
+            check_table(kind, table.peek(), self._bucket, self._list_told_writes(), is_exact=is_exact)
+            self._check_ledger(process, kind)
+            if len(table.pending) > 1:
+                raise InvariantBrokenError(
+                    "I12", f"{kind}: {len(table.pending)} writes were never rolled back"
+                )
+
+    def _list_told_writes(self) -> set[int]:
+        """The writes of which there is an event."""
+        events = (row.captured.event for row in self._lake.events.peek())
+        orders = (self._bucket.find_order(event.key, event.sequencer) for event in events)
+        return {order for order in orders if order is not None}
+
+    def _check_events(self) -> None:
+        twice = [event for event, count in self._told.items() if count > 1]
+        if twice:
+            raise InvariantBrokenError("I2", f"{len(twice)} events are in the table twice: {twice[0]}")
+
+    def _check_ledger(self, process: Process, kind: TableKind) -> None:
+        """The ledger is what a new one, built from the commits, would be."""
+        # It is brought up to the commits when it is used.
+        for pipeline in process.pipelines:
+            pipeline.ledger.find_states(())
+        kept = {row.state.object_id: row.state for row in self._lake.ledger.peek() if row.table == kind}
+        rebuilt = RebuiltLedger()
+        table = self._lake.data[kind]
+        ledger = build_table_ledger(kind, rebuilt, table, process.events, lambda: 0.0, NO_BUGS)
+        ledger.find_states(())
+        if kept != rebuilt.states:
+            wrong = next(o for o in {**kept, **rebuilt.states} if kept.get(o) != rebuilt.states.get(o))
+            detail = f"{kept.get(wrong)}, and by its commits {rebuilt.states.get(wrong)}"
+            raise InvariantBrokenError("ledger", f"{kind}: {detail}")
+        told = process.events.iter_all()
+        for state in kept.values():
+            self._check_confirmed(kind, state, told)
+
+    def _check_confirmed(self, kind: TableKind, state: ObjectState, told: Sequence[StoredEvent]) -> None:
+        """Content whose own event came after it was found by looking does not count as unnamed."""
+        if not state.looked:
+            return
+        for stored in told:
+            event = stored.event
+            is_later = stored.event_id == state.event_id and stored.position.completed > state.instant
+            if is_later and stored.source != "listing" and state.version in (event.version_id, event.etag):
+                raise InvariantBrokenError("ledger", f"{kind}: {state.key!r} counts as looked at: {state}")
+
+    def _check_reading(self, process: Process) -> None:
+        """Reading the events table page by page gives what is in it, once (I15)."""
+        position, seen = BEGINNING, []
+        while True:
+            page = process.events.read_after(position, 3)
+            seen += [stored.event_id for stored in page.events]
+            if page.end == position:
+                break
+            position = page.end
+        if Counter(seen) != Counter(row.captured.event.event_id for row in self._lake.events.peek()):
+            raise InvariantBrokenError("I15", "reading in pages does not give what the table holds")
+
+    def snapshot(self) -> dict[str, Counter[object]]:
+        return {str(kind): Counter(table.peek()) for kind, table in self._lake.data.items()}
+
+    def check_unchanged(self, before: dict[str, Counter[object]]) -> None:
+        for kind, rows in self.snapshot().items():
+            if rows != before[kind]:
+                raise InvariantBrokenError("I10", f"{kind}: replaying old messages changed the table")
+        self._check_events()
+
+
+def describe_batch(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], bucket: Bucket) -> str:
+    """What became of each event, told by the number of its write."""
+    actions = {decision.stored.event_id: decision.action for decision in plan.decisions}
+    texts = []
+    for outcome in outcomes:
+        event = outcome.stored.event
+        write = bucket.find_order(event.key, event.sequencer) or outcome.stored.source
+        what = f"{write} {event.kind} {event.key!r}: {actions.get(outcome.stored.event_id)}"
+        looked = " by looking" if outcome.looked else ""
+        texts.append(f"{what} -> {outcome.status} {outcome.reason} {outcome.version}{looked}")
+    return "; ".join(texts)
+
+
+class RebuiltLedger:
+    """What somebody gets who deletes the ledger: empty, and filled from the commits at the first use."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, ObjectState] = {}
+
+    def find_mark(self, _table: str) -> Mark:
+        return Mark()
+
+    def write(self, _table: str, states: Iterable[ObjectState], _mark: Mark) -> None:
+        self.states |= {state.object_id: state for state in states}
+
+    def read_states(self, _table: str, object_ids: Iterable[str]) -> dict[str, ObjectState]:
+        return {name: self.states[name] for name in object_ids if name in self.states}

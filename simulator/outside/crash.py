@@ -1,0 +1,75 @@
+"""Sudden death at a named place: all memory of the product is gone, what is durable stays."""
+
+from collections import Counter
+from typing import Literal, get_args
+
+CrashPlace = Literal[
+    # capture
+    "received",
+    "parsed",
+    "quarantine to be written",
+    "events to be written",
+    "events written",
+    "message deleted",
+    "message deleted, answer lost",
+    # a commit of any table
+    "rollback begun",
+    "rollback done",
+    "requested",
+    "inflight",
+    "data file written",
+    "all files written",
+    "completed",
+    "archived",
+    # a data table
+    "checkpoint read",
+    "events read",
+    "decided",
+    "object read",
+    "objects read",
+    "rejects to be written",
+    "rejects written",
+    "data to be written",
+    "data written",
+    "ledger to be written",
+    "ledger written",
+    "next table",
+    # reconcile
+    "listed",
+    "compared",
+    "differences written",
+]
+"""Between which two effects the process dies."""
+
+PLACES: tuple[CrashPlace, ...] = get_args(CrashPlace)
+
+
+class ProcessDied(BaseException):
+    """Nothing in the product may catch this."""
+
+
+class Crashes:
+    """Counts the places reached, and ends the process at the chosen one."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.deaths: Counter[str] = Counter()
+        self.passed = 0
+        self._left = 0
+
+    def arm(self, places: int) -> None:
+        """Die at the `places`-th place reached from now on, 1 being the next one; 0: live on."""
+        self._left = places
+
+    @property
+    def is_armed(self) -> bool:
+        return self._left > 0
+
+    def at(self, place: CrashPlace) -> None:
+        self.seen[place] += 1
+        self.passed += 1
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                self.deaths[place] += 1
+                raise ProcessDied(place)

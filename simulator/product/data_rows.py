@@ -1,0 +1,112 @@
+"""A data table's rows, and what one batch does to them: `headwater.ingest.table_writer` without Spark."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from headwater.capture.object_event import ObjectEvent
+from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.outcome import ObjectOutcome
+from simulator.outside.hudi import HudiTable, Write
+from simulator.product.reading import ReadObject
+
+TableKind = Literal[
+    "mirror", "append", "append_retract", "append_tombstone", "merge", "merge_retract", "merge_tombstone"
+]
+
+RULES: Mapping[TableKind, FoldRules] = {
+    "mirror": FoldRules(mirrors=True, on_object_removed="retract"),
+    "append": FoldRules(),
+    "append_retract": FoldRules(on_object_removed="retract"),
+    "append_tombstone": FoldRules(on_object_removed="tombstone"),
+    "merge": FoldRules(merges=True),
+    "merge_retract": FoldRules(on_object_removed="retract", merges=True),
+    "merge_tombstone": FoldRules(on_object_removed="tombstone", merges=True),
+}
+
+
+class DataRow(NamedTuple):
+    """`number` is the row's place in its object, from 1; `removed_at` is set in tables with tombstones."""
+
+    key: str
+    number: int
+    text: str
+    version: str
+    event_id: str
+    event_time: datetime
+    removed_at: datetime | None = None
+
+
+class Gone(NamedTuple):
+    """See `headwater.ingest.retraction.Gone`."""
+
+    event: ObjectEvent
+    version: str = ""
+    is_replaced: bool = False
+
+
+def build_rows(objects: Sequence[ReadObject]) -> list[DataRow]:
+    return [
+        DataRow(
+            event.key, number, text, found.outcome.version, found.outcome.stored.event_id, event.event_time
+        )
+        for found in objects
+        for event in (found.outcome.stored.event,)
+        if found.outcome.status == "ingested"
+        for number, text in enumerate(found.lines, 1)
+    ]
+
+
+def record_key(kind: TableKind, row: DataRow) -> Hashable:
+    """What tells a row from others of the table."""
+    if kind == "mirror":
+        return (row.key, row.number)
+    if kind.startswith("append"):
+        return (row.event_id, row.number)
+    return f"{row.key}#{row.number}"
+
+
+def plan_write(
+    kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow], gone: Sequence[Gone], *, is_new: bool
+) -> Write[DataRow] | None:
+    """The write of one batch; None when there is nothing to write. Raises `LakeError`."""
+    if not table.exists:
+        gone = ()
+    if not rows and not gone:
+        return None
+    placed = [(record_key(kind, row), row) for row in _order(kind, table, rows)]
+    if not gone:
+        insert = kind.startswith("append") or (kind == "mirror" and is_new)
+        return Write(placed, insert=insert)
+    by_key: dict[str, list[Gone]] = {}
+    for entry in gone:
+        by_key.setdefault(entry.event.key, []).append(entry)
+    stored = [
+        (row, entry)
+        for row in table.read()
+        for entry in by_key.get(row.key, ())
+        if entry.version in ("", row.version)
+    ]
+    # Of two rows with one key, the write keeps the newer.
+    rewritten = {key for key, _ in placed}
+    left = [(key, row, entry) for row, entry in stored if (key := record_key(kind, row)) not in rewritten]
+    if not kind.endswith("tombstone"):
+        return Write(placed, [key for key, _, _ in left])
+    marked = [(key, row._replace(removed_at=e.event.event_time)) for key, row, e in left if not e.is_replaced]
+    return Write([*placed, *marked], [key for key, _, entry in left if entry.is_replaced])
+
+
+def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) -> list[DataRow]:
+    """In a merge the row of the newer event wins, whatever comes last."""
+    if not kind.startswith("merge"):
+        return list(rows)
+    kept = []
+    for row in sorted(rows, key=lambda row: row.event_time):
+        found = table.find(record_key(kind, row))
+        if found is None or found.event_time <= row.event_time:
+            kept.append(row)
+    return kept
+
+
+def describe(outcomes: Sequence[ObjectOutcome]) -> str:
+    return " ".join(f"{o.stored.event.key}:{o.status}{'/' + o.reason if o.reason else ''}" for o in outcomes)

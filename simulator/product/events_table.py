@@ -1,0 +1,117 @@
+"""The events table, as in `headwater.capture.events_table`: duplicates are refused, pages read in order."""
+
+from collections.abc import Collection, Sequence
+from itertools import compress
+from typing import NamedTuple
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.position import BEGINNING, Position
+from headwater.capture.seen_events import SeenEvents
+from headwater.capture.stored_event import StoredEvent
+from headwater.errors import LakeError
+from simulator.bugs import Bugs
+from simulator.outside.hudi import Commit, HudiTable, Write
+
+_ARCHIVED_COMMITS_A_PAGE = 3
+
+
+class EventRow(NamedTuple):
+    """A captured event and its place among the rows of its commit."""
+
+    captured: CapturedEvent
+    batch_index: int
+
+
+class EventPage(NamedTuple):
+    """See `headwater.capture.events_table.EventPage`."""
+
+    events: tuple[StoredEvent, ...]
+    end: Position
+    more: bool
+
+
+class SimulatedEventsTable:
+    """One process's view of the events table; its memory is what the process knows of ids."""
+
+    def __init__(self, table: HudiTable[EventRow], bugs: Bugs) -> None:
+        self._table = table
+        self._bugs = bugs
+        self._seen = self._build_seen()
+
+    def _build_seen(self) -> SeenEvents:
+        return SeenEvents((lambda _day: []) if "ids_not_loaded" in self._bugs else self._load_ids)
+
+    def append(self, batch: Sequence[CapturedEvent]) -> int:
+        """Commit what is new; returns how many events that were."""
+        ids = [(captured.day, captured.event.event_id) for captured in batch]
+        is_new = self._seen.keep_new(ids)
+        if "duplicates_not_refused" in self._bugs:
+            is_new = [True] * len(ids)
+        kept = list(compress(batch, is_new))
+        if kept:
+            rows = [(c.event.event_id, EventRow(c, at)) for at, c in enumerate(kept)]
+            try:
+                self._table.write(Write(rows, insert=True, metadata={"events": str(len(kept))}))
+            except LakeError:
+                if "ids_kept_after_failure" not in self._bugs:
+                    self._seen.forget()
+                raise
+            self._seen.add(list(compress(ids, is_new)))
+        return len(kept)
+
+    def _load_ids(self, day: str) -> list[str]:
+        rows = self._table.peek()
+        return [row.captured.event.event_id for row in rows if row.captured.day == day]
+
+    def read_after(self, position: Position, max_events: int) -> EventPage:
+        """Whole commits, about `max_events` events, at least one commit; the archive first."""
+        timeline = self._table.load_timeline()
+        pending = [commit for commit in timeline.commits if Position(commit.completed) > position]
+        if "archived_events_skipped" not in self._bugs:
+            archived = [c for c in timeline.list_archived() if Position(c.completed) > position]
+            if archived:
+                chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
+                return self._read_page(chosen, position, len(archived) + len(pending) > len(chosen))
+        if not pending:
+            return EventPage((), position, more=False)
+        chosen = self._choose(pending, max_events)
+        return self._read_page(chosen, position, len(pending) > len(chosen))
+
+    def _choose(self, pending: Sequence[Commit], max_events: int) -> list[Commit]:
+        chosen: list[Commit] = []
+        total = 0
+        for commit in pending:
+            total += len(self._table.inserted[commit.requested])
+            if chosen and total > max_events:
+                break
+            chosen.append(commit)
+        return chosen
+
+    def _read_page(self, commits: Sequence[Commit], position: Position, more: bool) -> EventPage:
+        events = [
+            to_stored(row, commit)
+            for commit, rows in self._table.read_commits(commits).items()
+            for row in rows
+        ]
+        behind = sorted((s for s in events if s.position > position), key=lambda stored: stored.position)
+        return EventPage(tuple(behind), Position(commits[-1].completed), more)
+
+    def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
+        return {s.event_id: s for s in self.iter_all() if s.event_id in event_ids}
+
+    def find_newest(self) -> Position:
+        commits = self._table.load_timeline().commits
+        return Position(commits[-1].completed) if commits else BEGINNING
+
+    def iter_all(self) -> list[StoredEvent]:
+        """Every event, in order of position."""
+        commits = (*self._table.archived, *self._table.active)
+        return [to_stored(row, c) for c, rows in self._table.read_commits(commits).items() for row in rows]
+
+
+def to_stored(row: EventRow, commit: Commit) -> StoredEvent:
+    captured = row.captured
+    position = Position(commit.completed, row.batch_index)
+    return StoredEvent(
+        captured.event.event_id, captured.event, captured.received_at, captured.source, position
+    )

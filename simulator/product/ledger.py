@@ -1,0 +1,97 @@
+"""The ledger's own table, as in `headwater.ingest.ledger.ledger`; above it is the real `TableLedger`."""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from headwater.capture.position import Position
+from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
+from headwater.ingest.ledger.table_ledger import TableLedger
+from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.outcome import ObjectOutcome
+from simulator.bugs import NO_BUGS, Bugs
+from simulator.outside.crash import Crashes
+from simulator.outside.hudi import HudiTable, Write
+
+if TYPE_CHECKING:  # the real ones need Spark
+    from headwater.capture.events_table import EventsTable
+    from headwater.ingest.ledger.ledger import Ledger
+    from headwater.lake.table import Table
+
+_MARKS_KEY = "marks"
+
+
+class LedgerRow(NamedTuple):
+    """One object as one data table has applied it."""
+
+    table: str
+    state: ObjectState
+
+
+class SimulatedLedger:
+    """One process's view of the ledger; marks are read once, as in production."""
+
+    def __init__(self, table: HudiTable[LedgerRow], crashes: Crashes) -> None:
+        self._table = table
+        self._crashes = crashes
+        self._marks: dict[str, Mark] | None = None
+
+    def find_mark(self, table: str) -> Mark:
+        return self._load_marks().get(table, Mark())
+
+    def write(self, table: str, states: Collection[ObjectState], mark: Mark) -> None:
+        marks = {**self._load_marks(), table: mark}
+        rows = [((table, state.object_id), LedgerRow(table, state)) for state in states]
+        self._crashes.at("ledger to be written")
+        self._table.write(Write(rows, metadata={_MARKS_KEY: _format(marks)}))
+        self._marks = marks
+        self._crashes.at("ledger written")
+
+    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, ObjectState]:
+        if self.find_mark(table) == Mark():
+            return {}
+        found = ((object_id, self._table.find((table, object_id))) for object_id in object_ids)
+        return {object_id: row.state for object_id, row in found if row is not None}
+
+    def _load_marks(self) -> dict[str, Mark]:
+        if self._marks is None:
+            found = self._table.load_timeline().find_metadata(_MARKS_KEY) or {}
+            texts = json.loads(found.get(_MARKS_KEY, "{}"))
+            self._marks = {name: Mark(c, Position.parse(p), looked) for name, (c, p, looked) in texts.items()}
+        return self._marks
+
+
+def _format(marks: dict[str, Mark]) -> str:
+    return json.dumps({name: (m.commit, m.position.to_text(), m.has_looked) for name, m in marks.items()})
+
+
+def build_table_ledger(
+    name: str, ledger: object, table: object, events: object, clock: Callable[[], float], bugs: Bugs
+) -> TableLedger:
+    """The real one on simulated tables: it asks of them only what these can answer."""
+    build = _SpoiltLedger if bugs else TableLedger
+    found = build(name, cast("Ledger", ledger), cast("Table", table), cast("EventsTable", events), clock)
+    if isinstance(found, _SpoiltLedger):
+        found.bugs = bugs
+    return found
+
+
+class _SpoiltLedger(TableLedger):
+    """The real one, with what can be wrong about it."""
+
+    bugs: Bugs = NO_BUGS
+
+    @property
+    def has_looked(self) -> bool:
+        return self._has_looked if "looked_not_kept" in self.bugs else super().has_looked
+
+    def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
+        built = super().build_metadata(outcomes)
+        return built | (
+            {OUTCOMES_KEY: encode_outcomes(outcomes)} if "outcomes_not_carried" in self.bugs else {}
+        )
+
+    def _catch_up(self, mark: Mark) -> None:
+        if "catch_up_skipped" not in self.bugs:
+            super()._catch_up(mark)

@@ -1,0 +1,95 @@
+"""One process of headwater: all its memory, built from what is durable, and gone with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.capture.consumer.batch import BatchLimits
+from headwater.capture.position import Position
+from headwater.capture.quarantine_item import QuarantineItem
+from headwater.config.table import TableConfig
+from headwater.ingest.planning.plan import Limits, Scope
+from headwater.ingest.planning.selection import build_selector
+from simulator.bugs import Bugs
+from simulator.outside.bucket import BUCKET, Bucket, BucketStore
+from simulator.outside.clock import SimulatedClock
+from simulator.outside.crash import Crashes
+from simulator.outside.hudi import HudiTable, Settings
+from simulator.outside.queue import SimulatedQueue
+from simulator.product.capture import SimulatedCapture
+from simulator.product.data_rows import DataRow, TableKind
+from simulator.product.events_table import EventRow, SimulatedEventsTable
+from simulator.product.ledger import LedgerRow, SimulatedLedger
+from simulator.product.pipeline import SimulatedPipeline, Surroundings, Watcher
+from simulator.product.reconcile import SimulatedReconcile
+from simulator.scenario import Scenario
+
+_SCOPE = Scope(BUCKET, "", build_selector(TableConfig(path=("**",), format="text")))
+_MAX_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """All tables: what is durable of the product."""
+
+    events: HudiTable[EventRow]
+    quarantine: HudiTable[QuarantineItem]
+    ledger: HudiTable[LedgerRow]
+    data: dict[TableKind, HudiTable[DataRow]]
+
+
+def build_lake(scenario: Scenario, clock: SimulatedClock, crashes: Crashes) -> Lake:
+    events = Settings(scenario.keep_events, scenario.keep_events + 2)
+    data = Settings(scenario.keep_data, scenario.keep_data + 2)
+    return Lake(
+        HudiTable("events", clock, crashes, events),
+        HudiTable("quarantine", clock, crashes, Settings()),
+        HudiTable("ledger", clock, crashes, Settings(4, 6)),
+        {kind: HudiTable(kind, clock, crashes, data) for kind in scenario.tables},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What survives the process and is not its own."""
+
+    bucket: Bucket
+    store: BucketStore
+    queue: SimulatedQueue
+    clock: SimulatedClock
+    crashes: Crashes
+
+
+class Process:
+    """Built at every start; nothing of an earlier one gets in but what the tables hold."""
+
+    def __init__(self, scenario: Scenario, outside: Outside, lake: Lake, bugs: Bugs, watch: Watcher) -> None:
+        clock, crashes = outside.clock, outside.crashes
+        self.events = SimulatedEventsTable(lake.events, bugs)
+        self.capture = SimulatedCapture(
+            outside.queue,
+            self.events,
+            lake.quarantine,
+            BatchLimits(seconds=1.0, messages=scenario.max_messages, bytes=1 << 20),
+            clock,
+            crashes,
+            bugs,
+        )
+        self.reconcile = SimulatedReconcile(outside.bucket, self.events, clock, crashes, bugs)
+        shared = Surroundings(
+            outside.store,
+            self.events,
+            lake.quarantine,
+            SimulatedLedger(lake.ledger, crashes),
+            clock,
+            crashes,
+            bugs,
+            watch,
+        )
+        limits = Limits(scenario.max_files, _MAX_BYTES)
+        self.pipelines: Sequence[SimulatedPipeline] = [
+            SimulatedPipeline(kind, table, _SCOPE, limits, shared) for kind, table in lake.data.items()
+        ]
+
+    @property
+    def positions(self) -> dict[TableKind, Position]:
+        return {pipeline.kind: pipeline.position for pipeline in self.pipelines}

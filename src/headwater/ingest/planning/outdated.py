@@ -1,0 +1,68 @@
+"""Which stored rows a batch puts out of date, and which content the table may have already. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.object_state import ObjectState, is_repair, keeps_rows, sort_key
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.plan import BatchPlan
+
+ContentState = tuple[str, str, str]
+"""Bucket, key, and version id or etag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """The stored rows of the outcome's object, or of one version of it, are not to stay as they are.
+
+    `is_replaced`: not because the object was removed, but because its rows come anew.
+    """
+
+    outcome: ObjectOutcome
+    version: str = ""
+    is_replaced: bool = False
+
+
+def find_outdated(
+    plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, ObjectState], rules: FoldRules
+) -> list[Outdated]:
+    """What of the table's rows goes, or is marked, in the commit of the batch."""
+    scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
+    outdated = []
+    for outcome in outcomes:
+        event, event_id = outcome.stored.event, outcome.stored.event_id
+        if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
+            continue
+        state, version = states.get(event.object_id), scopes.get(event_id, "")
+        is_gone = state is not None and (event_id in scopes or (rules.mirrors and state.rows > 0))
+        if is_repair(event):
+            # Rows of an append are new whenever they are read: those of the same version make room.
+            version = "" if rules.mirrors else outcome.version
+            is_gone = not rules.merges or event_id in scopes
+        if is_gone:
+            outdated.append(Outdated(outcome, version, is_repair(event) and event.kind != "removed"))
+    return outdated
+
+
+def keep_left(found: Iterable[ContentState], plan: BatchPlan) -> set[ContentState]:
+    """Of the states whose rows the table has, those that it still has after the batch's retractions."""
+    gone = {(d.stored.event.bucket, d.stored.event.key): d.version for d in plan.choose("retract")}
+    return {(bucket, key, name) for bucket, key, name in found if gone.get((bucket, key)) not in ("", name)}
+
+
+def is_doubtful(stored: StoredEvent, states: Mapping[str, ObjectState]) -> bool:
+    """Whether the content may have been taken in: something newer was, or something no event had named."""
+    state = states.get(stored.event.object_id)
+    if state is None or is_repair(stored.event):
+        return False
+    return state.looked or sort_key(stored) <= state.sort_key
+
+
+def find_applied(
+    addresses: Iterable[tuple[str, str]], states: Mapping[str, ObjectState]
+) -> set[ContentState]:
+    """What a mirror has applied of these buckets and keys."""
+    applied = {(s.bucket, s.key): s.version for s in states.values() if s.status in ("ingested", "skipped")}
+    return {(*address, applied[address]) for address in addresses if applied.get(address)}

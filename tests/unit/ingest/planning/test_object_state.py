@@ -1,0 +1,150 @@
+"""What a table knows of an object after an event, in the orders that the simulator has shown to matter."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
+from headwater.ingest.planning.object_state import VANISHED, apply_outcome
+from headwater.ingest.planning.outcome import ObjectOutcome
+from tests.fixtures.events import START, build_event, build_stored
+
+MIRROR = FoldRules(mirrors=True, on_object_removed="retract")
+RETRACT = FoldRules(on_object_removed="retract")
+
+
+def state_of(*outcomes):
+    state = None
+    for outcome in outcomes:
+        state = apply_outcome(state, outcome)
+    return state
+
+
+def ingested(event, version=None, *, looked=False):
+    return ObjectOutcome(
+        build_stored(event), "ingested", rows=1, version=version or event.version, looked=looked
+    )
+
+
+def listed(etag="e", seconds=1.0, *, removed=False):
+    event = replace(
+        build_event(kind="removed" if removed else "created", etag=etag),
+        sequencer=None,
+        order_key=None,
+        event_time=START + timedelta(seconds=seconds),
+    )
+    return replace(build_stored(event), source="listing")
+
+
+def actions(events, state, rules=IGNORE_REMOVALS):
+    stored = [
+        event if hasattr(event, "source") else build_stored(event, at) for at, event in enumerate(events)
+    ]
+    states = {state.object_id: state} if state else {}
+    return [(d.action, d.reason) for d in fold(stored, states, rules)]
+
+
+def test_ignored_removal_does_not_make_content_found_by_looking_forgotten():
+    found = ingested(build_event(sequence=1), "v3", looked=True)
+    removal = build_stored(build_event(sequence=2, kind="removed", version_id="v1"))
+    state = state_of(found, ObjectOutcome(removal, "skipped", "removal_ignored", version="v1"))
+    assert (state.version, state.looked, state.rows) == ("v3", True, 1)
+    assert actions([build_event(sequence=3, version_id="v3")], state) == [("skip", "already_ingested")]
+
+
+def test_content_found_after_a_late_event_is_what_counts():
+    newest = ObjectOutcome(
+        build_stored(build_event(sequence=4, size=0)), "skipped", "empty_object", version="e4"
+    )
+    state = state_of(newest, ingested(build_event(sequence=2), "e5", looked=True))
+    assert (state.version, state.looked, state.order_key[:16]) == ("e5", True, f"{4:016x}")
+    assert actions([build_event(sequence=5, etag="e5")], state) == [("skip", "already_ingested")]
+
+
+def test_another_version_taken_in_leaves_content_found_by_looking_unnamed():
+    found = ingested(build_event(sequence=1, version_id="v1"), "v4", looked=True)
+    state = state_of(found, ingested(build_event(sequence=3, version_id="v3")))
+    assert state.looked
+    confirmed = ObjectOutcome(
+        build_stored(build_event(sequence=3, version_id="v3")), "superseded", "already_ingested"
+    )
+    assert not state_of(
+        found, replace(confirmed, stored=build_stored(build_event(version_id="v4", sequence=4)))
+    ).looked
+
+
+def test_tags_that_overtake_their_object_do_not_count_as_its_content():
+    tags = build_event(sequence=1, kind="tagged", etag="e1")
+    state = state_of(ObjectOutcome(build_stored(tags), "skipped", "not_content", version="e1", etag="e1"))
+    assert (state.version, state.etag) == ("", "")
+    assert actions([build_event(sequence=2, etag="e1")], state, MIRROR) == [("read", None)]
+
+
+def test_mirror_looks_when_an_event_may_be_older_than_what_was_found_by_looking():
+    state = state_of(ingested(build_event(sequence=3, kind="removed"), "v5", looked=True))
+    assert actions([build_event(sequence=4, version_id="v4")], state, MIRROR) == [("look", None)]
+    assert actions([build_event(sequence=5, version_id="v5")], state, MIRROR) == [
+        ("skip", "already_ingested")
+    ]
+
+
+def test_mirror_looks_when_a_listing_has_missed_the_object_after_the_event():
+    gone = ObjectOutcome(listed(seconds=9, removed=True), "skipped", "already_removed")
+    assert actions([build_event(sequence=5)], state_of(gone), MIRROR) == [("look", None)]
+    assert actions([build_event(sequence=10)], state_of(gone), MIRROR) == [("read", None)]
+
+
+def test_mirror_looks_when_two_listings_have_seen_different_things():
+    assert [action for action, _ in actions([listed("e1"), listed("e2")], None, MIRROR)] == ["skip", "look"]
+
+
+def test_listing_of_content_that_was_taken_in_by_its_version_is_not_read_again():
+    state = replace(state_of(ingested(build_event(version_id="v2", etag="e2"))), etag="e2")
+    assert actions([listed("e2")], state) == [("skip", "already_ingested")]
+    assert actions([listed("e3")], state) == [("read", None)]
+
+
+def test_listing_beside_versions_is_read_unless_one_of_them_is_what_it_saw():
+    versions = [build_event(sequence=n, version_id=f"v{n}", etag=f"e{n}") for n in (1, 2)]
+    assert [action for action, _ in actions([*versions, listed("e9")], None)] == ["read", "read", "read"]
+    assert [action for action, _ in actions([*versions, listed("e2")], None)] == ["skip", "read", "read"]
+
+
+def test_event_from_before_a_listing_missed_the_object_is_late_where_removals_are_followed():
+    vanished = listed(seconds=9, removed=True)
+    assert actions([vanished, build_event(sequence=5)], None, RETRACT) == [
+        ("retract", None),
+        ("skip", "superseded"),
+    ]
+    state = state_of(ObjectOutcome(vanished, "removed", VANISHED))
+    assert actions([build_event(sequence=5)], state, RETRACT) == [("skip", "superseded")]
+    assert actions([build_event(sequence=10)], state, RETRACT) == [("read", None)]
+
+
+def test_event_from_before_a_listing_missed_the_object_is_still_late_after_another_one():
+    vanished = ObjectOutcome(listed(seconds=9, removed=True), "removed", VANISHED)
+    late = ObjectOutcome(build_stored(build_event(sequence=5)), "superseded", "superseded")
+    assert actions([build_event(sequence=6)], state_of(vanished, late), RETRACT) == [("skip", "superseded")]
+
+
+def test_object_put_again_after_a_removal_in_the_batch_is_read_though_it_was_found_by_looking():
+    state = state_of(ingested(build_event(sequence=1), "e3", looked=True))
+    batch = [build_event(sequence=2, kind="removed"), build_event(sequence=3, etag="e3")]
+    assert actions(batch, state, RETRACT) == [("retract", None), ("read", None)]
+
+
+def test_removal_of_a_delete_marker_makes_a_removed_object_looked_at():
+    marker = replace(
+        build_event(sequence=2, kind="removed", version_id="m2"),
+        event_name="ObjectRemoved:DeleteMarkerCreated",
+    )
+    state = state_of(ObjectOutcome(build_stored(marker), "removed"))
+    back = build_event(sequence=3, kind="removed", version_id="m2")
+    assert actions([back], state, RETRACT) == [("look", None)]
+    assert actions([marker, back], None, RETRACT) == [("retract", None), ("look", None)]
+
+
+def test_merge_takes_content_found_by_looking_in_again_with_the_time_of_its_own_event():
+    state = state_of(ingested(build_event(sequence=1), "e4", looked=True))
+    own = build_event(sequence=4, etag="e4")
+    assert actions([own], state, FoldRules(merges=True)) == [("read", None)]
+    assert actions([own], state, FoldRules()) == [("skip", "already_ingested")]

@@ -1,0 +1,56 @@
+"""The test of the test: each mistake that is switched on is caught, and soon."""
+
+import pytest
+
+from simulator.bugs import BUGS
+from simulator.campaign import run_campaign
+from simulator.scenario import Step, build_scenario
+from simulator.shrinking import shrink
+from simulator.world import run_scenario
+
+# Mistakes that show only when two rare things meet: episodes in which these happen often.
+EMPHASIS = {
+    "first_handle_used": ("delete",),
+    "ids_kept_after_failure": ("fail",),
+    "version_forgotten": ("remove_version",),
+    "marker_ignored": ("remove",),
+    "superseded_not_looked": ("drop", "race"),
+    "missing_not_retracted": ("remove", "race"),
+    "checkpoint_is_last": ("crash",),
+    "vanished_not_told": ("remove", "drop"),
+    "listing_of_known": ("drop",),
+    "listing_wins": ("reconcile",),
+    "sequencer_case_kept": ("put",),
+}
+ENOUGH_STEPS = 20_000
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_each_mistake_is_caught(bug):
+    findings = run_campaign(0, ENOUGH_STEPS, frozenset([bug]), emphasis=EMPHASIS.get(bug, ()), shrinks=False)
+    assert findings.broken is not None, f"{BUGS[bug]}: not caught in {findings.steps} steps"
+    # It is the mistake that was caught, not something else that is wrong.
+    scenario = build_scenario(findings.episode_seed, emphasis=EMPHASIS.get(bug, ()))
+    assert run_scenario(scenario).broken is None
+
+
+def test_there_are_enough_of_them():
+    assert len(BUGS) >= 20
+
+
+def test_a_failure_is_made_small():
+    bugs = frozenset(["shrunk_object_keeps_rows"])
+    findings = run_campaign(0, ENOUGH_STEPS, bugs)
+    assert findings.smallest is not None
+    broken = run_scenario(findings.smallest, bugs).broken
+    assert broken is not None
+    assert broken.code == findings.broken.code
+    assert len(findings.smallest.steps) <= 20
+
+
+def test_shrinking_leaves_what_is_needed():
+    steps = (Step("put", 0, 2), Step("tag"), Step("put", 1, 1), Step("advance"), Step("deliver"))
+    scenario = build_scenario(0).with_steps(steps)
+    bugs = frozenset(["delete_before_commit"])
+    code = run_scenario(scenario, bugs).broken.code
+    assert len(shrink(scenario, code, bugs).steps) == 1

@@ -1,0 +1,110 @@
+"""The simulator holds all invariants over many steps, and does the same again when asked to."""
+
+import subprocess
+import sys
+
+import pytest
+
+from simulator.campaign import run_campaign
+from simulator.exhaustive import DELIVERIES, iter_deaths, list_cases, run_case
+from simulator.outside.bucket import Bucket
+from simulator.outside.clock import SimulatedClock
+from simulator.run import main
+from simulator.scenario import Scenario, Step, build_scenario
+from simulator.world import run_scenario
+
+# What an episode is made to do often, so that rare meetings are not left to chance.
+EMPHASES = (
+    (),
+    ("remove", "drop"),
+    ("race", "drop"),
+    ("reconcile", "race", "drop"),
+    ("fail", "crash"),
+    ("remove_version",),
+    ("delete", "receive", "advance"),
+)
+
+
+def test_all_invariants_hold_over_many_steps():
+    for seed, emphasis in enumerate(EMPHASES):
+        findings = run_campaign(seed, 4_000, emphasis=emphasis, shrinks=False)
+        assert findings.broken is None, (findings.episode_seed, emphasis, findings.broken)
+
+
+@pytest.mark.long
+def test_all_invariants_hold_over_a_hundred_thousand_steps():
+    findings = run_campaign(1, 100_000)
+    assert findings.broken is None, (findings.episode_seed, findings.broken)
+    assert findings.seconds < 120
+
+
+def test_everything_that_is_to_happen_does_happen():
+    counts = run_campaign(3, 25_000, shrinks=False).counts
+    happened = ("crashes", "kills", "dropped", "duplicated", "reordered", "redelivered", "stale handles")
+    happened += ("dead letters", "over limit", "404", "412", "races", "unavailable", "rollbacks", "archived")
+    happened += ("failed commits", "unknown commits", "service commits", "replayed", "rubbish")
+    assert [name for name in happened if not counts[name]] == []
+
+
+def test_equal_seeds_have_equal_traces_and_others_have_not():
+    digests = [run_scenario(build_scenario(seed)).digest for seed in (5, 5, 6)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_small_cases_hold_whatever_is_delivered_and_wherever_the_process_dies():
+    for at, case in enumerate(list_cases(3)):
+        # A part of all cases, spread over operations and deliveries; the others take minutes.
+        if at % 211 == 0:
+            for death in (case, *iter_deaths(case, every=7)):
+                report = run_case(death)
+                assert report.broken is None, (death, report.broken)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("versioning", ["off", "on"])
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_all_small_cases_hold_with_a_death_at_every_place(delivery, versioning):
+    for case in list_cases(3, (versioning,)):
+        if case.delivery == delivery:
+            for death in (case, *iter_deaths(case)):
+                report = run_case(death)
+                assert report.broken is None, (death, report.broken)
+
+
+def test_sequencers_have_their_order_only_when_padded_on_the_right():
+    bucket = Bucket("off", SimulatedClock())
+    sent = [bucket.put("k", b"x", salt)["s3"]["object"]["sequencer"] for salt in range(1, 60)]
+    padded = [text.lower().ljust(64, "0") for text in sent]
+    assert padded == sorted(padded)
+    assert sent != sorted(sent)
+    assert [int(text, 16) for text in sent] != sorted(int(text, 16) for text in sent)
+
+
+def test_steps_may_be_left_out_of_any_scenario():
+    scenario = build_scenario(11)
+    for step in ("put", "deliver", "receive"):
+        rest = tuple(kept for kept in scenario.steps if kept.name != step)
+        assert run_scenario(scenario.with_steps(rest)).broken is None
+
+
+def test_a_mirror_that_is_not_told_of_anything_is_right_after_one_reconcile():
+    steps = (Step("put", 0, 5), Step("drop"), Step("put", 1, 2), Step("remove", 1), Step("drop"))
+    report = run_scenario(Scenario(0, (*steps, Step("drop"))))
+    assert report.broken is None
+    assert report.counts["dropped"] == 3
+
+
+def test_the_command_says_what_was_done_and_how_to_see_a_failure_again(capsys):
+    assert main(["--seed", "4", "--steps", "300"]) == 0
+    assert "all invariants hold" in capsys.readouterr().out
+    assert main(["--seed", "4", "--steps", "5000", "--bug", "delete_before_commit"]) == 1
+    shown = capsys.readouterr().out
+    assert "BROKEN I3" in shown
+    episode = shown.split("EPISODE=")[1].split()[0]
+    assert main(["--episode", episode, "--bug", "delete_before_commit"]) == 1
+
+
+def test_nothing_of_it_needs_spark():
+    code = "import sys, simulator.run; print({'pyspark', 'boto3', 'py4j'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
