@@ -21,7 +21,8 @@ from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.rig.orders import announce_files, announce_removal
 from headwater.app import App
-from headwater.ingest.ledger.ledger import Ledger, Mark
+from headwater.ingest.ledger.ledger import Ledger
+from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.planning.object_state import ObjectState, begin_state
 from tests.fixtures.events import build_event
 

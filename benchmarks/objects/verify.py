@@ -25,7 +25,7 @@ from headwater.app import App
 from headwater.app.objects.verify import Verify
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.protocol import ListedObject
-from headwater.ingest.ledger.ledger import Mark
+from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
