@@ -60,11 +60,13 @@ def read_state(settings: Settings, storage_options: Mapping[str, str], name: str
     reader = SnapshotReader(table_path(settings.lake, name), storage_options)
     if not reader.exists():
         return TableState()
-    for commit in reversed(reader.list_commits()):
-        metadata = commit.own_metadata
-        if "checkpoint" in metadata:
-            state = parse_table_state(metadata)
-            return replace(state, history=name_commit(state.history, commit.requested))
+    # Mostly the newest commit is one of ours; each costs a read.
+    for newest in (1, 10, None):
+        for commit in reversed(reader.list_commits(newest)):
+            metadata = commit.own_metadata
+            if "checkpoint" in metadata:
+                state = parse_table_state(metadata)
+                return replace(state, history=name_commit(state.history, commit.requested))
     return TableState()
 
 
