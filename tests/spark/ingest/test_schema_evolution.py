@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headwater.app.schema import preview_schema, read_schema_report
-from headwater.errors import NewColumnsError, UsageError
+from headwater.errors import NewColumnsError
 from headwater.ingest.runner import Runner
 from tests.fixtures.written_files import write_avro, write_json_lines, write_orc, write_parquet
 
@@ -212,6 +211,25 @@ def test_rescue_keeps_nested_values_and_leaves_what_is_no_json_to_quarantine(bui
     assert lake.quarantine("line", "reason") == [(2, "missing_key"), (3, "unparsable")]
 
 
+@pytest.mark.parametrize("file_format", ["json", "csv"])
+def test_table_that_adds_and_rescues_widens_first_and_rescues_the_rest(build, file_format):
+    lake = build(t=build_table(file_format, rescued_data_column="_rescued_data"))
+    write = WRITERS[file_format]
+    lake.put("1", write(OLD))
+    lake.ingest("t")
+    lake.put("2", write([{"id": 3, "n": 2.5, "note": "x"}, {"id": 4, "n": "word", "note": "y"}]))
+    lake.ingest("t")
+    rows = lake.rows("t", "id", "n", "note", "_rescued_data")
+    assert [row[:3] for row in rows] == [(1, 1.0, None), (2, 2.0, None), (3, 2.5, "x"), (4, None, "y")]
+    assert [row[3] and json.loads(row[3]) for row in rows] == [
+        None,
+        None,
+        None,
+        {"n": "word", "_file_path": str(lake.source / "2")},
+    ]
+    assert lake.quarantine() == []
+
+
 def test_mode_none_leaves_new_columns_out_and_the_column_for_rescued_data_stays(build):
     lake = build(t={"path": "*.json", "schema_evolution_mode": "rescue"})
     lake.put("1.json", '{"a": 1}')
@@ -299,27 +317,6 @@ def test_table_that_is_to_fail_takes_all_columns_of_its_first_batch(build):
     assert lake.rows("t", "late")[-1] == (2,)
 
 
-def test_history_tells_versions_commits_and_objects(build):
-    lake = build(t={"path": "*.json"})
-    lake.put("1.json", '{"a": 1}')
-    lake.ingest("t")
-    lake.put_many([("2.json", '{"a": 2}'), ("3.json", '{"a": 2, "b": {"x": 1}}'), ("4.json", '{"a": 2.5}')])
-    lake.ingest("t")
-    newest = lake.pipeline("t").load_state().history
-    lake.put("5.json", '{"a": 2.5}')
-    lake.ingest("t")
-    history = lake.pipeline("t").load_state().history
-    commits = [commit.requested for commit in lake.table("t").load_timeline().commits]
-
-    assert newest[-1].commit is None
-    assert [version.commit for version in history] == commits[:2]
-    changes = [(c.kind, c.column, c.before, c.after, c.object) for c in history[1].changes]
-    assert changes == [
-        ("widened", "a", "bigint", "double", str(lake.source / "4.json")),
-        ("added", "b", None, "struct<x:bigint>", str(lake.source / "3.json")),
-    ]
-
-
 def test_stopped_table_leaves_the_others_and_is_not_tried_again(spark, build):
     lake = build(
         good={"path": "*.json"}, strict={"path": "*.json", "schema_evolution_mode": "fail_on_new_columns"}
@@ -340,53 +337,3 @@ def test_stopped_table_leaves_the_others_and_is_not_tried_again(spark, build):
     assert told == ["strict"]
     assert lake.rows("good", "a", "b") == [(1, None), (2, 3)]
     assert lake.rows("strict", "a") == [(1,)]
-
-
-def test_report_tells_columns_versions_commits_and_objects(build):
-    lake = build(t={"path": "*.json"})
-    lake.put("1.json", '{"id": 1}')
-    lake.ingest("t")
-    lake.put("2.json", '{"id": 2, "new": {"a": 1}}')
-    lake.ingest("t")
-    report = read_schema_report(lake.settings, {}, "t")
-    assert [column.name for column in report.columns] == ["id", "new"]
-    assert [(v.version, v.commit is not None, len(v.changes)) for v in report.versions] == [
-        (1, True, 0),
-        (2, True, 1),
-    ]
-    assert report.versions[1].changes[0].object == str(lake.source / "2.json")
-
-
-def test_preview_shows_what_would_be_and_writes_nothing(build, tmp_path):
-    given = {"path": "*.json", "schema": "id bigint, Price bigint"}
-    lake = build(
-        t={"path": "*.json", "record_key": "id"},
-        r={**given, "schema_evolution_mode": "rescue"},
-        strict={**given, "schema_evolution_mode": "fail_on_new_columns"},
-        c={"path": "*.csv", "options": {"header": True}},
-    )
-    lake.put("1.json", '{"id": 1, "price": 1, "new": {"a": 1}}')
-    lake.ingest("t")
-    before = read_schema_report(lake.settings, {}, "t")
-    lake.write("2.json", '{"id": 2.5, "price": 2.5, "new": {"b": true}, "more": [1]}')
-    lake.write("3.json", '{"id": 3}')
-    outside = tmp_path / "outside.csv"
-    outside.write_text("id,name\n1,x\n")
-
-    def preview(name: str, *objects: str) -> list[tuple[str, str, str | None, str]]:
-        found = preview_schema(lake.app, {}, name, objects)
-        return sorted((c.effect, c.column, c.before or "", c.after) for e in found for c in e.columns)
-
-    assert preview("t", "2.json") == [
-        ("added", "more", "", "array<bigint>"),
-        ("added", "new.b", "", "boolean"),
-        ("refused", "id", "bigint", "double"),
-        ("widened", "price", "bigint", "double"),
-    ]
-    assert ("rescued", "Price", "bigint", "double") in preview("r", "2.json")
-    assert ("stops", "more", "", "array<bigint>") in preview("strict", "2.json")
-    assert preview("c", str(outside)) == [("added", "id", "", "int"), ("added", "name", "", "string")]
-    assert preview_schema(lake.app, {}, "t", ["3.json"])[0].missing == ("new", "price")
-    with pytest.raises(UsageError, match=r"absent\.json: no such file"):
-        preview_schema(lake.app, {}, "t", ["absent.json"])
-    assert read_schema_report(lake.settings, {}, "t") == before
