@@ -128,7 +128,7 @@ class World:
             "save": lambda a, _: self._pipeline(a).save_checkpoint(),
             "service": self._serve_table,
             "race": self._race,
-            "reconcile": lambda _, b: self.process.reconcile.step(settle=b % 3 == 0),
+            "reconcile": lambda a, b: self.process.reconcile.step(settle=b % 3 == 0, beside=a % 2 == 0),
             "redrive": lambda _a, _b: self.queue.redrive(),
             "outage": self._break_store,
             "fail": self._fail_commit,
