@@ -20,6 +20,7 @@ BUGS: dict[str, str] = {
     "checkpoint_is_last": "the checkpoint is that of the event decided last, not of the newest",
     "checkpoint_of_whole_commit": "a batch that ends inside a commit says that it took the whole commit",
     "checkpoint_apart": "the checkpoint is committed before the rows, on its own",
+    "position_by_request": "events are read in the order in which their commits were requested",
     "position_kept_after_crash": "a restart goes on where the dead process was, not at the checkpoint",
     "archived_events_skipped": "a table that slept too long reads only the active timeline",
     # deciding

@@ -19,7 +19,17 @@ _SHOWN = (
     ("notifications", ("delivered", "reordered", "duplicated", "dropped", "replayed", "rubbish")),
     ("queue", ("received", "redelivered", "stale handles", "dead letters", "over limit", "deleted")),
     ("store", ("404", "412", "races", "unavailable")),
-    ("commits", ("events commits", "data commits", "failed commits", "unknown commits", "rollbacks")),
+    (
+        "commits",
+        (
+            "events commits",
+            "data commits",
+            "overlapping commits",
+            "failed commits",
+            "unknown commits",
+            "rollbacks",
+        ),
+    ),
     ("timeline", ("archived", "service commits")),
 )
 

@@ -63,7 +63,8 @@ class World:
         self._outside = Outside(self.bucket, self.store, self.queue, self.clock, self.crashes)
         self._handlers = self._build_handlers()
         self.is_lossy = False
-        self._waits = 0
+        # How often messages came to be delivered again for a reason.
+        self._returns = 0
         self.process = self._start()
 
     def _start(self, positions: dict[TableKind, Position] | None = None) -> Process:
@@ -101,6 +102,7 @@ class World:
             self._note(f"{step} -> {error.message}")
 
     def _restart(self) -> None:
+        self._returns += 1
         positions = self.process.positions
         self.watch.note_death()
         self.process = self._start(positions)
@@ -120,15 +122,13 @@ class World:
             "rubbish": lambda a, _: self.channel.send_rubbish(a),
             "receive": lambda a, b: self.process.capture.receive(1 + a % 10, b),
             "commit": lambda a, _: self.process.capture.commit(force=a % 2 == 0),
-            "delete": lambda a, b: self.process.capture.delete(
-                1 + a % 5, answer_lost=b % 5 == 0, refused=b % 7 == 0, overtaken=b % 11 == 0
-            ),
+            "delete": self._delete,
             "beat": lambda _a, _b: self.process.capture.beat(),
             "ingest": lambda a, _: self._pipeline(a).run_batch(),
             "save": lambda a, _: self._pipeline(a).save_checkpoint(),
             "service": self._serve_table,
             "race": self._race,
-            "reconcile": lambda _, b: self.process.reconcile.step(settle=b % 3 == 0),
+            "reconcile": lambda a, b: self.process.reconcile.step(settle=b % 3 == 0, beside=a % 2 == 0),
             "redrive": lambda _a, _b: self.queue.redrive(),
             "outage": self._break_store,
             "fail": self._fail_commit,
@@ -138,8 +138,15 @@ class World:
             "stop": self._stop,
         }
 
+    def _delete(self, a: int, b: int) -> int:
+        overtaken = b % 11 == 0
+        self._returns += overtaken
+        return self.process.capture.delete(
+            1 + a % 5, answer_lost=b % 5 == 0, refused=b % 7 == 0, overtaken=overtaken
+        )
+
     def _wait(self, a: int, _b: int) -> None:
-        self._waits += 1
+        self._returns += 1
         self.clock.advance((0.3, 1.5, 11, 31, 400)[a % 5])
 
     def _key(self, a: int) -> str:
@@ -199,7 +206,7 @@ class World:
         while len(self.channel):
             self.channel.deliver(0, len(self.channel))
         self._drain()
-        self.watch.check_dead_letters(self._count_returns())
+        self.watch.check_dead_letters(self._returns)
         self.watch.check_looked()
         if self.is_lossy or self.queue.dead:
             self.clock.advance(120)
@@ -207,10 +214,6 @@ class World:
             self._drain()
         self._check()
         self._replay()
-
-    def _count_returns(self) -> int:
-        deaths = self.crashes.deaths.total() + self.report.counts["kills"]
-        return deaths + self._waits
 
     def _check(self) -> None:
         for pipeline in self.process.pipelines:
@@ -228,7 +231,7 @@ class World:
     def _drain(self) -> None:
         """Everything in the queue to the events table, everything in the events table to the tables."""
         for _ in range(_REST_ROUNDS):
-            self._waits += 1
+            self._returns += 1
             self.clock.advance(31)
             if self._drain_queue() and self._drain_events():
                 return

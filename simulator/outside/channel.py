@@ -89,7 +89,7 @@ def _to_event_bus(record: Record) -> str | None:
     """The same event as EventBridge tells it: raw key, other names; None for what it has no word for."""
     name = str(record["eventName"])
     detail_type = "Object Created" if name.startswith("ObjectCreated") else "Object Deleted"
-    if name.startswith("ObjectTagging"):
+    if name.startswith("ObjectTagging") or name.endswith("DeleteMarkerCreated"):
         return None
     s3 = record["s3"]
     assert isinstance(s3, dict)
@@ -100,7 +100,6 @@ def _to_event_bus(record: Record) -> str | None:
             found[theirs] = stored[ours]
     detail = {"bucket": s3["bucket"], "object": found}
     if detail_type == "Object Deleted":
-        is_marker = name.endswith("DeleteMarkerCreated")
-        detail["deletion-type"] = "Delete Marker Created" if is_marker else "Permanently Deleted"
+        detail["deletion-type"] = "Permanently Deleted"
     body = {"detail-type": detail_type, "source": "aws.s3", "time": record["eventTime"], "detail": detail}
     return json.dumps(body)

@@ -37,6 +37,7 @@ CrashPlace = Literal[
     # reconcile
     "listed",
     "compared",
+    "differences requested",
     "differences written",
 ]
 """Between which two effects the process dies."""

@@ -133,6 +133,12 @@ class HudiTable(Generic[R]):
             self.counts["rollbacks"] += 1
             self._crashes.at("rollback done")
 
+    def open_beside(self) -> str:
+        """Another writer's commit, to be completed while others are: nobody rolls it back."""
+        self.exists = True
+        self.counts["overlapping commits"] += 1
+        return self._clock.next_instant()
+
     def _begin(self) -> str:
         requested = self._clock.next_instant()
         self.pending.append(requested)

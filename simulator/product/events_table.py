@@ -22,6 +22,14 @@ class EventRow(NamedTuple):
     batch_index: int
 
 
+class OpenAppend(NamedTuple):
+    """A commit that is requested and not completed."""
+
+    requested: str
+    kept: list[CapturedEvent]
+    ids: list[tuple[str, str]]
+
+
 class EventPage(NamedTuple):
     """See `headwater.capture.events_table.EventPage`."""
 
@@ -59,6 +67,20 @@ class SimulatedEventsTable:
             self._seen.add(list(compress(ids, is_new)))
         return len(kept)
 
+    def open_append(self, batch: Sequence[CapturedEvent]) -> "OpenAppend":
+        """As another writer beside this one does it: requested now, completed when the other one is done."""
+        ids = [(captured.day, captured.event.event_id) for captured in batch]
+        is_new = self._seen.keep_new(ids)
+        kept = list(compress(batch, is_new))
+        return OpenAppend(self._table.open_beside(), kept, list(compress(ids, is_new)))
+
+    def finish_append(self, opened: "OpenAppend") -> int:
+        if opened.kept:
+            rows = [(c.event.event_id, EventRow(c, at)) for at, c in enumerate(opened.kept)]
+            self._table.complete(opened.requested, Write(rows, insert=True))
+            self._seen.add(opened.ids)
+        return len(opened.kept)
+
     def _load_ids(self, day: str) -> list[str]:
         rows = self._table.peek()
         return [row.captured.event.event_id for row in rows if row.captured.day == day]
@@ -66,9 +88,9 @@ class SimulatedEventsTable:
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """Whole commits, about `max_events` events, at least one commit; the archive first."""
         timeline = self._table.load_timeline()
-        pending = [commit for commit in timeline.commits if Position(commit.completed) > position]
+        pending = [commit for commit in timeline.commits if self._place(commit) > position]
         if "archived_events_skipped" not in self._bugs:
-            archived = [c for c in timeline.list_archived() if Position(c.completed) > position]
+            archived = [c for c in timeline.list_archived() if self._place(c) > position]
             if archived:
                 chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
                 return self._read_page(chosen, position, len(archived) + len(pending) > len(chosen))
@@ -89,29 +111,34 @@ class SimulatedEventsTable:
 
     def _read_page(self, commits: Sequence[Commit], position: Position, more: bool) -> EventPage:
         events = [
-            to_stored(row, commit)
+            to_stored(row, self._place(commit))
             for commit, rows in self._table.read_commits(commits).items()
             for row in rows
         ]
         behind = sorted((s for s in events if s.position > position), key=lambda stored: stored.position)
-        return EventPage(tuple(behind), Position(commits[-1].completed), more)
+        return EventPage(tuple(behind), max(map(self._place, commits)), more)
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         return {s.event_id: s for s in self.iter_all() if s.event_id in event_ids}
 
     def find_newest(self) -> Position:
         commits = self._table.load_timeline().commits
-        return Position(commits[-1].completed) if commits else BEGINNING
+        return max(map(self._place, commits)) if commits else BEGINNING
+
+    def _place(self, commit: Commit) -> Position:
+        """Behind all events of the commit."""
+        return Position(commit.requested if "position_by_request" in self._bugs else commit.completed)
 
     def iter_all(self) -> list[StoredEvent]:
         """Every event, in order of position."""
         commits = (*self._table.archived, *self._table.active)
-        return [to_stored(row, c) for c, rows in self._table.read_commits(commits).items() for row in rows]
+        found = self._table.read_commits(commits)
+        return [to_stored(row, self._place(commit)) for commit, rows in found.items() for row in rows]
 
 
-def to_stored(row: EventRow, commit: Commit) -> StoredEvent:
+def to_stored(row: EventRow, place: Position) -> StoredEvent:
     captured = row.captured
-    position = Position(commit.completed, row.batch_index)
+    position = Position(place.completed, row.batch_index)
     return StoredEvent(
         captured.event.event_id, captured.event, captured.received_at, captured.source, position
     )

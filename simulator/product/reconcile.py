@@ -18,7 +18,7 @@ from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
-from simulator.product.events_table import SimulatedEventsTable
+from simulator.product.events_table import OpenAppend, SimulatedEventsTable
 
 Compare = Callable[[Iterable[ListedObject], Iterable[KnownState]], Iterator[Comparison]]
 """Listed objects and known states, both in the order of keys, to every key once."""
@@ -55,13 +55,20 @@ class SimulatedReconcile:
         self._compare = compare
         self._listing: _Listing | None = None
         self._batch: list[CapturedEvent] | None = None
+        self._opened: OpenAppend | None = None
 
     @property
     def is_under_way(self) -> bool:
         return self._listing is not None
 
-    def step(self, *, settle: bool = True) -> int | None:
-        """List, then compare, then write; the pass is over when it gives the number of events written."""
+    def step(self, *, settle: bool = True, beside: bool = False) -> int | None:
+        """List, then compare, then write; the pass is over when it gives the number of events written.
+
+        `beside`: it writes as a second writer does, whose commit others overtake.
+        """
+        if self._opened is not None:
+            opened, self._opened, self._batch, self._listing = self._opened, None, None, None
+            return self._events.finish_append(opened)
         if self._listing is None:
             objects = self._bucket.list_objects()
             wait = SETTLE if settle else timedelta()
@@ -71,6 +78,10 @@ class SimulatedReconcile:
         if self._batch is None:
             self._batch = self._find_differences(self._listing)
             self._crashes.at("compared")
+            return None
+        if beside:
+            self._opened = self._events.open_append(self._batch)
+            self._crashes.at("differences requested")
             return None
         batch, self._batch, self._listing = self._batch, None, None
         written = self._events.append(batch) if batch else 0

@@ -61,7 +61,8 @@ def to_skip(decision: Decision) -> ObjectOutcome:
         return ObjectOutcome(stored, "removed", cause, version=decision.version)
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
-    return ObjectOutcome(stored, status, reason, version=version, etag=etag)
+    looked = reason == "empty_object" and is_from_listing(stored)
+    return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked)
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from headwater.capture.notifications import parse_message
-from headwater.ingest.planning.decision import is_certain_removal
 from tests.fixtures.notification_bodies import GCS_ATTRIBUTES, azure_body, event_bus_body, s3_record
 
 UTC = timezone.utc
@@ -131,15 +130,3 @@ def test_azure_tier_changes_and_directories_are_other() -> None:
     assert (
         parse_message(json.dumps(azure_body("Microsoft.Storage.BlobTierChanged"))).events[0].kind == "other"
     )
-
-
-def test_event_bus_tells_a_delete_marker_from_the_removal_of_a_version():
-    def removal(deletion_type):
-        body = event_bus_body(**{"detail-type": "Object Deleted"})
-        body["detail"]["object"]["version-id"] = "v1"
-        body["detail"]["deletion-type"] = deletion_type
-        (event,) = parse_message(json.dumps(body)).events
-        return event
-
-    assert is_certain_removal(removal("Delete Marker Created"))
-    assert not is_certain_removal(removal("Permanently Deleted"))

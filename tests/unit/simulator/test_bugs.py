@@ -20,6 +20,7 @@ EMPHASIS = {
     "vanished_not_told": ("remove", "drop"),
     "listing_of_known": ("drop",),
     "listing_wins": ("reconcile",),
+    "position_by_request": ("reconcile",),
     "sequencer_case_kept": ("put",),
 }
 ENOUGH_STEPS = 20_000

@@ -42,7 +42,14 @@ def test_everything_that_is_to_happen_does_happen():
     counts = run_campaign(3, 25_000, shrinks=False).counts
     happened = ("crashes", "kills", "dropped", "duplicated", "reordered", "redelivered", "stale handles")
     happened += ("dead letters", "over limit", "404", "412", "races", "unavailable", "rollbacks", "archived")
-    happened += ("failed commits", "unknown commits", "service commits", "replayed", "rubbish")
+    happened += (
+        "failed commits",
+        "unknown commits",
+        "service commits",
+        "overlapping commits",
+        "replayed",
+        "rubbish",
+    )
     assert [name for name in happened if not counts[name]] == []
 
 

@@ -54,16 +54,10 @@ def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
         sequencer=sequencer,
         order_key=build_order_key(sequencer),
         kind=kind,
-        event_name=_name_event(event_name, s3),
+        event_name=event_name,
         event_time=read_time_or_epoch(body, "time"),
         size=None if kind == "removed" else read_size(stored, "size"),
         # eTag: an emulator (moto) spells it as in S3's own records
         etag=None if kind == "removed" else read_etag(stored, "etag") or read_etag(stored, "eTag"),
         raw=to_json(body),
     )
-
-
-def _name_event(detail_type: str, s3: Mapping[str, object]) -> str:
-    """The detail type; a delete marker is told from the removal of one version as S3's own events do."""
-    is_marker = detail_type == "Object Deleted" and s3.get("deletion-type") == "Delete Marker Created"
-    return f"{detail_type}:DeleteMarkerCreated" if is_marker else detail_type

@@ -103,12 +103,12 @@ def _let_go(stored: StoredEvent, prior: ObjectState | None) -> Decision:
 def _is_replaced(stored: StoredEvent, events: Sequence[StoredEvent]) -> bool:
     """Whether what the event speaks of cannot be had any more after the last change of the batch.
 
-    A listing may have seen something newer than all versions that are told of.
+    A listing may have seen something newer than all versions that are told of, and than another listing.
     """
-    if stored.event.version_id:
-        return False
-    real = [other.event for other in events if not is_from_listing(other) and other.event.version_id]
-    return not (is_from_listing(stored) and real) or any(event.etag == stored.event.etag for event in real)
+    if stored.event.version_id or not is_from_listing(stored):
+        return not stored.event.version_id
+    told = [other.event for other in events if not is_from_listing(other)]
+    return any(not event.version_id or event.etag == stored.event.etag for event in told)
 
 
 def _time(stored: StoredEvent) -> datetime:
@@ -151,7 +151,9 @@ def _is_taken_in(stored: StoredEvent, prior: ObjectState | None, rules: FoldRule
     if prior.looked and rules.merges:
         # It came in with the time of an older event, and so lost against rows that are older than itself.
         return False
-    return (prior.looked and prior.status == "ingested") or is_from_listing(stored)
+    if is_from_listing(stored):
+        return prior.status in ("ingested", "skipped")
+    return prior.looked and prior.status == "ingested"
 
 
 def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> Decision:

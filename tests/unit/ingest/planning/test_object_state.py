@@ -148,3 +148,14 @@ def test_merge_takes_content_found_by_looking_in_again_with_the_time_of_its_own_
     own = build_event(sequence=4, etag="e4")
     assert actions([own], state, FoldRules(merges=True)) == [("read", None)]
     assert actions([own], state, FoldRules()) == [("skip", "already_ingested")]
+
+
+def test_listing_of_content_that_was_superseded_before_it_was_read_is_read():
+    superseded = ObjectOutcome(
+        build_stored(build_event(etag="e1")), "superseded", "superseded", version="e1", etag="e1"
+    )
+    assert actions([listed("e1")], state_of(superseded)) == [("read", None)]
+
+
+def test_listings_that_have_seen_different_things_are_all_read():
+    assert actions([listed("e1"), listed("e2")], None) == [("read", None), ("read", None)]
