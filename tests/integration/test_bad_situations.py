@@ -169,7 +169,7 @@ def test_jvm_that_is_killed_ends_the_run_with_an_error(pipeline):
     # PySpark's own threads print what they lost before; ours is the last word.
     *before, error, hint = run.stderr.splitlines()
     assert (error, hint.startswith("hint: ")) == ("error: the JVM of this run has ended", True)
-    assert not [line for line in before if "headwater/" in line and line.startswith("  File ")]
+    assert not [line for line in before if "src/headwater/" in line and line.startswith("  File ")]
     pipeline.run_once().expect(0)
     assert pipeline.rows("clicks", "n") == Counter((n,) for n in (*range(5), 100))
     assert pipeline.queue_depth() == (0, 0)

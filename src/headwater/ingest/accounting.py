@@ -1,5 +1,6 @@
 """From what the executors saw to outcomes, quarantine and ledger rows: every object has one answer."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.object_state import VANISHED, is_from_listing
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
 from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject
 
@@ -147,3 +148,15 @@ def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: C
     parts = [F.lit(level), F.lit(stage), F.lit(table), event_id, F.lit("None"), line]
     pieces = [F.concat(F.length(part).cast("string"), F.lit(":"), part) for part in parts]
     return F.substring(F.sha2(F.concat(*pieces), 256), 1, 20)
+
+
+def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:
+    """Every object of the batch is in exactly one of these counts."""
+    by_status, by_reason = count_outcomes(outcomes)
+    return {
+        "objects": json.dumps(dict(by_status), sort_keys=True),
+        "reasons": json.dumps(dict(by_reason), sort_keys=True),
+        "rows": str(sum(outcome.rows for outcome in outcomes)),
+        "bad_rows": str(sum(outcome.bad_rows for outcome in outcomes)),
+        "quarantined": str(sum(by_status[status] for status in QUARANTINED)),
+    }

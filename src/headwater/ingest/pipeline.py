@@ -1,6 +1,6 @@
 """One data table: plan a batch, read its objects, write rows, retractions and checkpoint in one commit."""
 
-import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, LakeError
 from headwater.ingest.accounting import (
-    QUARANTINED,
+    build_counts,
     quarantine_frame,
     quarantine_items,
     reject_columnless,
@@ -44,6 +44,8 @@ from headwater.ingest.table_state import TableState, name_version, parse_table_s
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
+
+_log = logging.getLogger(__name__)
 
 _UNAVAILABLE_ATTEMPTS = 3
 _SCHEMA_ROUNDS = 5
@@ -113,12 +115,10 @@ class TablePipeline:
                 self._state = replace(self._state, checkpoint=build_position(self._config.start_from))
             self._position = self._state.checkpoint
             self._rules_text = self._state.rules or self._config.rules
+            if self._rules_text != self._config.rules:
+                # New events go by the new rules; what lies there already waits for a person to say so.
+                _log.warning("table %s: its path or filters have changed; see `headwater routing`", self.name)
         return self._state
-
-    @property
-    def has_other_rules(self) -> bool:
-        """Whether the table was filled by other rules than those configured now."""
-        return self.load_state().rules not in ("", self._config.rules)
 
     def adopt_rules(self) -> None:
         """The rules configured now are those the table is filled by, once the next commit is done."""
@@ -314,7 +314,7 @@ class TablePipeline:
             state = with_columns(
                 state, records.schema, records.rescued_column, records.brought_by, self._now()
             )
-        metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **_build_counts(outcomes)}
+        metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **build_counts(outcomes)}
         is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
         try:
             committed = self._writer.write(
@@ -384,15 +384,3 @@ class TablePipeline:
 
 def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
     return outcome.stored.event.object_id in states
-
-
-def _build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:
-    """Every object of the batch is in exactly one of these counts."""
-    by_status, by_reason = count_outcomes(outcomes)
-    return {
-        "objects": json.dumps(dict(by_status), sort_keys=True),
-        "reasons": json.dumps(dict(by_reason), sort_keys=True),
-        "rows": str(sum(outcome.rows for outcome in outcomes)),
-        "bad_rows": str(sum(outcome.bad_rows for outcome in outcomes)),
-        "quarantined": str(sum(by_status[status] for status in QUARANTINED)),
-    }

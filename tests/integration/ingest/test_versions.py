@@ -32,7 +32,7 @@ def test_delete_marker_changes_nothing_in_append_and_is_accounted_for(build):
     lake.announce(lake.remove("a.json"))
     lake.ingest("rows")
     assert lake.rows("rows", "n") == [(1,)]
-    assert lake.ledger("status", "reason") == [("skipped", "removal_ignored")]
+    assert lake.ledger("status", "events") == [("ingested", 2)]
 
 
 def test_version_that_was_removed_for_good_is_missing_and_the_others_are_rows(build):

@@ -131,6 +131,7 @@ def test_another_size_is_a_change_where_no_etag_is_known() -> None:
     assert compared.verdict == "changed"
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_a_million_keys() -> None:
     def list_objects() -> Iterator[ListedObject]:
         return (build_object(f"key-{at:07d}") for at in range(1_000_000) if at % 100)

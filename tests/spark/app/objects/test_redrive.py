@@ -19,7 +19,7 @@ from tests.fixtures.folder_lake import FolderLake
 MODES = {"mirror": {"mode": "mirror"}, "append": {"mode": "append"}, "merge": {"record_key": "id"}}
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["mirror", *(pytest.param(m, marks=pytest.mark.long) for m in ("append", "merge"))])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:
     return FolderLake(spark, tmp_path, things={"path": "*.json", **MODES[request.param]})
 

@@ -21,7 +21,7 @@ MODES: dict[str, dict[str, Any]] = {
 FILES = [(f"{folder}/{n}.json", f'{{"id": "{folder}{n}"}}\n') for folder in ("a", "b") for n in range(2)]
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["mirror", *(pytest.param(m, marks=pytest.mark.long) for m in ("append", "merge"))])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:
     return FolderLake(spark, tmp_path, things={"path": "a/*.json", **MODES[request.param]})
 

@@ -26,7 +26,7 @@ def lines(*values: object) -> str:
     return "".join(json.dumps({"id": value}) + "\n" for value in values)
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["mirror", *(pytest.param(m, marks=pytest.mark.long) for m in ("append", "merge"))])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:
     return FolderLake(spark, tmp_path, things={"path": "**/*.json", **MODES[request.param]})
 
