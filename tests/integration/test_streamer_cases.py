@@ -210,10 +210,8 @@ def test_removal_is_acknowledged_and_counted_and_the_rows_stay(later):
     removed = [event["key"] for event in later.events["later"] if event["kind"] == "removed"]
     assert "changing/b.json" in removed
     assert later.rows["later"]["merged"][(3, "old")] == 1
-    reasons = {
-        entry["reason"] for entry in later.pipeline.records("ledger") if entry["key"] == "changing/b.json"
-    }
-    assert reasons == {"removal_ignored"}
+    entries = [entry for entry in later.pipeline.records("ledger") if entry["key"] == "changing/b.json"]
+    assert {(entry["status"], entry["events"]) for entry in entries} == {("ingested", 2)}
 
 
 def test_no_event_is_there_twice_after_all_runs(later):
