@@ -205,6 +205,9 @@ class TablePipeline:
             outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
             self._write_rejects(read, outcomes)
+            # Nothing may fail between the commit and the new position, or the batch would be done and
+            # counted twice. One that is done again decides about the object again.
+            self._resolve_quarantine(outcomes, states)
             # Each object's in the order of its events, as the ledger counts them.
             outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
             crash_point("before_data_commit")
@@ -212,7 +215,6 @@ class TablePipeline:
             committed = self._write(read, plan, outcomes, states)
             self._commit_seconds = time.monotonic() - started
             crash_point("after_data_commit")
-            self._resolve_quarantine(outcomes, states)
         finally:
             if read:
                 read.release()
@@ -277,7 +279,7 @@ class TablePipeline:
         self._unavailable_attempts = 0
 
     def _resolve_quarantine(self, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]) -> None:
-        """What could be used at last leaves quarantine."""
+        """What can be used at last leaves quarantine."""
         decided = [o for o in outcomes if o.status in ("ingested", "removed") or o.reason == "empty_object"]
         objects = set()
         for outcome in decided:
@@ -315,7 +317,8 @@ class TablePipeline:
                 state, records.schema, records.rescued_column, records.brought_by, self._now()
             )
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **build_counts(outcomes)}
-        is_new = not any(states[o.stored.event.object_id].rows for o in outcomes if _is_known(o, states))
+        ids = {outcome.stored.event.object_id for outcome in outcomes}
+        is_new = not any(states[object_id].rows for object_id in ids & states.keys())
         try:
             committed = self._writer.write(
                 read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new
@@ -380,7 +383,3 @@ class TablePipeline:
                 (now - o.stored.event.event_time).total_seconds() for o in outcomes if o.status == "ingested"
             ),
         )
-
-
-def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
-    return outcome.stored.event.object_id in states

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +14,7 @@ from headwater.app.objects.redrive import Redrive, RetryReport
 from headwater.app.objects.verify import Verify
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.quarantine_reader import QuarantineReader, Row
+from headwater.errors import LakeError
 from headwater.lake.layout import quarantine_path
 from tests.fixtures.folder_lake import FolderLake
 
@@ -74,6 +76,34 @@ def test_what_is_dropped_is_skipped_for_good(lake: FolderLake, spark: SparkSessi
     verified = Verify(App(lake.settings, spark=spark)).run()
     assert verified.is_complete
     assert verified.tables["things"].counts.reasons == {"dropped": 1}
+
+
+@pytest.mark.parametrize("lake", ["append"], indirect=True)
+def test_trouble_with_quarantine_does_not_make_a_batch_count_twice(
+    lake: FolderLake, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.put_many([("a.json", "{no\n"), ("good.json", '{"id": 1}\n')])
+    lake.ingest("things")
+    lake.write("a.json", '{"id": 2}\n')
+    app = App(lake.settings, spark=spark)
+    resolve, refusals = app.stores.quarantine.resolve, iter([LakeError("no space left")])
+
+    def refuse_once(*args: Any) -> None:
+        for refusal in refusals:
+            raise refusal
+        resolve(*args)
+
+    monkeypatch.setattr(app.stores.quarantine, "resolve", refuse_once)
+    pipeline = app.build_pipeline("things")
+    app.events.append([Redrive(app).ask_again(str(lake.source), "a.json", datetime.now(timezone.utc))])
+    with pytest.raises(LakeError, match="no space left"):
+        pipeline.run_batch()
+    while pipeline.run_batch():
+        pass
+    pipeline.save_checkpoint()
+    assert lake.rows("things", "id") == [(1,), (2,)]
+    assert lake.ledger("key", "events") == [("a.json", 2), ("good.json", 1)]
+    assert rows_in_quarantine(lake) == []
 
 
 @pytest.mark.parametrize("lake", ["append"], indirect=True)
