@@ -12,7 +12,7 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 from simulator.bugs import NO_BUGS
@@ -238,7 +238,7 @@ class Watch:
         for state in kept.values():
             self._check_confirmed(kind, state, told)
 
-    def _check_confirmed(self, kind: TableKind, state: ObjectState, told: Sequence[StoredEvent]) -> None:
+    def _check_confirmed(self, kind: TableKind, state: LedgerEntry, told: Sequence[StoredEvent]) -> None:
         """Content whose own event came after it was found by looking does not count as unnamed."""
         if not state.looked:
             return
@@ -287,13 +287,13 @@ class RebuiltLedger:
     """What somebody gets who deletes the ledger: empty, and filled from the commits at the first use."""
 
     def __init__(self) -> None:
-        self.states: dict[str, ObjectState] = {}
+        self.states: dict[str, LedgerEntry] = {}
 
     def find_mark(self, _table: str) -> Mark:
         return Mark()
 
-    def write(self, _table: str, states: Iterable[ObjectState], _mark: Mark) -> None:
+    def write(self, _table: str, states: Iterable[LedgerEntry], _mark: Mark) -> None:
         self.states |= {state.object_id: state for state in states}
 
-    def read_states(self, _table: str, object_ids: Iterable[str]) -> dict[str, ObjectState]:
+    def read_states(self, _table: str, object_ids: Iterable[str]) -> dict[str, LedgerEntry]:
         return {name: self.states[name] for name in object_ids if name in self.states}

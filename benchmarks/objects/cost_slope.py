@@ -23,7 +23,7 @@ from benchmarks.rig.orders import announce_files, announce_removal
 from headwater.app import App
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.object_state import ObjectState, begin_state
+from headwater.ingest.planning.ledger_entry import LedgerEntry, begin_state
 from tests.fixtures.events import build_event
 
 KNOWN = (1_000, 10_000, 100_000, 1_000_000)
@@ -79,7 +79,7 @@ def fill_ledger(ledger: Ledger, known: int) -> None:
         ledger.write("orders", list(islice(states, _STATES_A_COMMIT)), mark)
 
 
-def iter_states(known: int) -> Iterator[ObjectState]:
+def iter_states(known: int) -> Iterator[LedgerEntry]:
     """States as they are after an object was ingested."""
     for number in range(known):
         event = build_event(f"known/{number:08d}.json", number)

@@ -16,7 +16,7 @@ from benchmarks.result import BenchmarkResult
 from headwater.capture.object_event import EventKind
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.object_state import ObjectState, apply_outcome
+from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome
 from tests.fixtures.events import build_event, build_stored
 
@@ -41,7 +41,7 @@ def run() -> BenchmarkResult:
 
 def measure(count: int) -> float:
     """Microseconds an event of deciding and applying; making the events is not counted."""
-    states: dict[str, ObjectState] = {}
+    states: dict[str, LedgerEntry] = {}
     seconds = 0.0
     decided = 0
     for batch in iter_batches(count):

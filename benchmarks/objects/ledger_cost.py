@@ -19,7 +19,7 @@ from benchmarks.rig.orders import announce_files
 from headwater.app import App
 from headwater.capture.position import Position
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 BATCH = 25
@@ -35,7 +35,7 @@ class NoLedger(TableLedger):
     has_looked = False
     uncommitted = 0
 
-    def find_states(self, object_ids: Collection[str]) -> dict[str, ObjectState]:
+    def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """None."""
         del object_ids
         return {}

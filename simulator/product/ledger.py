@@ -8,7 +8,7 @@ from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.outside.crash import Crashes
@@ -26,7 +26,7 @@ class LedgerRow(NamedTuple):
     """One object as one data table has applied it."""
 
     table: str
-    state: ObjectState
+    state: LedgerEntry
 
 
 class SimulatedLedger:
@@ -40,7 +40,7 @@ class SimulatedLedger:
     def find_mark(self, table: str) -> Mark:
         return self._load_marks().get(table, Mark())
 
-    def write(self, table: str, states: Collection[ObjectState], mark: Mark) -> None:
+    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
         marks = {**self._load_marks(), table: mark}
         rows = [((table, state.object_id), LedgerRow(table, state)) for state in states]
         self._crashes.at("ledger to be written")
@@ -48,7 +48,7 @@ class SimulatedLedger:
         self._marks = marks
         self._crashes.at("ledger written")
 
-    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, ObjectState]:
+    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         if self.find_mark(table) == Mark():
             return {}
         found = ((object_id, self._table.find((table, object_id))) for object_id in object_ids)

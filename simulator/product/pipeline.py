@@ -12,9 +12,9 @@ from headwater.errors import IngestError, LakeError
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
-from headwater.ingest.planning.object_state import (
+from headwater.ingest.planning.ledger_entry import (
     VANISHED,
-    ObjectState,
+    LedgerEntry,
     apply_outcome,
     is_from_listing,
     sort_key,
@@ -117,7 +117,7 @@ class SimulatedPipeline:
             self.ledger.write_due()
             return False
         self._crashes.at("events read")
-        states: dict[str, ObjectState] = {}
+        states: dict[str, LedgerEntry] = {}
 
         def decide(events: Sequence[StoredEvent]) -> list[Decision]:
             states.update(self._find_states(events))
@@ -133,11 +133,11 @@ class SimulatedPipeline:
         self.ledger.write_due()
         return True
 
-    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, ObjectState]:
+    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
         needed = self._rules.needs_states or self.ledger.has_looked or any(map(is_from_listing, events))
         return self.ledger.find_states({stored.event.object_id for stored in events}) if needed else {}
 
-    def _decide(self, events: Sequence[StoredEvent], states: dict[str, ObjectState]) -> list[Decision]:
+    def _decide(self, events: Sequence[StoredEvent], states: dict[str, LedgerEntry]) -> list[Decision]:
         if not self._bugs:
             return fold(events, states, self._rules)
         spoilt = [replace(stored, event=self._spoil(stored)) for stored in events]
@@ -178,7 +178,7 @@ class SimulatedPipeline:
         self._checkpoint = checkpoint
         self.ledger.note_commit(checkpoint)
 
-    def _apply(self, plan: BatchPlan, states: dict[str, ObjectState]) -> None:
+    def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> None:
         objects = self._read(plan, states)
         decided = [self._settle(to_skip(decision)) for decision in plan.choose("skip", "retract")]
         outcomes = [*decided, *(found.outcome for found in objects)]
@@ -193,7 +193,7 @@ class SimulatedPipeline:
         if "rejects_after_commit" in self._bugs:
             self._write_rejects(outcomes)
 
-    def _read(self, plan: BatchPlan, states: dict[str, ObjectState]) -> list[ReadObject]:
+    def _read(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> list[ReadObject]:
         to_read = plan.choose("read", "look")
         if not to_read:
             return []
@@ -256,7 +256,7 @@ class SimulatedPipeline:
     def _write(
         self,
         plan: BatchPlan,
-        states: dict[str, ObjectState],
+        states: dict[str, LedgerEntry],
         objects: Sequence[ReadObject],
         outcomes: Sequence[ObjectOutcome],
     ) -> None:
@@ -289,8 +289,8 @@ class SimulatedPipeline:
                 self.forget()
             raise
 
-    def _write_ledger_now(self, states: dict[str, ObjectState], outcomes: Sequence[ObjectOutcome]) -> None:
-        applied: dict[str, ObjectState] = dict(states)
+    def _write_ledger_now(self, states: dict[str, LedgerEntry], outcomes: Sequence[ObjectOutcome]) -> None:
+        applied: dict[str, LedgerEntry] = dict(states)
         for outcome in outcomes:
             object_id = outcome.stored.event.object_id
             applied[object_id] = apply_outcome(applied.get(object_id), outcome)
@@ -304,7 +304,7 @@ class SimulatedPipeline:
         self._begin()
 
     def _list_gone(
-        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]
+        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]
     ) -> list[Gone]:
         found = find_outdated(plan, outcomes, states, self._rules)
         return [
@@ -331,5 +331,5 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked)
 
 
-def _is_known(outcome: ObjectOutcome, states: dict[str, ObjectState]) -> bool:
+def _is_known(outcome: ObjectOutcome, states: dict[str, LedgerEntry]) -> bool:
     return outcome.stored.event.object_id in states

@@ -9,7 +9,7 @@ from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.object_state import is_from_listing, is_repair
+from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.outdated import ContentState
 from simulator.bugs import Bugs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope
-from headwater.app.status import parse_instant
+from headwater.capture.position import parse_instant
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 
 from headwater.app.scope import build_scope
-from headwater.capture.position import BEGINNING, Position
+from headwater.capture.position import BEGINNING, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
 from headwater.capture.reconcile.pass_reader import read_last_pass
@@ -170,8 +170,3 @@ def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> Qua
         row["level"] for row in QuarantineReader(quarantine_path(lake), storage_options).list_rows()
     )
     return QuarantineStatus(levels["message"], levels["object"], levels["record"])
-
-
-def parse_instant(instant: str) -> datetime:
-    """Hudi's `yyyyMMddHHmmssSSS`, which our tables write in UTC."""
-    return datetime.strptime(instant + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)

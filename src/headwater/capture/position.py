@@ -38,5 +38,10 @@ def build_position(time: datetime) -> Position:
     return Position(when.strftime("%Y%m%d%H%M%S") + "000", 0)
 
 
+def parse_instant(instant: str) -> datetime:
+    """The time of a commit (`yyyyMMddHHmmssSSS`, which our tables write in UTC). Raises `ValueError`."""
+    return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
+
+
 BEGINNING = Position("0" * 17, WHOLE_COMMIT)
 """Before the first event."""

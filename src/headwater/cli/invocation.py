@@ -1,6 +1,7 @@
 """What the options before the command said; every command gets it as `ctx.obj`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from headwater.app import App
     from headwater.config.settings import Settings
 
 JsonFlag = Annotated[
@@ -34,3 +36,23 @@ class Invocation:
         from headwater.config.loader import load_settings
 
         return load_settings(self.config_path, overrides=self.overrides)
+
+
+@contextmanager
+def open_app(ctx: typer.Context, *, checked: bool = True) -> "Iterator[App]":
+    """The wired product of this invocation, closed at the end.
+
+    `checked` looks first at what a run would fail of late. Raises `HeadwaterError`.
+    """
+    from headwater.app import App
+    from headwater.app.preflight import check_before_run
+    from headwater.config.environment import read_environment
+
+    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
+    if checked:
+        check_before_run(settings, environ)
+    app = App(settings, environ=environ)
+    try:
+        yield app
+    finally:
+        app.close()

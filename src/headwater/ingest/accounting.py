@@ -12,7 +12,7 @@ from headwater.capture.object_event import name_version
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.object_state import VANISHED, is_from_listing
+from headwater.ingest.planning.ledger_entry import VANISHED, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
 from headwater.ingest.reading.bad_records import DETAILS as BAD_RECORD_DETAILS
 from headwater.ingest.reading.object_reader import Request, SeenObject

@@ -26,8 +26,8 @@ from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.object_state import (
-    ObjectState,
+from headwater.ingest.planning.ledger_entry import (
+    LedgerEntry,
     is_from_listing,
     is_repair,
     sort_key,
@@ -149,7 +149,7 @@ class TablePipeline:
             self._ledger.write_due()
             return None
         limits = Limits(self._config.max_files_per_trigger, int(self._config.max_bytes_per_trigger))
-        states: dict[str, ObjectState] = {}
+        states: dict[str, LedgerEntry] = {}
 
         def decide(events: Sequence[StoredEvent]) -> list[Decision]:
             states.update(self._find_states(events))
@@ -192,12 +192,12 @@ class TablePipeline:
         self._state = state
         self._ledger.note_commit(state.checkpoint)
 
-    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, ObjectState]:
+    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
         """What the decision needs: most tables take objects in without asking what they were before."""
         is_needed = self._rules.needs_states or self._ledger.has_looked or any(map(is_from_listing, events))
         return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
 
-    def _apply(self, plan: BatchPlan, states: dict[str, ObjectState]) -> tuple[list[ObjectOutcome], bool]:
+    def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> tuple[list[ObjectOutcome], bool]:
         read: BatchRead | None = None
         try:
             read = self._read(plan, states)
@@ -220,7 +220,7 @@ class TablePipeline:
                 read.release()
         return outcomes, committed
 
-    def _read(self, plan: BatchPlan, states: dict[str, ObjectState]) -> BatchRead | None:
+    def _read(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> BatchRead | None:
         to_read = plan.choose("read", "look")
         if not to_read:
             return None
@@ -239,7 +239,7 @@ class TablePipeline:
             break
         return replace(read, outcomes=tuple((at, self._settle(outcome)) for at, outcome in read.outcomes))
 
-    def _read_once(self, plan: BatchPlan, states: dict[str, ObjectState]) -> BatchRead:
+    def _read_once(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> BatchRead:
         to_read = plan.choose("read", "look")
         if self._rules.mirrors:
             return read_batch(
@@ -278,7 +278,7 @@ class TablePipeline:
             )
         self._unavailable_attempts = 0
 
-    def _resolve_quarantine(self, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]) -> None:
+    def _resolve_quarantine(self, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]) -> None:
         """What can be used at last leaves quarantine."""
         decided = [o for o in outcomes if o.status in ("ingested", "removed") or o.reason == "empty_object"]
         objects = set()
@@ -307,7 +307,7 @@ class TablePipeline:
         read: BatchRead | None,
         plan: BatchPlan,
         outcomes: Sequence[ObjectOutcome],
-        states: dict[str, ObjectState],
+        states: dict[str, LedgerEntry],
     ) -> bool:
         state = name_version(self.load_state(), self._table)
         state = replace(state, checkpoint=plan.end, rules=self._rules_text)
@@ -333,7 +333,7 @@ class TablePipeline:
         return committed
 
     def _list_gone(
-        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, ObjectState]
+        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]
     ) -> list[Gone]:
         """Objects whose stored rows are out of date after this batch."""
         gone = []

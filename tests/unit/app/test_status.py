@@ -11,10 +11,9 @@ from headwater.app.status import (
     Status,
     StatusReader,
     TableStatus,
-    parse_instant,
     read_quarantine_status,
 )
-from headwater.capture.position import Position
+from headwater.capture.position import Position, parse_instant
 from headwater.errors import UsageError
 from headwater.lake.layout import events_path
 from headwater.lake.snapshot_reader import SnapshotReader

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope
+from headwater.app.scope import build_scope, source_provider
+from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.row_counts import count_rows
 from headwater.lake.layout import quarantine_path, table_path
@@ -47,7 +48,7 @@ class TableView:
     else. `rows` are in the table now, by version."""
 
     filtered_by: str | None
-    state: ObjectState | None = None
+    state: LedgerEntry | None = None
     rows: Mapping[str, int] | None = None
     pending: int = 0
 
@@ -96,8 +97,7 @@ class Explain:
             tables[name] = self._view(name, events, made)
         decisions.sort(key=lambda decision: (decision.decided_at, decision.event_id))
         status, reason = _choose_status(events, tables)
-        source = self._settings.source
-        address = build_uri("s3" if source.type == "s3" else "local", bucket, key)
+        address = build_uri(source_provider(self._settings), bucket, key)
         return Explanation(
             address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
         )
@@ -106,8 +106,6 @@ class Explain:
         timeline = self._open(name).load_timeline()
         if not event_ids or not timeline.exists():
             return []
-        from headwater.app.status import parse_instant
-
         return [
             Decision(
                 table=name,

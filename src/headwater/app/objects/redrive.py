@@ -8,6 +8,7 @@ from datetime import datetime
 import structlog
 
 from headwater.app.application import App, read_clock
+from headwater.app.scope import source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.notifications import parse_message
 from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
@@ -39,8 +40,7 @@ class Redrive:
     def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
         self._app = app
         self._now = now
-        source = app.settings.source
-        self._provider = "s3" if source.type == "s3" else "local"
+        self._provider = source_provider(app.settings)
 
     def append(self, events: Iterable[CapturedEvent]) -> int:
         """Commit the events; gives their number."""

@@ -9,14 +9,14 @@ from operator import itemgetter
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.redrive import Redrive, drain
-from headwater.app.scope import build_scope
+from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT, build_own_event
 from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.errors import UsageError
 from headwater.ingest.ledger.reading import LedgerReader
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.layout import table_path
@@ -57,7 +57,7 @@ class Routing:
         self._settings = app.settings
         self._now = now
         self._scopes = {name: build_scope(app.settings, name) for name in app.settings.tables}
-        self._bucket = next(iter(self._scopes.values())).bucket
+        self._bucket = source_bucket(app.settings)
 
     def read(self) -> RoutingReport:
         """Claims of all tables, and for tables whose rules have changed what that would load and retract."""
@@ -135,13 +135,13 @@ class Routing:
 
     def _iter_changes(self, name: str) -> Iterator[CapturedEvent]:
         now = self._now()
-        provider = "s3" if self._settings.source.type == "s3" else "local"
+        provider = source_provider(self._settings)
         for key, _, is_load in self._iter_differences(name):
             if is_load is not None:
                 event = REPAIR_EVENT if is_load else RETRACT_EVENT
                 yield build_own_event(event, provider, self._bucket, key, now)
 
-    def _iter_differences(self, name: str) -> Iterator[tuple[str, ObjectState | None, bool | None]]:
+    def _iter_differences(self, name: str) -> Iterator[tuple[str, LedgerEntry | None, bool | None]]:
         """Key, what the table knows of it, and whether it is to be loaded (True) or retracted (False)."""
         scope = self._scopes[name]
         ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
@@ -164,7 +164,7 @@ class Routing:
         return Table(self._app.spark, table_path(self._settings.lake, name))
 
 
-def _find_difference(scope: Scope, key: str, state: ObjectState | None, *, is_present: bool) -> bool | None:
+def _find_difference(scope: Scope, key: str, state: LedgerEntry | None, *, is_present: bool) -> bool | None:
     is_known = state is not None and state.reason != "filtered"
     if scope.includes(scope.bucket, key):
         return True if is_present and not is_known else None

@@ -8,20 +8,17 @@ from typing import Any
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.redrive import Redrive
-from headwater.app.scope import build_scope
+from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.protocol import Lister
+from headwater.capture.listers.protocol import ListedObject, Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
-from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     Finding,
-    LedgerEntry,
-    PresentObject,
     TableRules,
     TableVerification,
     verify_objects,
@@ -117,14 +114,14 @@ class Verify:
         timeline = table.load_timeline()
         found = timeline.find_metadata("checkpoint") if timeline.exists() else None
         pending = self._app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
-        uri_prefix = build_uri(_provider(self._settings), scope.bucket, "\x00").removesuffix("\x00")
+        uri_prefix = build_uri(source_provider(self._settings), scope.bucket, "\x00").removesuffix("\x00")
         with self._open_lister() as lister:
             yield from verify_objects(
                 _iter_present(lister, scope),
                 (
-                    LedgerEntry(state.key, state.status, state.reason, state.version, state.etag, state.rows)
-                    for state in ledger.iter_states(scope.bucket, scope.prefix)
-                    if scope.includes(state.bucket, state.key)
+                    entry
+                    for entry in ledger.iter_states(scope.bucket, scope.prefix)
+                    if scope.includes(entry.bucket, entry.key)
                 ),
                 _iter_own(iter_row_counts(table, uri_prefix), scope),
                 (key for key in pending if scope.includes(scope.bucket, key)),
@@ -155,16 +152,13 @@ class Verify:
             lister.close()
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
-        source, present = self._settings.source, finding.present
-        bucket = source.bucket if source.type == "s3" else str(source.path)
-        event = build_own_event(REPAIR_EVENT, _provider(self._settings), bucket, finding.key, now)
+        present = finding.present
+        event = build_own_event(
+            REPAIR_EVENT, source_provider(self._settings), source_bucket(self._settings), finding.key, now
+        )
         if present is None:
             return with_content(event, "removed", None)
         return with_content(event, "created", present.etag, present.size)
-
-
-def _provider(settings: Settings) -> str:
-    return "s3" if settings.source.type == "s3" else "local"
 
 
 def _build_rules(config: TableConfig) -> TableRules:
@@ -174,10 +168,8 @@ def _build_rules(config: TableConfig) -> TableRules:
     )
 
 
-def _iter_present(lister: Lister, scope: Scope) -> Iterator[PresentObject]:
-    for found in lister.iter_objects(scope.prefix):
-        if scope.includes(scope.bucket, found.key):
-            yield PresentObject(found.key, found.etag, found.size, found.last_modified)
+def _iter_present(lister: Lister, scope: Scope) -> Iterator[ListedObject]:
+    return (found for found in lister.iter_objects(scope.prefix) if scope.includes(scope.bucket, found.key))
 
 
 def _iter_own(rows: Iterator[tuple[str, Any]], scope: Scope) -> Iterator[tuple[str, Any]]:

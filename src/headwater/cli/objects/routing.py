@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.invocation import JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.since import parse_since
 
 if TYPE_CHECKING:
     from headwater.app.objects.routing import Routing, RoutingReport
@@ -48,8 +49,6 @@ def replay(
     as_json: JsonFlag = False,
 ) -> None:
     """Have a table look again at every object that an event told of since then. No run may be writing."""
-    from headwater.cli.quarantine import parse_since
-
     after = parse_since(since, datetime.now(timezone.utc))
     with _open(ctx) as found:
         count = found.replay(table, after, dry_run=dry_run)
@@ -61,18 +60,10 @@ def replay(
 
 @contextmanager
 def _open(ctx: typer.Context) -> "Iterator[Routing]":
-    from headwater.app import App
     from headwater.app.objects.routing import Routing
-    from headwater.app.preflight import check_before_run
-    from headwater.config.environment import read_environment
 
-    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
-    check_before_run(settings, environ)
-    app = App(settings, environ=environ)
-    try:
+    with open_app(ctx) as app:
         yield Routing(app)
-    finally:
-        app.close()
 
 
 def render_report(report: "RoutingReport", *, applied: bool) -> None:

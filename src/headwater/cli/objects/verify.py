@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
     from headwater.app.objects.verify import VerifyReport
-    from headwater.config.settings import Settings
     from headwater.ingest.planning.verification import TableVerification
 
 INCOMPLETE = 3
@@ -51,37 +50,24 @@ def verify(
 
     Exit code 3: something is missing, wrong or in quarantine.
     """
+    from headwater.app.objects.verify import Verify
+    from headwater.app.scope import build_scope
+
+    only = tuple(tables or ())
     settings = Invocation.of(ctx).load_settings()
-    report = run_verify(settings, tuple(tables or ()), folders, repair=repair)
+    for name in only:
+        build_scope(settings, name)
+    with open_app(ctx) as app:
+        comparison = Verify(app)
+        repaired = comparison.repair(only) if repair else 0
+        report = comparison.run(only, folders)
+        report.repaired = repaired
     if as_json:
         render_json(build_json(report))
     else:
         render_report(report, repair=repair)
     if not report.is_complete:
         raise typer.Exit(INCOMPLETE)
-
-
-def run_verify(settings: "Settings", only: tuple[str, ...], folders: int, *, repair: bool) -> "VerifyReport":
-    """Wire and compare. Raises `HeadwaterError`."""
-    from headwater.app import App
-    from headwater.app.objects.verify import Verify
-    from headwater.app.preflight import check_before_run
-    from headwater.app.scope import build_scope
-    from headwater.config.environment import read_environment
-
-    environ = read_environment()
-    for name in only:
-        build_scope(settings, name)
-    check_before_run(settings, environ)
-    app = App(settings, environ=environ)
-    try:
-        comparison = Verify(app)
-        repaired = comparison.repair(only) if repair else 0
-        report = comparison.run(only, folders)
-        report.repaired = repaired
-        return report
-    finally:
-        app.close()
 
 
 def build_json(report: "VerifyReport") -> dict[str, Any]:

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.object_state import ObjectState
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.lake.keyed_table import KeyedTable
 from headwater.observability.crash_points import crash_point
 
@@ -79,7 +79,7 @@ class Ledger:
         with self._lock:
             return self._load_marks().get(table, Mark())
 
-    def write(self, table: str, states: Collection[ObjectState], mark: Mark) -> None:
+    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
         """One commit with the states and the new mark. Raises `LakeError`."""
         frame = self._spark.createDataFrame(_to_pandas(table, states), schema=LEDGER_SCHEMA).coalesce(1)
         self.write_frame(table, frame, mark)
@@ -92,7 +92,7 @@ class Ledger:
             self._table.write_frame(frame, {_MARKS_KEY: _format_marks(marks)})
             self._marks = marks
 
-    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, ObjectState]:
+    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """States of those of the objects that the ledger knows, by object id."""
         frame = self.read(table) if object_ids else None
         if frame is None:
@@ -125,16 +125,16 @@ def select_columns() -> list[Any]:
     return [F.unix_micros(name).alias(name) if name in _TIMES else F.col(name) for name in names]
 
 
-def parse_state(row: Row | Mapping[str, Any]) -> ObjectState:
+def parse_state(row: Row | Mapping[str, Any]) -> LedgerEntry:
     """A row of `select_columns`."""
     values = row.asDict() if isinstance(row, Row) else dict(row)
     for name in _TIMES:
         micros = values[name]
         values[name] = None if micros is None else _EPOCH + timedelta(microseconds=micros)
-    return ObjectState(**{name: value for name, value in values.items() if value is not None})
+    return LedgerEntry(**{name: value for name, value in values.items() if value is not None})
 
 
-def _to_pandas(table: str, states: Iterable[ObjectState]) -> pd.DataFrame:
+def _to_pandas(table: str, states: Iterable[LedgerEntry]) -> pd.DataFrame:
     rows = [{"table": table, **asdict(state)} for state in states]
     # Arrow's columns inside: Spark takes them as they are, and converts others value by value.
     frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=_ARROW_SCHEMA).to_pandas(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.object_state import MAX_DETAIL_CHARS
+from headwater.ingest.planning.ledger_entry import MAX_DETAIL_CHARS
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 OUTCOMES_KEY = "outcomes"

@@ -6,7 +6,7 @@ from heapq import merge
 from headwater.capture.events_table import EventsTable
 from headwater.ingest.ledger.ledger import Ledger, parse_state, select_columns
 from headwater.ingest.ledger.table_ledger import iter_unwritten
-from headwater.ingest.planning.object_state import ObjectState, apply_outcome
+from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.lake.table import Table
 
 
@@ -19,7 +19,7 @@ class LedgerReader:
         self._table = table
         self._events = events
 
-    def load_newest(self) -> dict[str, ObjectState]:
+    def load_newest(self) -> dict[str, LedgerEntry]:
         """States of the objects of commits that the ledger does not have yet, by object id."""
         outcomes = [
             (outcome, group.instant)
@@ -33,7 +33,7 @@ class LedgerReader:
             states[object_id] = apply_outcome(states.get(object_id), outcome, instant)
         return states
 
-    def iter_states(self, bucket: str, prefix: str = "") -> Iterator[ObjectState]:
+    def iter_states(self, bucket: str, prefix: str = "") -> Iterator[LedgerEntry]:
         """States of a bucket's objects in the order of their keys; memory does not grow with them."""
         newest = self.load_newest()
         added = sorted(newest.values(), key=lambda state: state.key)
@@ -42,7 +42,7 @@ class LedgerReader:
             if state.bucket == bucket and state.key.startswith(prefix):
                 yield state
 
-    def _iter_stored(self, newest: Mapping[str, ObjectState]) -> Iterator[ObjectState]:
+    def _iter_stored(self, newest: Mapping[str, LedgerEntry]) -> Iterator[LedgerEntry]:
         frame = self._ledger.read(self._name)
         if frame is None:
             return
@@ -51,7 +51,7 @@ class LedgerReader:
             if row["object_id"] not in newest:
                 yield parse_state(row)
 
-    def find_state(self, object_id: str) -> ObjectState | None:
+    def find_state(self, object_id: str) -> LedgerEntry | None:
         """What the table has made of one object."""
         known = self.load_newest().get(object_id)
         return known or self._ledger.read_states(self._name, [object_id]).get(object_id)

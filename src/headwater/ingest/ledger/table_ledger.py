@@ -12,7 +12,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
-from headwater.ingest.planning.object_state import ObjectState, apply_outcome, is_from_listing
+from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 if TYPE_CHECKING:  # so that the simulator can run this without Spark
@@ -60,7 +60,7 @@ class TableLedger:
         self._events = events
         self._clock = clock
         self._loaded: Mark | None = None
-        self._known: dict[str, ObjectState | None] = {}
+        self._known: dict[str, LedgerEntry | None] = {}
         self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
@@ -72,7 +72,7 @@ class TableLedger:
         """Whether some content was ever found without an event of its own, which may still come."""
         return self._has_looked or self._load().has_looked
 
-    def find_states(self, object_ids: Collection[str]) -> dict[str, ObjectState]:
+    def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """What the table has applied of the objects so far; those it knows nothing of are left out."""
         self._load()
         missing = [object_id for object_id in object_ids if object_id not in self._known]
@@ -138,7 +138,7 @@ class TableLedger:
     def _write(self, carried: Sequence[Group], mark: Mark) -> None:
         outcomes = [outcome for group in carried for outcome in group.outcomes]
         self._load_known({outcome.stored.event.object_id for outcome in outcomes})
-        states: dict[str, ObjectState] = {}
+        states: dict[str, LedgerEntry] = {}
         for group in carried:
             for outcome in group.outcomes:
                 object_id = outcome.stored.event.object_id

@@ -11,11 +11,10 @@ from typing import Literal
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
-from headwater.ingest.planning.mirror import decide_mirrored
-from headwater.ingest.planning.object_state import (
+from headwater.ingest.planning.ledger_entry import (
     CONTENT_KINDS,
     VANISHED,
-    ObjectState,
+    LedgerEntry,
     is_drop,
     is_from_listing,
     is_repair,
@@ -23,6 +22,7 @@ from headwater.ingest.planning.object_state import (
     names_content_of,
     sort_key,
 )
+from headwater.ingest.planning.mirror import decide_mirrored
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ IGNORE_REMOVALS = FoldRules()
 
 def fold(
     events: Iterable[StoredEvent],
-    states: Mapping[str, ObjectState] | None = None,
+    states: Mapping[str, LedgerEntry] | None = None,
     rules: FoldRules = IGNORE_REMOVALS,
 ) -> list[Decision]:
     """Decide for the events of one batch, in the order of object and event.
@@ -68,7 +68,7 @@ def fold(
     return decisions
 
 
-def _take_in(events: Sequence[StoredEvent], prior: ObjectState | None, rules: FoldRules) -> list[Decision]:
+def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
     last_change = max((at for at, stored in enumerate(events) if _changes_content(stored)), default=-1)
     last_removal = -1
     vanished = None
@@ -94,7 +94,7 @@ def _take_in(events: Sequence[StoredEvent], prior: ObjectState | None, rules: Fo
     return decisions
 
 
-def _let_go(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+def _let_go(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
     if prior is None or prior.reason == "filtered":
         return Decision(stored, "skip", "filtered")
     return Decision(stored, "retract", "filtered")
@@ -121,8 +121,8 @@ def _changes_content(stored: StoredEvent) -> bool:
 
 def _decide(
     stored: StoredEvent,
-    prior: ObjectState | None,
-    left: ObjectState | None,
+    prior: LedgerEntry | None,
+    left: LedgerEntry | None,
     rules: FoldRules,
     *,
     is_over: bool,
@@ -144,7 +144,7 @@ def _decide(
     return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
 
 
-def _is_taken_in(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> bool:
+def _is_taken_in(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> bool:
     """Whether the content was taken in before its own event came, or before a listing showed it."""
     if prior is None or not names_content_of(stored, prior):
         return False
@@ -156,7 +156,7 @@ def _is_taken_in(stored: StoredEvent, prior: ObjectState | None, rules: FoldRule
     return prior.looked and prior.status == "ingested"
 
 
-def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> Decision:
+def _decide_removal(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> Decision:
     if rules.on_object_removed == "ignore":
         return Decision(stored, "skip", "removal_ignored")
     if prior and _is_behind(stored, prior):
@@ -168,14 +168,14 @@ def _decide_removal(stored: StoredEvent, prior: ObjectState | None, rules: FoldR
     return Decision(stored, "retract", version=stored.event.version)
 
 
-def _decide_back(stored: StoredEvent, prior: ObjectState | None) -> Decision:
+def _decide_back(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
     """A version of a removed object is gone for good: if that was its delete marker, an older one is back."""
     if prior and _is_behind(stored, prior):
         return Decision(stored, "skip", "superseded")
     return Decision(stored, "look")
 
 
-def _is_behind(removal: StoredEvent, prior: ObjectState) -> bool:
+def _is_behind(removal: StoredEvent, prior: LedgerEntry) -> bool:
     """Whether the table has taken in something newer than the removal."""
     if not is_from_listing(removal):
         return sort_key(removal) <= prior.sort_key
@@ -183,7 +183,7 @@ def _is_behind(removal: StoredEvent, prior: ObjectState) -> bool:
     return prior.event_time is not None and prior.event_time > removal.event.event_time
 
 
-def _is_late(stored: StoredEvent, prior: ObjectState | None, rules: FoldRules) -> bool:
+def _is_late(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> bool:
     """Whether the object was removed after this event, as far as the table follows removals."""
     if rules.on_object_removed == "ignore" or prior is None or prior.status != "removed":
         return False

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.position import parse_instant
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
-from headwater.ingest.planning.object_state import (
+from headwater.ingest.planning.ledger_entry import (
     CONTENT_KINDS,
-    ObjectState,
+    LedgerEntry,
     is_drop,
     is_from_listing,
     is_repair,
     names_content_of,
-    parse_instant,
     sort_key,
 )
 
@@ -24,7 +24,7 @@ from headwater.ingest.planning.object_state import (
 _CLOCK_MARGIN = timedelta(minutes=5)
 
 
-def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) -> list[Decision]:
+def decide_mirrored(events: Sequence[StoredEvent], prior: LedgerEntry | None) -> list[Decision]:
     """Decide for one object's events, given in order. `prior` is what the table has applied so far."""
     changes = [stored for stored in events if stored.event.kind in CONTENT_KINDS]
     real = [stored for stored in changes if not is_from_listing(stored)]
@@ -47,7 +47,7 @@ def decide_mirrored(events: Sequence[StoredEvent], prior: ObjectState | None) ->
     return decisions
 
 
-def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: bool) -> Decision:
+def _decide_newest(stored: StoredEvent, prior: LedgerEntry | None, *, differs: bool) -> Decision:
     event = stored.event
     if prior and sort_key(stored) <= prior.sort_key:
         return Decision(stored, "skip", "superseded")
@@ -63,7 +63,7 @@ def _decide_newest(stored: StoredEvent, prior: ObjectState | None, *, differs: b
     return Decision(stored, "retract" if reason else "read", reason)
 
 
-def _decide_listed(stored: StoredEvent, prior: ObjectState | None, *, differs: bool) -> Decision:
+def _decide_listed(stored: StoredEvent, prior: LedgerEntry | None, *, differs: bool) -> Decision:
     if is_drop(stored.event):
         return Decision(stored, "skip", "dropped")
     if differs or is_repair(stored.event):
@@ -81,18 +81,18 @@ def _decide_listed(stored: StoredEvent, prior: ObjectState | None, *, differs: b
     return Decision(stored, "retract" if reason else "read", reason)
 
 
-def _may_be_older(event: ObjectEvent, prior: ObjectState | None) -> bool:
+def _may_be_older(event: ObjectEvent, prior: LedgerEntry | None) -> bool:
     """Whether the content that was found by looking may have come after the event."""
     if prior is None or not prior.looked:
         return False
-    found_by = parse_instant(prior.instant)
+    found_by = parse_instant(prior.instant) if prior.instant else None
     return found_by is None or event.event_time < found_by + _CLOCK_MARGIN
 
 
-def _is_behind_listing(event: ObjectEvent, prior: ObjectState | None) -> bool:
+def _is_behind_listing(event: ObjectEvent, prior: LedgerEntry | None) -> bool:
     """Whether a listing that was taken later has told of the object: order keys know nothing of it."""
     return prior is not None and prior.event_time is not None and event.event_time <= prior.event_time
 
 
-def _has_applied(prior: ObjectState | None, stored: StoredEvent) -> bool:
+def _has_applied(prior: LedgerEntry | None, stored: StoredEvent) -> bool:
     return prior is not None and prior.status in ("ingested", "skipped") and names_content_of(stored, prior)

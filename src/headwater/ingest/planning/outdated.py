@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules
-from headwater.ingest.planning.object_state import ObjectState, is_repair, keeps_rows, sort_key
+from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair, keeps_rows, sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 
@@ -26,7 +26,7 @@ class Outdated:
 
 
 def find_outdated(
-    plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, ObjectState], rules: FoldRules
+    plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry], rules: FoldRules
 ) -> list[Outdated]:
     """What of the table's rows goes, or is marked, in the commit of the batch."""
     scopes = {decision.stored.event_id: decision.version for decision in plan.choose("retract")}
@@ -52,7 +52,7 @@ def keep_left(found: Iterable[ContentState], plan: BatchPlan) -> set[ContentStat
     return {(bucket, key, name) for bucket, key, name in found if gone.get((bucket, key)) not in ("", name)}
 
 
-def is_doubtful(stored: StoredEvent, states: Mapping[str, ObjectState]) -> bool:
+def is_doubtful(stored: StoredEvent, states: Mapping[str, LedgerEntry]) -> bool:
     """Whether the content may have been taken in: something newer was, or something no event had named."""
     state = states.get(stored.event.object_id)
     if state is None or is_repair(stored.event):
@@ -61,7 +61,7 @@ def is_doubtful(stored: StoredEvent, states: Mapping[str, ObjectState]) -> bool:
 
 
 def find_applied(
-    addresses: Iterable[tuple[str, str]], states: Mapping[str, ObjectState]
+    addresses: Iterable[tuple[str, str]], states: Mapping[str, LedgerEntry]
 ) -> set[ContentState]:
     """What a mirror has applied of these buckets and keys."""
     applied = {(s.bucket, s.key): s.version for s in states.values() if s.status in ("ingested", "skipped")}

@@ -12,6 +12,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
 
+from headwater.capture.listers.protocol import ListedObject
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+
 FindingKind = Literal[
     "ingested", "pending", "skipped", "quarantined", "missing", "extra", "wrong_version", "wrong_rows"
 ]
@@ -20,28 +23,6 @@ _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # The object was there before, or something but its content has changed; what lies there now is not decided.
 _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
-
-
-@dataclass(frozen=True, slots=True)
-class PresentObject:
-    """What lies in the bucket. `size` in bytes; `last_modified` aware."""
-
-    key: str
-    etag: str
-    size: int
-    last_modified: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """What the ledger says; the parts that can be compared."""
-
-    key: str
-    status: str
-    reason: str = ""
-    version: str = ""
-    etag: str = ""
-    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +41,7 @@ class Finding:
     kind: FindingKind
     key: str
     detail: str = ""
-    present: PresentObject | None = None
+    present: ListedObject | None = None
 
 
 @dataclass(slots=True)
@@ -96,7 +77,7 @@ class TableVerification:
 
 
 def verify_objects(
-    present: Iterable[PresentObject],
+    present: Iterable[ListedObject],
     entries: Iterable[LedgerEntry],
     rows: Iterable[tuple[str, Mapping[str, int]]],
     pending: Iterable[str],
@@ -134,7 +115,7 @@ class _Known:
     quarantined: str | None
 
 
-def _find_present(listed: PresentObject, known: _Known, rules: TableRules) -> Finding:
+def _find_present(listed: ListedObject, known: _Known, rules: TableRules) -> Finding:
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
@@ -153,7 +134,7 @@ def _find_present(listed: PresentObject, known: _Known, rules: TableRules) -> Fi
     return Finding("ingested", listed.key, "", listed)
 
 
-def _find_open(listed: PresentObject, known: _Known) -> tuple[FindingKind | None, str]:
+def _find_open(listed: ListedObject, known: _Known) -> tuple[FindingKind | None, str]:
     """Whether the table has not yet decided about what lies there, and what that is called."""
     entry = known.entry
     if entry is None:

@@ -11,7 +11,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.object_state import is_from_listing, is_repair
+from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Request, SeenObject, build_requests, collect_outcomes
 

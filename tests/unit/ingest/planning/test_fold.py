@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headwater.ingest.planning.fold import fold
-from headwater.ingest.planning.object_state import begin_state
+from headwater.ingest.planning.ledger_entry import begin_state
 from tests.fixtures.events import build_event, build_stored
 
 

@@ -1,26 +1,20 @@
 """`headwater quarantine`: what could not be used, and why."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.capture.quarantine_item import QuarantineLevel
-from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_json_lines, render_table, render_text
+from headwater.cli.since import parse_since
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.app import App
     from headwater.capture.quarantine_reader import QuarantineReader, Row
-
-_AGE = re.compile(r"(?P<count>\d{1,6})\s*(?P<unit>[smhdw])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 
 INCOMPLETE = 3
 
@@ -105,7 +99,7 @@ def retry(
     from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
-    with _open_app(ctx) as app:
+    with open_app(ctx) as app:
         report = Redrive(app).retry(rows)
     if as_json:
         render_json(report)
@@ -132,7 +126,7 @@ def drop(
         raise UsageError(
             f"{_count_levels(rows) or 'nothing'} would be dropped", hint="add --yes to drop them for good"
         )
-    with _open_app(ctx) as app:
+    with open_app(ctx) as app:
         dropped = Redrive(app).drop(rows)
     if as_json:
         render_json({"dropped": dropped})
@@ -150,36 +144,6 @@ def _choose(
         return [reader.load_row(quarantine_id) for quarantine_id in ids]
     after = parse_since(since, datetime.now(timezone.utc)) if since else None
     return reader.list_rows(QuarantineFilter(None, reason, table, after))
-
-
-@contextmanager
-def _open_app(ctx: typer.Context) -> "Iterator[App]":
-    from headwater.app import App
-    from headwater.app.preflight import check_before_run
-    from headwater.config.environment import read_environment
-
-    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
-    check_before_run(settings, environ)
-    app = App(settings, environ=environ)
-    try:
-        yield app
-    finally:
-        app.close()
-
-
-def parse_since(text: str, now: datetime) -> datetime:
-    """A time (UTC where it names no zone) or an age before `now`. Raises `UsageError`."""
-    try:
-        if age := _AGE.fullmatch(text.strip()):
-            return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
-        # Python 3.10 does not know Z.
-        time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"--since {text}: neither a time nor an age",
-            hint="times: 2026-01-31 or 2026-01-31T12:00Z; ages: 90m, 24h, 7d",
-        ) from error
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def _open(ctx: typer.Context) -> "QuarantineReader":

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
-from headwater.ingest.planning.object_state import VANISHED, apply_outcome
+from headwater.ingest.planning.ledger_entry import VANISHED, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome
 from tests.fixtures.events import START, build_event, build_stored
 

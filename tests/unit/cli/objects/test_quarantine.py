@@ -10,7 +10,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from headwater.cli.quarantine import parse_since
+from headwater.cli.since import parse_since
 from headwater.errors import UsageError
 from tests.fixtures.lakes import FIXTURE_LAKE, write_config
 

@@ -1,7 +1,7 @@
-"""`ObjectState`: what a table knows of one object; the ledger is a table of them. Pure."""
+"""`LedgerEntry`: what a table knows of one object; the ledger is a table of them. Pure."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from headwater.capture.object_event import ObjectEvent
@@ -26,7 +26,7 @@ _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectState:
+class LedgerEntry:
     """One object as one table has applied it.
 
     `order_key` and `event_id` are those of the newest event that was decided, `event_time` is the newest of
@@ -74,7 +74,7 @@ def is_from_listing(stored: StoredEvent) -> bool:
     return stored.source == "listing" and not stored.event.order_key
 
 
-def names_content_of(stored: StoredEvent, state: ObjectState) -> bool:
+def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
     """Whether the event names the content that counts. A listing knows no versions, but etags."""
     event = stored.event
     if is_from_listing(stored) and not event.version_id:
@@ -82,7 +82,7 @@ def names_content_of(stored: StoredEvent, state: ObjectState) -> bool:
     return bool(event.version) and event.version == state.version
 
 
-def is_content_of(state: ObjectState, version: str) -> bool:
+def is_content_of(state: LedgerEntry, version: str) -> bool:
     """Whether the version put the rows into the table that count."""
     return state.status == "ingested" and state.version == version
 
@@ -102,19 +102,12 @@ def is_retract(event: ObjectEvent) -> bool:
     return event.event_name == RETRACT_EVENT
 
 
-def parse_instant(instant: str) -> datetime | None:
-    """The time of a commit (`yyyyMMddHHmmssSSS`, UTC); None for none."""
-    if not instant:
-        return None
-    return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
-
-
-def begin_state(event: ObjectEvent) -> ObjectState:
+def begin_state(event: ObjectEvent) -> LedgerEntry:
     """An object of which nothing has been decided."""
-    return ObjectState(event.object_id, event.provider, event.bucket, event.key)
+    return LedgerEntry(event.object_id, event.provider, event.bucket, event.key)
 
 
-def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: str = "") -> ObjectState:
+def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: str = "") -> LedgerEntry:
     """The state after one event was decided. To be called once an event, in the order of the events.
 
     An event that changed nothing (superseded, not of content, an ignored removal) is only counted; one that
@@ -145,7 +138,7 @@ def apply_outcome(prior: ObjectState | None, outcome: ObjectOutcome, instant: st
     return replace(known, **changes)
 
 
-def _advance(state: ObjectState, stored: StoredEvent) -> dict[str, Any]:
+def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
     event, known_time = stored.event, state.event_time
     time = event.event_time if known_time is None else max(known_time, event.event_time)
     if is_from_listing(stored) and known_time is not None:
@@ -162,7 +155,7 @@ def keeps_rows(outcome: ObjectOutcome) -> bool:
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
 
 
-def _decide(state: ObjectState, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
+def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
     status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
     # The event of what was found by looking may still come, unless something newer has been taken in since:
     # without versions that is whatever could be read.

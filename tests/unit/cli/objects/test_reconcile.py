@@ -11,7 +11,7 @@ from headwater.app.reconcile import Difference, ReconcileReport
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
-from headwater.cli.reconcile import render_report
+from headwater.cli.objects.reconcile import render_report
 from tests.fixtures.lakes import write_config
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 

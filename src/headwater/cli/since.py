@@ -1,0 +1,24 @@
+"""Points in time as a user types them."""
+
+import re
+from datetime import datetime, timedelta, timezone
+
+from headwater.errors import UsageError
+
+_AGE = re.compile(r"(?P<count>\d{1,6})\s*(?P<unit>[smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """A time (UTC where it names no zone) or an age before `now`. Raises `UsageError`."""
+    try:
+        if age := _AGE.fullmatch(text.strip()):
+            return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
+        # Python 3.10 does not know Z.
+        time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"--since {text}: neither a time nor an age",
+            hint="times: 2026-01-31 or 2026-01-31T12:00Z; ages: 90m, 24h, 7d",
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
