@@ -22,8 +22,12 @@ HeadwaterError                exit code 1
 │   ├── ObjectSchemaError         columns whose types the table cannot take
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, time-out
-└── IngestError               1  a data table's batch failed
-    └── NewColumnsError       1  objects have new columns, and the table is to end with that
+├── IngestError               1  a data table's batch failed
+│   └── NewColumnsError       1  objects have new columns, and the table is to end with that
+└── SearchError               1  the index, its store or its model
+    ├── IndexNotFoundError    2  nothing has been indexed yet, or there is no such version
+    ├── IndexUnavailableError 1  (retryable) the store does not answer now
+    └── LanguageModelError    1  (retryable) who words the answers cannot be asked, or is too slow
 """
 
 from typing import ClassVar
@@ -166,3 +170,25 @@ class NewColumnsError(IngestError):
 
     Trying again does not help: the mode, or the columns, have to be changed.
     """
+
+
+class SearchError(HeadwaterError):
+    """The index, the store it lies in or the model that fills it cannot be used."""
+
+
+class IndexNotFoundError(SearchError):
+    """There is no index, or no version of that name."""
+
+    exit_code = 2
+
+
+class IndexUnavailableError(SearchError):
+    """The store of the index does not answer now."""
+
+    retryable = True
+
+
+class LanguageModelError(SearchError):
+    """The model that words answers cannot be asked, is too slow or refuses."""
+
+    retryable = True

@@ -73,8 +73,10 @@ def _list_parts(child: Schema) -> list[tuple[str, Schema]]:
     by_pattern = child.get("patternProperties")
     if isinstance(by_pattern, dict):
         return [(".NAME", resolve(next(iter(by_pattern.values()))))]
-    section = resolve(child)
-    return [("", section)] if "properties" in section else []
+    # A section that may be absent altogether: it, or null.
+    choices = child.get("anyOf")
+    sections = [resolve(choice) for choice in (choices if isinstance(choices, list) else [child])]
+    return [("", section) for section in sections if "properties" in section][:1]
 
 
 def _tag(section: Schema) -> object:

@@ -6,12 +6,13 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.reconcile import ReconcileConfig
+from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
-RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles"})
+RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles", "chunks"})
 
 
 def _check_table_name(name: str) -> str:
@@ -75,6 +76,7 @@ class Settings(Section):
         description="Data tables by name.",
         examples=[{"orders": {"path": "orders/**/*.json"}}],
     )
+    search: SearchConfig | None = Field(None, description="Which table is searched, and how.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
     def to_effective(self) -> dict[str, object]:
@@ -88,6 +90,16 @@ class Settings(Section):
                 "on_object_removed": table.effective_on_object_removed,
             }
         return {key: redact(value, key) for key, value in data.items()}
+
+    @model_validator(mode="after")
+    def _check_search(self) -> "Settings":
+        if self.search is None:
+            return self
+        table = self.tables.get(self.search.table)
+        if table is None:
+            text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
+            raise SectionError([(("search", "table"), text)])
+        return self
 
     @model_validator(mode="after")
     def _check_local_lake(self) -> "Settings":

@@ -23,6 +23,11 @@ def reconciles_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "reconciles")
 
 
+def chunks_path(lake: str) -> str:
+    """The chunks that the index is made of."""
+    return _join(lake, OWN_FOLDER, "chunks")
+
+
 def trial_path(lake: str, token: str) -> str:
     """A table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")
