@@ -13,12 +13,18 @@ from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.reading.object_reader import Request, SeenObject, build_requests, collect_outcomes
+from headwater.ingest.reading.object_reader import (
+    Records,
+    Request,
+    SeenObject,
+    build_requests,
+    collect_outcomes,
+)
 
 State = tuple[str, str, str]
 """Bucket, key, and version id or etag."""
 
-ReadObjects = Callable[[Sequence[Request]], DataFrame]
+ReadObjects = Callable[[Sequence[Request]], Records]
 FindIngested = Callable[[Sequence[ObjectRef]], set[State]]
 """States among the given ones whose rows the table has."""
 
@@ -103,9 +109,11 @@ class _Reading:
 
     def look(self, requests: Sequence[Request], number: int) -> list[Request]:
         """Read the objects; returns the requests for those that have to be looked at again."""
-        frame = self._read(requests).persist(StorageLevel.MEMORY_AND_DISK)
-        self._frames.append(frame)
-        seen = collect_outcomes(frame)
+        records = self._read(requests)
+        if not records.is_at_hand:
+            records.frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self._frames.append(records.frame)
+        seen = collect_outcomes(records)
         unnamed = {} if number else _find_unnamed(requests, seen)
         taken = self._find_ingested(list(unnamed.values())) | self._named if unnamed else set()
         again: list[Request] = []

@@ -1,6 +1,7 @@
 """Objects of a batch -> one DataFrame of parsed records, fetched and parsed in executors."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,6 +114,17 @@ class ReaderConfig:
     ignored: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A frame of `ObjectReader`.
+
+    At hand: it is made of rows in this process, so looking through it starts no job; keeping them would.
+    """
+
+    frame: DataFrame
+    is_at_hand: bool = False
+
+
 class ObjectReader:
     """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
 
@@ -130,7 +142,7 @@ class ObjectReader:
     def _parsing(self) -> "RecordParsing":
         return RecordParsing(self._config)
 
-    def read(self, requests: Sequence[Request]) -> DataFrame:
+    def read(self, requests: Sequence[Request]) -> Records:
         """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
         config = self._config
         plan = FetchPlan(
@@ -146,7 +158,8 @@ class ObjectReader:
         )
         wanted = _to_arrow(requests)
         if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
-            return self._parsing.parse(fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA))
+            fetched = fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA)
+            return Records(self._parsing.parse(fetched), is_at_hand=True)
 
         def fetch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return fetch_objects(iter(batches), plan)
@@ -161,7 +174,7 @@ class ObjectReader:
                 *([StructField("rescued", StringType())] if config.rescues else []),
             ]
         )
-        return self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema))
+        return Records(self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema)))
 
     def _distribute(self, requests: Sequence[Request], wanted: pa.Table) -> DataFrame:
         frame = self._spark.createDataFrame(to_pandas(wanted), schema=_REQUEST_SCHEMA)
@@ -301,8 +314,26 @@ class SeenObject:
     bad: int
 
 
-def collect_outcomes(frame: DataFrame) -> dict[int, SeenObject]:
+def collect_outcomes(records: Records) -> dict[int, SeenObject]:
     """By `object_index`. Computes and thereby persists the frame; counts by object only if it has to."""
+    return _look_through(records.frame) if records.is_at_hand else _observe(records.frame)
+
+
+def _look_through(frame: DataFrame) -> dict[int, SeenObject]:
+    # Spark evaluates rows of its own process while it plans, if there is nothing in the plan but columns.
+    told = frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
+    rows = told.select("object_index", "outcome").collect()
+    bad = Counter(row["object_index"] for row in rows if row["outcome"] is None)
+    return {
+        row["object_index"]: SeenObject(
+            row["outcome"], row["outcome"]["rows"] - bad[row["object_index"]], bad[row["object_index"]]
+        )
+        for row in rows
+        if row["outcome"] is not None
+    }
+
+
+def _observe(frame: DataFrame) -> dict[int, SeenObject]:
     corrupt = Observation()
     observed = frame.observe(corrupt, F.count("corrupt").alias("records"))
     outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()

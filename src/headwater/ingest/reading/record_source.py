@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -29,6 +30,7 @@ from headwater.ingest.reading.object_reader import (
     COLUMN_FORMATS,
     ObjectReader,
     ReaderConfig,
+    Records,
     Request,
     build_requests,
 )
@@ -259,7 +261,7 @@ class RecordSource:
             except ObjectError:
                 continue
 
-    def read(self, requests: Sequence[Request]) -> DataFrame:
+    def read(self, requests: Sequence[Request]) -> Records:
         """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
         prepared = self._prepare()
         large, small = self._divide(requests)
@@ -269,11 +271,12 @@ class RecordSource:
             self._split += found.split
             self._reordered |= found.reordered
             small += found.whole
-            frames += [found.frame] if found.frame is not None else []
+            frames += [Records(found.frame)] if found.frame is not None else []
         if small:
             frames.append(prepared.reader.read(small))
-        frame = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-        return frame.withColumn("record", prepared.record).withColumn("corrupt", prepared.corrupt)
+        frame = reduce(DataFrame.unionByName, (records.frame for records in frames))
+        frame = frame.withColumn("record", prepared.record).withColumn("corrupt", prepared.corrupt)
+        return Records(frame, is_at_hand=all(records.is_at_hand for records in frames))
 
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
