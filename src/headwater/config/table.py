@@ -10,7 +10,9 @@ from pydantic import ByteSize, Field, model_validator
 
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
-FileFormat = Literal["json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml"]
+FileFormat = Literal[
+    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "document"
+]
 
 _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "json": "json",
@@ -24,11 +26,17 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "txt": "text",
     "log": "text",
     "xml": "xml",
+    "pdf": "document",
+    "html": "document",
+    "htm": "document",
+    "md": "document",
+    "markdown": "document",
+    "docx": "document",
 }
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
 RESCUED_DATA_COLUMN = "_rescued_data"
-_FIXED_COLUMNS = frozenset({"text", "binary"})
+_FIXED_COLUMNS = frozenset({"text", "binary", "document"})
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 KeyProblem = tuple[tuple[str, ...], str]

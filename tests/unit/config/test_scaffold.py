@@ -35,6 +35,14 @@ def test_one_table_is_proposed_for_each_folder_and_format(landing: Path) -> None
     assert dict(found["t_9_lives_x"].options) == {"header": "true"}
 
 
+def test_notes_beside_data_are_no_table_but_a_folder_of_manuals_is(tmp_path: Path) -> None:
+    for name in ("data/a.json", "data/readme.md", "manuals/a.pdf", "manuals/deep/b.html", "LICENSE.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    found = {table.path: table.format for table in survey_folder(tmp_path)}
+    assert found == {"data/**/*.json": "json", "manuals/**/*.{html,pdf}": "document"}
+
+
 def test_two_formats_of_one_folder_are_two_tables(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "a.json").write_text("[{}]")

@@ -63,6 +63,10 @@ def survey_folder(folder: Path) -> list[TableProposal]:
         if found is not None:
             parts = path.relative_to(folder).parts
             groups.setdefault((parts[0] if len(parts) > 1 else "", found), []).append(path)
+    for top, found in list(groups):
+        # Notes beside data are no data; a folder of nothing but documents is.
+        if found == "document" and (not top or any(o == top and f != "document" for o, f in groups)):
+            del groups[top, found]
     proposals: dict[str, TableProposal] = {}
     folders = [top for top, _ in groups]
     for (top, file_format), paths in sorted(groups.items()):

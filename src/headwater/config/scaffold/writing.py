@@ -153,6 +153,8 @@ def _render_table(table: TableProposal) -> list[str]:
         lines.append(f"    format: {table.format}")
     if table.options:
         lines += ["    options:", *(f"      {key}: {value}" for key, value in table.options)]
+    if table.format == "document":
+        return [*lines, "    mode: mirror   # a section of a document a row; rows follow their document"]
     return [
         *lines,
         "    # Each file's rows are appended once. For one row per key, the newest winning:",

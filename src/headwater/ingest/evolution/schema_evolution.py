@@ -19,7 +19,7 @@ from headwater.ingest.reading.schema import from_arrow, infer_from_lines, parse_
 
 _log = logging.getLogger(__name__)
 
-_TYPED_FORMATS = frozenset({"parquet", "orc", "avro", "binary"})
+_TYPED_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 _SHOWN_COLUMNS = 10
 
 

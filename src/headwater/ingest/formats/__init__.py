@@ -45,6 +45,7 @@ _FORMATS = {
     "orc": "OrcFormat",
     "avro": "AvroFormat",
     "binary": "BinaryFormat",
+    "document": "DocumentFormat",
 }
 FORMAT_NAMES = tuple(_FORMATS)
 _LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml"})

@@ -30,7 +30,7 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.handful import fetch_here, to_pandas
 from headwater.ingest.reading.schema import CORRUPT, parser_options
 
-COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary"})
+COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 
 _REQUEST_SCHEMA = StructType(
     [

@@ -12,6 +12,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
+    IntegerType,
     LongType,
     MapType,
     StringType,
@@ -37,7 +38,20 @@ BINARY_SCHEMA = StructType(
         StructField("content", BinaryType()),
     ]
 )
-FIXED_SCHEMAS = {"text": TEXT_SCHEMA, "binary": BINARY_SCHEMA}
+DOCUMENT_SCHEMA = StructType(
+    [
+        StructField("document", StringType()),
+        StructField("kind", StringType()),
+        StructField("section", LongType()),
+        StructField("title", StringType()),
+        StructField("level", IntegerType()),
+        StructField("page", IntegerType()),
+        StructField("byte_start", LongType()),
+        StructField("byte_end", LongType()),
+        StructField("text", StringType()),
+    ]
+)
+FIXED_SCHEMAS = {"text": TEXT_SCHEMA, "binary": BINARY_SCHEMA, "document": DOCUMENT_SCHEMA}
 
 # `mode` would let Spark drop or fail where bad records belong into quarantine.
 NOT_FOR_PARSER = frozenset(

@@ -1,0 +1,30 @@
+"""`Section`: a piece of a document under one heading."""
+
+from dataclasses import dataclass
+
+MAX_SECTION_CHARS = 100_000
+"""Longer ones are cut, at a paragraph where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`title` is its heading, `level` that heading's (1 is the highest; 0: text without one).
+
+    `page` begins at 1, for kinds that have pages. `start` and `end` are byte offsets into the object, for
+    kinds whose text lies there as it is.
+    """
+
+    title: str
+    level: int
+    text: str
+    page: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a parser found; `title` is the document's own, if it says one."""
+
+    title: str
+    sections: tuple[Section, ...]

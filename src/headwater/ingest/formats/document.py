@@ -1,0 +1,85 @@
+"""Documents (PDF, HTML, Markdown, DOCX, plain text): each section a row."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from headwater.errors import ConfigError, ObjectTooLargeError, ObjectUnreadableError
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.documents.kind import find_kind
+from headwater.ingest.documents.sandbox import get_sandbox
+from headwater.ingest.documents.section import MAX_SECTION_CHARS, Section
+from headwater.ingest.formats.protocol import ObjectData
+
+DOCUMENT_SCHEMA = pa.schema(
+    [
+        ("document", pa.string()),
+        ("kind", pa.string()),
+        ("section", pa.int64()),
+        ("title", pa.string()),
+        ("level", pa.int32()),
+        ("page", pa.int32()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+        ("text", pa.string()),
+    ]
+)
+
+
+class DocumentFormat:
+    """Options: timeoutSeconds (60) and maxMemoryMb (1024) for one document; more, and it is quarantined."""
+
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
+        """The document's title, kind, and its sections in order, numbered from 1; `byte_*` are null where
+        the text does not lie in the object as it is."""
+        kind = find_kind(source.uri, source.data)
+        if kind is None:
+            raise ObjectUnreadableError(
+                f"{source.uri} is no document that can be read; it begins with {source.data[:8].hex(' ')}",
+                hint="known are PDF, HTML, Markdown, DOCX and plain text, by their endings",
+            )
+        sandbox = get_sandbox(
+            _number(options, "timeoutSeconds", 60), int(_number(options, "maxMemoryMb", 1024)) * 1024**2
+        )
+        found = sandbox.parse(source.uri, kind, source.data)
+        if sum(len(section.text) for section in found.sections) > max_bytes:
+            raise ObjectTooLargeError(f"{source.uri} holds more than {max_bytes} characters")
+        sections = [piece for section in found.sections for piece in _cut(section)]
+        rows = [
+            (found.title, kind, at, s.title, s.level, s.page, s.start, s.end, s.text)
+            for at, s in enumerate(sections, start=1)
+        ]
+        columns = zip(*rows, strict=True) if rows else [()] * len(DOCUMENT_SCHEMA)
+        arrays = [
+            pa.array(list(column), field.type) for column, field in zip(columns, DOCUMENT_SCHEMA, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
+
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+        """Always the same columns."""
+        return DOCUMENT_SCHEMA
+
+
+def _cut(section: Section) -> Iterator[Section]:
+    """Pieces of at most `MAX_SECTION_CHARS`; only the whole has byte offsets that say where it lies."""
+    text = section.text
+    if len(text) <= MAX_SECTION_CHARS:
+        yield section
+        return
+    while text:
+        at = len(text) if len(text) <= MAX_SECTION_CHARS else text.rfind("\n", 1, MAX_SECTION_CHARS)
+        at = at if at > 0 else MAX_SECTION_CHARS
+        piece, text = text[:at].strip(), text[at:]
+        if piece:
+            yield Section(section.title, section.level, piece, section.page, section.start, section.end)
+
+
+def _number(options: ReaderOptions, name: str, default: float) -> float:
+    text = options.text(name)
+    try:
+        value = float(text) if text else default
+    except ValueError:
+        value = 0
+    if not 0 < value < 1e6:
+        raise ConfigError(f"reader option {name} is {text!r}", hint=f"a number above 0; default: {default:g}")
+    return value
