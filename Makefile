@@ -8,6 +8,9 @@ PYTEST := $(VENV)/python -m pytest
 # The rungs from the quickest up; each is also a folder under tests/ and a marker.
 QUICK_RUNGS := tests/unit tests/contracts tests/properties
 ALL_RUNGS := $(QUICK_RUNGS) tests/spark tests/integration
+# Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
+JOBS ?= 2
+SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile
 
 .PHONY: help
 help: ## Print this
@@ -28,7 +31,7 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 ##@ Test
 .PHONY: test
 test: setup-s3a ## All rungs with the coverage floor: unit, contracts, properties, spark, integration
-	$(PYTEST) $(ALL_RUNGS) --cov --cov-report=term:skip-covered $(ARGS)
+	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=term:skip-covered $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network
