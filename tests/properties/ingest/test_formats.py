@@ -5,7 +5,7 @@ import io
 import json
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.errors import ObjectError
@@ -48,6 +48,7 @@ def read(name: str, text: str, options: dict[str, str] | None = None, columns: t
 
 
 @given(st.lists(OBJECTS | st.sampled_from([None])), ENDS, st.booleans(), st.booleans())
+@example([None, {"}{": "} {"}, {"n": "}{"}], "\n", True, False)
 def test_json_lines_come_back_with_their_numbers(
     records: list[object], end: str, is_ascii: bool, ends_open: bool
 ) -> None:

@@ -25,10 +25,12 @@ class JsonFormat:
             documents = _read_documents(source.uri, text)
             return Lines(range(1, len(documents) + 1), documents)
         lines = split_lines(text, options.separator("lineSep", default=""))
-        has_several = any(sign in text for sign in DOCUMENT_BORDERS)
-        if has_several or any(line[:1] in "[ \t" and line.lstrip().startswith("[") for line in lines):
-            records = [record for line in lines for record in _expand(source.uri, line)]
-            return Lines(range(1, len(records) + 1), records)
+        may_have_several = any(sign in text for sign in DOCUMENT_BORDERS)
+        if may_have_several or any(_is_array(line) for line in lines):
+            expanded = [_expand(source.uri, line) for line in lines]
+            if any(_is_array(line) or len(found) > 1 for line, found in zip(lines, expanded, strict=True)):
+                records = [record for found in expanded for record in found]
+                return Lines(range(1, len(records) + 1), records)
         if all(line and not line.isspace() for line in lines):
             return Lines(range(1, len(lines) + 1), lines)
         numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip(JAVA_BLANKS)]
@@ -39,8 +41,12 @@ class JsonFormat:
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))
 
 
+def _is_array(line: str) -> bool:
+    return line[:1] in "[ \t" and line.lstrip().startswith("[")
+
+
 def _expand(uri: str, line: str) -> list[str]:
-    is_several = line.lstrip().startswith("[") or any(sign in line for sign in DOCUMENT_BORDERS)
+    is_several = _is_array(line) or any(sign in line for sign in DOCUMENT_BORDERS)
     if not is_several:
         return [line] if line.strip(JAVA_BLANKS) else []
     try:

@@ -57,6 +57,9 @@ class TestJsonLines:
         found = read("json", '[{"a":1.10}, {"a":2}]\n\n{"a":3}\n[]')
         assert rows(found) == [(1, '{"a":1.10}'), (2, '{"a":2}'), (3, '{"a":3}')]
 
+    def test_a_border_of_documents_inside_a_text_leaves_the_numbers_of_the_lines(self) -> None:
+        assert rows(read("json", '\n{"a":"}{"}\n\n {"} {":1}')) == [(2, '{"a":"}{"}'), (4, ' {"} {":1}')]
+
     def test_a_broken_array_line_is_one_bad_record(self) -> None:
         assert rows(read("json", '[{"a":1}\n{"a":3}')) == [(1, '[{"a":1}'), (2, '{"a":3}')]
 
