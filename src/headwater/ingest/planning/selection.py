@@ -10,8 +10,9 @@ from headwater.config.table import TableConfig
 
 _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE
 
-# To a glob they are ways through a tree; in a key they are names like any other.
-_DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?![^/])")
+# To a glob they are ways through a tree; in a key they are names like any other. The library's `$` takes
+# them before a line end, too.
+_DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?=/|\n?\Z)")
 
 KeySelector = Callable[[str], str | None]
 """Key below the source's prefix -> None when it belongs to the table, else the rule that left it out."""

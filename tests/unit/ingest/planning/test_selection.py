@@ -55,6 +55,8 @@ def test_hives_default_partition_is_null():
         ("../*.json", "../a.json", None),
         ("in/*.json", "in/../a.json", "path"),
         ("..", "ab", "path"),
+        ("**", "in/..\n", None),
+        ("in/*", "in/.\n", None),
     ],
 )
 def test_dots_in_a_key_are_names_and_lead_nowhere(path, key, rule):
