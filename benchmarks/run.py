@@ -30,6 +30,7 @@ BENCHMARKS = (
     "cost_slope",
     "fold",
     "verify",
+    "poison",
 )
 """Each is a module here or in `objects/`: its docstring says what it asks, its `run()` gives the results."""
 
