@@ -220,7 +220,7 @@ class SimulatedPipeline:
         if "looked_not_noted" in self._bugs:
             outcome = replace(outcome, looked=False)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
-            outcome = replace(outcome, reason="superseded")
+            outcome = replace(outcome, status="skipped")
         is_answer = self._rules.mirrors or outcome.stored.event.kind == "removed"
         if is_answer and outcome.status == "missing":
             if "missing_not_retracted" in self._bugs:

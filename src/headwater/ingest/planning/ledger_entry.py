@@ -127,10 +127,12 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # What lay there when a late event was looked after is newer than all that was known.
         is_newest = outcome.looked and outcome.version
         return replace(known, **counted, **(_decide(known, outcome, instant) if is_newest else {}))
-    changes = {**counted, **_advance(known, stored)}
+    # A removal that the table ignores must not make versions late that it has overtaken: they are taken in.
+    changes = {**counted, **({} if outcome.reason == "removal_ignored" else _advance(known, stored))}
+    if outcome.status == "superseded" and known.version == event.version and not is_from_listing(stored):
+        changes["looked"] = False
     if outcome.reason == "already_ingested":
-        confirmed = known.version == event.version and not is_from_listing(stored)
-        return replace(known, **changes, looked=known.looked and not confirmed)
+        return replace(known, **changes)
     is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
     is_nothing_new = outcome.status == "superseded" or outcome.reason in _NOTHING_NEW
     if not is_other_version and not (is_nothing_new and known.status != "pending"):

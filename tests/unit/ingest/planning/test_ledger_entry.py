@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
 from headwater.ingest.planning.ledger_entry import VANISHED, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -49,6 +51,21 @@ def test_ignored_removal_does_not_make_content_found_by_looking_forgotten():
     state = state_of(found, ObjectOutcome(removal, "skipped", "removal_ignored", version="v1"))
     assert (state.version, state.looked, state.rows) == ("v3", True, 1)
     assert actions([build_event(sequence=3, version_id="v3")], state) == [("skip", "already_ingested")]
+
+
+@pytest.mark.parametrize("sequencer", [True, False])
+@pytest.mark.parametrize("first", ["created", "removed"])
+def test_version_that_an_ignored_removal_has_overtaken_is_what_counts(sequencer, first):
+    def event(sequence, **fields):
+        found = build_event(sequence=sequence, **fields)
+        return found if sequencer else replace(found, sequencer=None, order_key=None)
+
+    removal = build_stored(event(5, kind="removed", version_id="v4"))
+    outcomes = [ObjectOutcome(removal, "skipped", "removal_ignored", version="v4")]
+    if first == "created":
+        outcomes.insert(0, ingested(event(1, version_id="v1")))
+    state = state_of(*outcomes, ingested(event(2, version_id="v2")), ingested(event(3, version_id="v3")))
+    assert (state.version, state.status, state.events) == ("v3", "ingested", 2 + len(outcomes))
 
 
 def test_content_found_after_a_late_event_is_what_counts():
