@@ -145,7 +145,7 @@ def test_rows_of_two_thousand_generated_keys_are_those_of_their_objects(
     # Both notifications of an object have its sequencer, so they are one event.
     assert report.capture.duplicates == QUICK
     assert report.reconcile is not None
-    assert (report.reconcile.listed, report.reconcile.emitted) == (QUICK, 0)
+    assert (report.reconcile.done.listed, report.reconcile.done.emitted) == (QUICK, 0)
     assert_rows_are_the_objects(app, bucket, contents)
 
 
