@@ -10,6 +10,7 @@ from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import IngestError, LakeError
 from headwater.ingest.object_stores.protocol import ObjectRef
+from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import (
@@ -207,7 +208,8 @@ class SimulatedPipeline:
             return set() if self._rules.merges else keep_left(self._find_ingested(refs), plan)
 
         found = ObjectReading(self._shared.store, find, self._crashes, self._bugs).read(to_read, doubtful)
-        return [replace(entry, outcome=self._settle(entry.outcome)) for entry in found]
+        cleaned = find_cleaned(plan.decisions, states)
+        return [replace(entry, outcome=self._settle(keep_cleaned(entry.outcome, cleaned))) for entry in found]
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[ContentState]:
         if not refs or not self._table.exists:

@@ -10,6 +10,7 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.capture import Capture
+from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.capture.captured_event import CapturedEvent
@@ -59,7 +60,8 @@ class TableTotals:
 class RunReport:
     """What a run did. `failures` holds the last error of tables that could not be brought up to date.
 
-    `reconcile` is the pass of a run that ended by itself; `reconcile_failure` what it broke off with.
+    `reconcile` and `clean` are the passes of a run that ended by itself; `reconcile_failure` and
+    `clean_failure` what they broke off with.
     """
 
     capture: CaptureStats
@@ -67,6 +69,8 @@ class RunReport:
     failures: dict[str, HeadwaterError]
     reconcile: ReconcileReport | None = None
     reconcile_failure: HeadwaterError | None = None
+    clean: CleanReport | None = None
+    clean_failure: HeadwaterError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,10 @@ class Run:
         self._totals = {name: TableTotals() for name in only or app.settings.tables}
         self._session: Future[None] = Future()
         self._reconcile = Reconcile(app, metrics=metrics) if app.settings.source.type == "s3" else None
+        is_cleaned = app.settings.source.clean_source != "off"
+        self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
+        self._cleaned: CleanReport | None = None
+        self._clean_failure: HeadwaterError | None = None
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
@@ -122,15 +130,12 @@ class Run:
         ended = threading.Event()
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
-        retries = RetryLoop(self._app)
-        listing = self._build_reconcile_loop()
+        beside = self._build_loops()
         try:
             runner = self._start_runner()
             self._session.set_result(None)
-            if not once:
-                retries.start()
-                if listing:
-                    listing.start()
+            for loop in beside if not once else ():
+                loop.start()
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
             if once and not stop.is_set() and self._capture.failure is None:
@@ -142,9 +147,8 @@ class Run:
             stop.set()
             raise
         finally:
-            retries.stop()
-            if listing:
-                listing.stop()
+            for loop in beside:
+                loop.stop()
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
                 self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)
@@ -152,16 +156,45 @@ class Run:
             # What a dying JVM makes fail is told by its death, not by the broken connection.
             self._app.check_session()
             raise self._capture.failure
-        if listing and listing.defect:
-            raise listing.defect
+        for loop in beside:
+            if loop.defect:
+                raise loop.defect
+        if once and not stop.is_set() and not runner.failures:
+            self._clean_once(stop)
+        return self._build_report(runner)
+
+    def _build_report(self, runner: Runner) -> RunReport:
         return RunReport(
-            self._capture.stats, self._totals, runner.failures, self._reconciled, self._reconcile_failure
+            self._capture.stats,
+            self._totals,
+            runner.failures,
+            self._reconciled,
+            self._reconcile_failure,
+            self._cleaned,
+            self._clean_failure,
         )
 
-    def _build_reconcile_loop(self) -> ReconcileLoop | None:
-        if self._reconcile is None:
-            return None
-        return ReconcileLoop(self._reconcile, self._capture.is_drained, self._app.is_session_alive)
+    def _clean_once(self, stop: threading.Event) -> None:
+        """When the tables have caught up. A failure is told at the end."""
+        if self._clean is None:
+            return
+        try:
+            self._cleaned = self._clean.run_pass(stop)
+        except HeadwaterError as error:
+            self._app.check_session()
+            self._clean.count_failure()
+            self._clean_failure = error
+
+    def _build_loops(self) -> list[RetryLoop | ReconcileLoop | CleanLoop]:
+        """What goes on beside the live flow of a run that does not end by itself."""
+        app = self._app
+        loops: list[RetryLoop | ReconcileLoop | CleanLoop] = [RetryLoop(app)]
+        if self._reconcile is not None:
+            loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
+        if self._clean is not None:
+            delay = app.settings.source.clean_source_delay
+            loops.append(CleanLoop(self._clean, delay, app.is_session_alive))
+        return loops
 
     def _reconcile_once(self, stop: threading.Event) -> None:
         """What the queue did not tell of, before the tables catch up. A failure is told at the end."""

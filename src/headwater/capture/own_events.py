@@ -17,6 +17,10 @@ VANISHED_EVENT: Final = "headwater:VanishedObject"
 """A listing has not shown an object that is there as far as the events tell."""
 RETRACT_EVENT: Final = "headwater:Retract"
 """Tables whose rules do not take the object any more let go of its rows."""
+CLEANED_EVENT: Final = "headwater:Cleaned"
+"""The tables have this content, and it may now leave the bucket by `clean_source`: nobody removed it."""
+TAGGED_EVENT: Final = "headwater:Tagged"
+"""The same, and `clean_source: tag` has put its tags on."""
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from headwater import __version__
 from headwater.cli import config, demo, doctor, init, run, sql, status
 from headwater.cli.invocation import Invocation
-from headwater.cli.objects import explain, quarantine, reconcile, routing, verify
+from headwater.cli.objects import clean_source, explain, quarantine, reconcile, routing, verify
 from headwater.cli.rendering import render_error, render_text
 from headwater.cli.source import resources
 from headwater.cli.tables import schema
@@ -32,6 +32,7 @@ COMMANDS = (
     routing,
     sql,
     reconcile,
+    clean_source,
     schema,
     quarantine,
     config,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 
 if TYPE_CHECKING:
@@ -51,11 +52,13 @@ def run(
                 "tables": report.tables,
                 "quarantined": quarantined,
                 "reconcile": report.reconcile and report.reconcile.done,
+                "clean_source": report.clean,
             }
         )
     else:
         render_report(report, quarantined)
-    failures = [*report.failures.values(), *([report.reconcile_failure] if report.reconcile_failure else [])]
+    others = (report.reconcile_failure, report.clean_failure)
+    failures = [*report.failures.values(), *(error for error in others if error)]
     for error in failures:
         render_error(error, as_json=as_json)
     if failures:
@@ -158,6 +161,8 @@ def render_report(report: "RunReport", quarantined: int) -> None:
             f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
             f"{done.vanished:,} vanished without a notification"
         )
+    if report.clean:
+        render_text(describe_clean(report.clean))
     for name, totals in report.tables.items():
         if totals.filtered and not totals.objects:
             render_text(

@@ -1,39 +1,8 @@
 """`reconcile:` how often the bucket's listing is compared with the events, and how gently."""
 
-import re
-from typing import Annotated
+from pydantic import Field
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
-
-from headwater.config.section import Section
-
-_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
-_DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})s?", re.IGNORECASE)
-
-
-def parse_duration(value: object) -> object:
-    """Seconds of `90`, `12 hours`, `1 day`; 0 of `off`. Anything else is left to pydantic's own check."""
-    if value is False:  # YAML 1.1's `off`
-        return 0
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if text.lower() == "off":
-        return 0
-    found = _DURATION.fullmatch(text)
-    if found:
-        return float(found[1]) * _UNITS[found[2].lower()]
-    if not re.fullmatch(r"\d+(?:\.\d+)?", text):
-        raise ValueError("a duration is seconds, off, or a number and a unit such as `12 hours` or `1 day`")
-    return text
-
-
-Duration = Annotated[
-    float,
-    BeforeValidator(parse_duration),
-    Field(ge=0),
-    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}], "examples": ["1 day"]}),
-]
+from headwater.config.section import Duration, Section
 
 
 class ReconcileConfig(Section):

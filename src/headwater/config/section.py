@@ -1,5 +1,6 @@
 """The base of every section: frozen, nothing unknown, descriptions become the reference page."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -57,6 +58,28 @@ def _write_scalar_as_text(item: object) -> object:
     return str(item) if isinstance(item, (int, float)) else item
 
 
+_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*(?:({'|'.join(_UNITS)})s?|([smhdw]))", re.IGNORECASE)
+
+
+def parse_duration(value: object) -> object:
+    """Seconds of `90`, `12 hours`, `7d`; 0 of `off`. Anything else is left to pydantic's own check."""
+    if value is False:  # YAML 1.1's `off`
+        return 0
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.lower() == "off":
+        return 0
+    found = _DURATION.fullmatch(text)
+    if found:
+        unit = (found[2] or found[3]).lower()
+        return float(found[1]) * next(seconds for name, seconds in _UNITS.items() if name.startswith(unit))
+    if not re.fullmatch(r"\d+(?:\.\d+)?", text):
+        raise ValueError("a duration is seconds, off, or a number and a unit such as `12 hours` or `1 day`")
+    return text
+
+
 OneOrMany = str | list[str]
 TextMapInput = dict[str, str | int | float | bool]
 
@@ -71,4 +94,10 @@ ByteCount = Annotated[
     WithJsonSchema(
         {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}], "examples": ["64MiB", 67108864]}
     ),
+]
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    Field(ge=0),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}], "examples": ["1 day"]}),
 ]

@@ -102,6 +102,19 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
+    def _check_clean_source(self) -> "Settings":
+        source = self.source
+        if source.clean_source != "move":
+            return self
+        target, lake = str(source.clean_source_move_to), self.lake
+        if source.type == "s3":
+            target, lake = source.clean_source_target, lake.partition("://")[2]
+        if f"{target.rstrip('/')}/".startswith(f"{lake.rstrip('/')}/"):
+            text = f"{target!r} lies inside the lake: the tables' files are there; name another place"
+            raise SectionError([(("source", "clean_source_move_to"), text)])
+        return self
+
+    @model_validator(mode="after")
     def _check_local_lake(self) -> "Settings":
         if self.source.type == "local" and "://" not in self.lake:
             source, lake = self.source.path.resolve(), Path(self.lake).resolve()

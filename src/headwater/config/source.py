@@ -1,11 +1,20 @@
 """`source:` where objects land, and how headwater hears of them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ByteSize, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ByteSize,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from headwater.config.section import ByteCount, Section, TextMap
+from headwater.config.section import ByteCount, Duration, Section, SectionError, TextMap
 
 
 def resolve_path(path: Path, info: ValidationInfo) -> Path:
@@ -86,6 +95,39 @@ class ResourcesConfig(Section):
         return tags
 
 
+_CLEAN_SOURCE = (
+    "What becomes of objects that have been in all of their tables for `clean_source_delay`; rows stay."
+)
+_CLEAN_DELAY = "How long an object stays after it was taken in: seconds or `12 hours`, `7d`."
+_MIN_CLEAN_DELAY = 3_600.0
+_MAX_TAGS = 10
+
+
+def _read_off(value: object) -> object:
+    return "off" if value is False else value  # YAML 1.1's `off`
+
+
+def _list_clean_problems(
+    action: str, delay: float, move_to: object, inside: bool
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    if action in ("move", "delete") and delay < _MIN_CLEAN_DELAY:
+        yield (
+            ("clean_source_delay",),
+            f"{delay:g} seconds are too few for `clean_source: {action}`: a late event could no longer be "
+            "checked against the object. Allowed: 1 hour or more",
+        )
+    if action == "move" and not move_to:
+        yield ("clean_source_move_to",), "missing; `clean_source: move` needs the place to move objects to"
+    elif action != "move" and move_to:
+        yield ("clean_source_move_to",), f"has no meaning with `clean_source: {action}`"
+    elif inside:
+        yield (
+            ("clean_source_move_to",),
+            f"{str(move_to)!r} lies inside the source: what is moved there would be ingested again; "
+            "name another bucket, or a place outside of the source's prefix or folder",
+        )
+
+
 class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, heard of through a queue."""
 
@@ -102,6 +144,53 @@ class S3SourceConfig(Section):
     )
     queue: QueueConfig = Field(QueueConfig(), description="Where the bucket's notifications arrive.")
     resources: ResourcesConfig = Field(ResourcesConfig(), description="What `headwater up` makes.")
+    clean_source: Annotated[
+        Literal["off", "tag", "move", "delete"],
+        BeforeValidator(_read_off, json_schema_input_type=Literal["off", "tag", "move", "delete"]),
+    ] = Field("off", description=_CLEAN_SOURCE)
+    clean_source_delay: Duration = Field(2_592_000, description=_CLEAN_DELAY, examples=["7d"])
+    clean_source_move_to: str | None = Field(
+        None,
+        pattern=r"^s3://[^/\s]+(/.*)?$",
+        description="Where `clean_source: move` puts objects: their whole keys are appended to it.",
+        examples=["s3://acme-archive/landing/"],
+    )
+    clean_source_tags: TextMap = Field(
+        {"headwater": "ingested"}, description="What `clean_source: tag` puts on objects, beside other tags."
+    )
+
+    @property
+    def clean_source_target(self) -> str:
+        """Where objects are moved to, as `bucket/prefix/`; empty for nowhere."""
+        target = (self.clean_source_move_to or "").removeprefix("s3://").rstrip("/")
+        return f"{target}/" if target else ""
+
+    @model_validator(mode="after")
+    def _check_clean_source(self) -> "S3SourceConfig":
+        bucket, _, prefix = self.clean_source_target.partition("/")
+        # A moved key is the prefix there and then the whole key here.
+        inside = bucket == self.bucket and f"{prefix}{self.prefix}".startswith(self.prefix)
+        problems = list(
+            _list_clean_problems(
+                self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside
+            )
+        )
+        tags = self.clean_source_tags
+        if not 0 < len(tags) <= _MAX_TAGS or any(
+            not 0 < len(name) <= 128 or len(value) > 256 or name.lower().startswith("aws:")
+            for name, value in tags.items()
+        ):
+            text = "allowed: one to ten tags, names of 1 to 128 characters, values of at most 256, no `aws:`"
+            problems.append((("clean_source_tags",), text))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+def _read_local_clean_source(value: object) -> object:
+    if value == "tag":
+        raise ValueError("files have no tags. Allowed: off, move, delete")
+    return _read_off(value)
 
 
 class LocalSourceConfig(Section):
@@ -114,6 +203,25 @@ class LocalSourceConfig(Section):
     settle_seconds: float = Field(
         1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."
     )
+    clean_source: Annotated[
+        Literal["off", "move", "delete"],
+        BeforeValidator(_read_local_clean_source, json_schema_input_type=Literal["off", "move", "delete"]),
+    ] = Field("off", description=_CLEAN_SOURCE)
+    clean_source_delay: Duration = Field(2_592_000, description=_CLEAN_DELAY, examples=["7d"])
+    clean_source_move_to: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
+        None,
+        description="Folder that `clean_source: move` puts files in; relative to the configuration file.",
+        examples=["archive"],
+    )
+
+    @model_validator(mode="after")
+    def _check_clean_source(self) -> "LocalSourceConfig":
+        move_to = self.clean_source_move_to
+        inside = move_to is not None and move_to.resolve().is_relative_to(self.path.resolve())
+        problems = list(_list_clean_problems(self.clean_source, self.clean_source_delay, move_to, inside))
+        if problems:
+            raise SectionError(problems)
+        return self
 
 
 SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator="type")]

@@ -24,6 +24,7 @@ from headwater.ingest.accounting import (
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import (
@@ -237,7 +238,9 @@ class TablePipeline:
                 read.release()
                 raise
             break
-        return replace(read, outcomes=tuple((at, self._settle(outcome)) for at, outcome in read.outcomes))
+        cleaned = find_cleaned(plan.decisions, states)
+        outcomes = ((at, self._settle(keep_cleaned(outcome, cleaned))) for at, outcome in read.outcomes)
+        return replace(read, outcomes=tuple(outcomes))
 
     def _read_once(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> BatchRead:
         to_read = plan.choose("read", "look")

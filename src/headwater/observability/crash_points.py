@@ -33,6 +33,10 @@ CrashPointName = Literal[
     "after_reconcile_commit",
     # a reconcile's cursor is written; more of the bucket is to be listed, or it is over
     "after_reconcile_cursor",
+    # that objects may leave the source is written; none has left
+    "after_clean_commit",
+    # some objects of a batch have left the source, others have not
+    "mid_clean",
     # rows are written; the ledger does not know
     "before_ledger_commit",
 ]

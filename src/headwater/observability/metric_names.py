@@ -49,6 +49,10 @@ CounterName = Literal[
     "reconcile_differences",
     # reconciles that broke off and will be tried again
     "reconcile_failed",
+    # objects that clean_source has acted on: cleaned, changed, gone, failed
+    "clean_source_objects",
+    # passes of clean_source that broke off and will be tried again
+    "clean_source_failed",
 ]
 
 GaugeName = Literal[
@@ -103,6 +107,8 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "reconcile_objects_listed": MetricDefinition("Objects listed by reconciles."),
     "reconcile_differences": MetricDefinition("Objects that no notification told of.", ("kind",)),
     "reconcile_failed": MetricDefinition("Reconciles that broke off."),
+    "clean_source_objects": MetricDefinition("Objects that clean_source has acted on.", ("result",)),
+    "clean_source_failed": MetricDefinition("Passes of clean_source that broke off."),
 }
 
 GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {

@@ -141,6 +141,7 @@ class RetryLoop:
         self._app = app
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="retries", daemon=True)
+        self.defect: Exception | None = None
 
     def start(self) -> None:
         """Begin; the session must be up."""

@@ -1,34 +1,21 @@
 """`headwater verify`: does each table hold what the bucket holds? And the repair of what it does not."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.redrive import Redrive
+from headwater.app.objects.streams import open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.protocol import ListedObject, Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
-from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
-from headwater.config.table import TableConfig
-from headwater.ingest.ledger.reading import LedgerReader
-from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     Finding,
-    TableRules,
     TableVerification,
     verify_objects,
 )
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.row_counts import iter_row_counts
-from headwater.ingest.table_state import parse_table_state
-from headwater.lake.layout import quarantine_path, table_path
-from headwater.lake.s3 import build_storage_options
-from headwater.lake.table import Table
 
 _PROBLEMS_SHOWN = 100
 
@@ -91,7 +78,7 @@ class Verify:
         started_at = self._now()
         for name in names:
             for finding in self._iter_findings(name):
-                if finding.kind in REPAIRABLE_KINDS and finding.key not in asked:
+                if finding.is_repairable and finding.key not in asked:
                     asked.add(finding.key)
                     yield self._build_event(finding, started_at)
 
@@ -107,49 +94,11 @@ class Verify:
         return report
 
     def _iter_findings(self, name: str) -> Iterator[Finding]:
-        config = self._settings.tables[name]
         scope = build_scope(self._settings, name)
-        table = Table(self._app.spark, table_path(self._settings.lake, name))
-        ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
-        timeline = table.load_timeline()
-        found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-        pending = self._app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
-        uri_prefix = build_uri(source_provider(self._settings), scope.bucket, "\x00").removesuffix("\x00")
-        with self._open_lister() as lister:
-            yield from verify_objects(
-                _iter_present(lister, scope),
-                (
-                    entry
-                    for entry in ledger.iter_states(scope.bucket, scope.prefix)
-                    if scope.includes(entry.bucket, entry.key)
-                ),
-                _iter_own(iter_row_counts(table, uri_prefix), scope),
-                (key for key in pending if scope.includes(scope.bucket, key)),
-                self._load_quarantined(name, scope),
-                _build_rules(config),
-            )
-
-    def _load_quarantined(self, name: str, scope: Scope) -> dict[str, str]:
-        options = build_storage_options(self._settings.lake, self._settings.lake_storage)
-        reader = QuarantineReader(quarantine_path(self._settings.lake), options)
-        rows = reader.list_rows(QuarantineFilter(level="object", table=name))
-        return {str(row["key"]): str(row["reason"]) for row in rows if row["bucket"] == scope.bucket}
-
-    @contextmanager
-    def _open_lister(self) -> Iterator[Lister]:
-        source = self._settings.source
-        if source.type == "local":
-            from headwater.capture.listers.local import LocalLister
-
-            yield LocalLister(source.path)
-            return
-        from headwater.capture.listers.s3 import S3Lister, build_listing_client
-
-        lister = S3Lister(build_listing_client(source), source.bucket)
-        try:
-            yield lister
-        finally:
-            lister.close()
+        with open_lister(self._settings) as lister:
+            present = lister.iter_objects(scope.prefix)
+            own = (found for found in present if scope.includes(scope.bucket, found.key))
+            yield from verify_objects(own, open_streams(self._app, name))
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
@@ -159,18 +108,3 @@ class Verify:
         if present is None:
             return with_content(event, "removed", None)
         return with_content(event, "created", present.etag, present.size)
-
-
-def _build_rules(config: TableConfig) -> TableRules:
-    return TableRules(
-        follows_removals=config.effective_on_object_removed == "retract",
-        counts_rows=config.effective_mode != "merge",
-    )
-
-
-def _iter_present(lister: Lister, scope: Scope) -> Iterator[ListedObject]:
-    return (found for found in lister.iter_objects(scope.prefix) if scope.includes(scope.bucket, found.key))
-
-
-def _iter_own(rows: Iterator[tuple[str, Any]], scope: Scope) -> Iterator[tuple[str, Any]]:
-    return ((key, counts) for key, counts in rows if scope.includes(scope.bucket, key))

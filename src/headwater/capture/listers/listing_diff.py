@@ -13,13 +13,17 @@ Verdict = Literal["same", "missing", "changed", "vanished"]
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """What is said to lie under a key. `event_time` is when that came to be; None where nobody noted it."""
+    """What is said to lie under a key. `event_time` is when that came to be; None where nobody noted it.
+
+    `may_be_gone`: `clean_source` may have taken it away, which is nobody's difference.
+    """
 
     key: str
     etag: str | None
     version_id: str | None = None
     size: int | None = None
     event_time: datetime | None = None
+    may_be_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Comparison:
         if self.known is None:
             return "missing"
         if self.listed is None:
-            return "vanished"
+            return "same" if self.known.may_be_gone else "vanished"
         return "same" if is_same_state(self.listed, self.known) else "changed"
 
 

@@ -13,7 +13,13 @@ from pyspark.sql import functions as F
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import AppendResult, EventsTable
 from headwater.capture.listers.listing_diff import KnownState
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, RETRACT_EVENT
+from headwater.capture.own_events import (
+    CLEANED_EVENT,
+    DROP_EVENT,
+    REPAIR_EVENT,
+    RETRACT_EVENT,
+    TAGGED_EVENT,
+)
 from headwater.lake.jvm import explained_lake
 
 _ROWS_A_PARTITION = 50_000
@@ -46,7 +52,7 @@ class KnownStates:
                 (F.col("bucket") == bucket)
                 & F.col("key").startswith(prefix)
                 & (F.col("key") > start_after)
-                & F.col("kind").isin("created", "restored", "removed")
+                & (F.col("kind").isin("created", "restored", "removed") | _is_cleaning())
                 # Wishes that an object be looked at or given up say nothing of what lies there.
                 & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT, RETRACT_EVENT)
             )
@@ -57,23 +63,25 @@ class KnownStates:
 
     def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
         with explained_lake(self._events.path):
-            for key, etag, version_id, size, micros in ordered.toLocalIterator(prefetchPartitions=True):
-                yield KnownState(key, etag, version_id, size, _EPOCH + timedelta(microseconds=micros))
+            for key, etag, version_id, size, micros, gone in ordered.toLocalIterator(prefetchPartitions=True):
+                time = _EPOCH + timedelta(microseconds=micros)
+                yield KnownState(key, etag, version_id, size, time, may_be_gone=bool(gone))
 
 
 def select_known_states(events: DataFrame) -> DataFrame:
-    """Rows (key, etag, version_id, size, event_time in microseconds) of the objects that exist."""
-    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull()
+    """Objects that exist: key, etag, version_id, size, event_time in microseconds, may_be_gone."""
+    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
     is_removal = F.col("kind") == "removed"
     # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
     is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
     of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
     order = F.struct("order_key", "event_time")
     grouped = events.groupBy("key").agg(
-        _newest(~from_listing & ~is_removal, order).alias("created"),
+        _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
         _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
         _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
         _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
+        _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
     )
     created, removed = F.col("created"), F.col("removed")
     is_version_gone = F.col("version_removed").isNotNull() & (
@@ -91,7 +99,7 @@ def select_known_states(events: DataFrame) -> DataFrame:
     listed_later = F.col("listed").isNotNull() & (told_at.isNull() | (F.col("listed.received_at") > told_at))
     state = F.when(listed_later, F.col("listed")).when(exists, created)
     return (
-        grouped.select("key", state.alias("state"))
+        grouped.select("key", state.alias("state"), "cleaned")
         .where(F.col("state").isNotNull() & (F.col("state.kind") != "removed"))
         .select(
             "key",
@@ -99,8 +107,19 @@ def select_known_states(events: DataFrame) -> DataFrame:
             "state.version_id",
             "state.size",
             F.unix_micros("state.event_time").alias("event_time"),
+            _may_be_gone().alias("may_be_gone"),
         )
     )
+
+
+def _may_be_gone() -> Column:
+    # What was put since has another etag, or came later.
+    is_same = F.col("cleaned.etag").eqNullSafe(F.col("state.etag"))
+    return is_same & (F.col("cleaned.event_time") >= F.col("state.event_time"))
+
+
+def _is_cleaning() -> Column:
+    return F.col("event_name").isin(CLEANED_EVENT, TAGGED_EVENT)
 
 
 def _newest(which: Column, order: Column) -> Column:

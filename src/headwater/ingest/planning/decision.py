@@ -19,6 +19,8 @@ Reason = Literal[
     "empty_object",
     "dropped",
     "filtered",
+    "cleaned",
+    "tagged",
 ]
 
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.cleaned import look_instead, set_aside_cleaning
 from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
 from headwater.ingest.planning.ledger_entry import (
     CONTENT_KINDS,
@@ -64,7 +65,13 @@ def fold(
         if any(is_retract(stored.event) for stored in found):
             decisions += [_let_go(stored, prior) for stored in found]
             continue
-        decisions += decide_mirrored(found, prior) if rules.mirrors else _take_in(found, prior, rules)
+        aside = set_aside_cleaning(found, prior)
+        decisions += aside.decisions
+        if not rules.mirrors:
+            decisions += _take_in(aside.rest, prior, rules)
+            continue
+        mirrored = decide_mirrored(aside.rest, prior)
+        decisions += map(look_instead, mirrored) if aside.is_replaced else mirrored
     return decisions
 
 

@@ -5,7 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, RETRACT_EVENT
+from headwater.capture.own_events import (
+    CLEANED_EVENT,
+    DROP_EVENT,
+    REPAIR_EVENT,
+    RETRACT_EVENT,
+    TAGGED_EVENT,
+)
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.outcome import ObjectOutcome
 
@@ -16,6 +22,11 @@ CONTENT_KINDS = frozenset({"created", "removed", "restored"})
 
 VANISHED = "vanished"
 """Why an object counts as removed that a listing did not show."""
+
+CLEANED = "cleaned"
+TAGGED = "tagged"
+CLEANED_REASONS = frozenset({CLEANED, TAGGED})
+"""Why an object whose rows stay need not lie in the bucket any more: `clean_source` may take it away."""
 
 MAX_DETAIL_CHARS = 300
 
@@ -102,6 +113,32 @@ def is_retract(event: ObjectEvent) -> bool:
     return event.event_name == RETRACT_EVENT
 
 
+def is_cleaning(event: ObjectEvent) -> bool:
+    """Whether the event says that `clean_source` is done with the object, or about to be."""
+    return event.event_name in (CLEANED_EVENT, TAGGED_EVENT)
+
+
+def is_cleaned(state: LedgerEntry) -> bool:
+    """Whether the content that counts may have left the bucket by `clean_source`."""
+    return state.reason in CLEANED_REASONS and state.status in ("ingested", "skipped")
+
+
+def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
+    """Whether the event tells of something put after the content that counts, were it the same bytes.
+
+    What a listing shows is new by its etag only: it does not know when that came to be.
+    """
+    event = stored.event
+    if event.kind not in ("created", "restored") or is_repair(event) or is_drop(event):
+        return False
+    is_same = names_content_of(stored, state)
+    if is_from_listing(stored):
+        return not is_same
+    if is_same and (state.looked or event.kind == "restored"):
+        return False
+    return sort_key(stored) > state.sort_key
+
+
 def begin_state(event: ObjectEvent) -> LedgerEntry:
     """An object of which nothing has been decided."""
     return LedgerEntry(event.object_id, event.provider, event.bucket, event.key)
@@ -119,6 +156,8 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     counted: dict[str, Any] = {"events": known.events + 1}
     if first_seen is None or stored.received_at < first_seen:
         counted["first_seen"] = stored.received_at
+    if is_cleaning(event) or outcome.reason == CLEANED:
+        return replace(known, **counted, **_mark_cleaned(known, outcome))
     if event.kind not in CONTENT_KINDS:
         # Tags may overtake the object they are put on: nothing of its content has been taken in.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
@@ -132,12 +171,25 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     if outcome.status == "superseded" and known.version == event.version and not is_from_listing(stored):
         changes["looked"] = False
     if outcome.reason == "already_ingested":
+        if is_cleaned(known) and is_new_content(stored, known):
+            # The same bytes once more: what is removed from now on is not what was cleaned.
+            changes["reason"] = ""
         return replace(known, **changes)
     is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
     is_nothing_new = outcome.status == "superseded" or outcome.reason in _NOTHING_NEW
     if not is_other_version and not (is_nothing_new and known.status != "pending"):
         changes |= _decide(known, outcome, instant)
     return replace(known, **changes)
+
+
+def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
+    """What was taken in stays as it is, and in its place in the order: a removal that `clean_source` made
+    must not be newer than what is put later and heard of earlier."""
+    if not is_cleaning(outcome.stored.event) or outcome.reason not in CLEANED_REASONS:
+        return {}
+    if known.reason in CLEANED_REASONS:
+        return {"reason": outcome.reason}
+    return {"reason": outcome.reason, "detail": known.reason or known.detail}
 
 
 def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
@@ -152,7 +204,7 @@ def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
     """Whether the rows of the version before stay: what lies there now could not be seen, or nobody cares."""
-    if outcome.reason == "dropped":
+    if outcome.reason in ("dropped", *CLEANED_REASONS):
         return True
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
 

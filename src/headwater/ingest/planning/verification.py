@@ -4,7 +4,7 @@ All streams are in the order of their keys by UTF-8 bytes, which for text is Pyt
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import merge
@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from headwater.capture.listers.protocol import ListedObject
-from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.ledger_entry import CLEANED, LedgerEntry, is_cleaned
 
 FindingKind = Literal[
     "ingested", "pending", "skipped", "quarantined", "missing", "extra", "wrong_version", "wrong_rows"
@@ -43,6 +43,13 @@ class Finding:
     detail: str = ""
     present: ListedObject | None = None
 
+    @property
+    def is_repairable(self) -> bool:
+        """Whether a new look at the object mends it: not when it has to be put back first."""
+        if self.kind == "wrong_rows" and self.present is None:
+            return False
+        return self.kind in REPAIRABLE_KINDS
+
 
 @dataclass(slots=True)
 class TableVerification:
@@ -62,7 +69,7 @@ class TableVerification:
     def add(self, finding: Finding) -> None:
         """Count one object."""
         setattr(self, finding.kind, getattr(self, finding.kind) + 1)
-        if finding.kind in ("skipped", "quarantined"):
+        if finding.kind in ("skipped", "quarantined") or (finding.kind == "ingested" and finding.detail):
             self.reasons[finding.detail] += 1
         if finding.kind not in ("pending", "missing", "wrong_version") or finding.present is None:
             return
@@ -76,38 +83,25 @@ class TableVerification:
         return not any(bad)
 
 
-def verify_objects(
-    present: Iterable[ListedObject],
-    entries: Iterable[LedgerEntry],
-    rows: Iterable[tuple[str, Mapping[str, int]]],
-    pending: Iterable[str],
-    quarantined: Mapping[str, str],
-    rules: TableRules,
-) -> Iterator[Finding]:
-    """One finding for each object that any of the streams knows, in the order of keys.
+@dataclass(frozen=True, slots=True)
+class TableStreams:
+    """What one table has of the objects it takes (`includes`), in the order of keys.
 
     `rows` are a key's rows by version, `pending` keys of events behind the checkpoint, `quarantined` reasons
     by key of objects that the ledger need not know.
     """
-    streams = merge(
-        ((found.key, 0, found) for found in present),
-        ((entry.key, 1, entry) for entry in entries),
-        ((key, 2, by_version) for key, by_version in rows),
-        ((key, 3, True) for key in pending),
-        key=itemgetter(0, 1),
-    )
-    for key, group in groupby(streams, key=itemgetter(0)):
-        parts: dict[int, Any] = {index: value for _, index, value in group}
-        known = _Known(parts.get(1), parts.get(2) or {}, 3 in parts, quarantined.get(key))
-        listed = parts.get(0)
-        finding = _find_absent(key, known, rules) if listed is None else _find_present(listed, known, rules)
-        if finding is not None:
-            yield finding
+
+    includes: Callable[[str], bool]
+    entries: Iterable[LedgerEntry]
+    rows: Iterable[tuple[str, Mapping[str, int]]]
+    pending: Iterable[str]
+    quarantined: Mapping[str, str]
+    rules: TableRules
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What we have of one object."""
+class Known:
+    """What one table has of one object: see `verify_objects`."""
 
     entry: LedgerEntry | None
     rows: Mapping[str, int]
@@ -115,7 +109,49 @@ class _Known:
     quarantined: str | None
 
 
-def _find_present(listed: ListedObject, known: _Known, rules: TableRules) -> Finding:
+def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iterator[Finding]:
+    """One finding for each object that any of the streams knows, in the order of keys."""
+    for key, listed, knowns in merge_streams(present, [table]):
+        known, rules = knowns[0], table.rules
+        finding = _find_absent(key, known, rules) if listed is None else judge_present(listed, known, rules)
+        if finding is not None:
+            yield finding
+
+
+def merge_streams(
+    present: Iterable[ListedObject], tables: Sequence[TableStreams]
+) -> Iterator[tuple[str, ListedObject | None, list[Known]]]:
+    """Every key of any stream once, in order: what the bucket shows, and what each of the tables has."""
+    streams: list[Iterator[tuple[str, int, int, Any]]] = [((found.key, -1, 0, found) for found in present)]
+    for at, table in enumerate(tables):
+        streams += _iter_tagged(at, table)
+    for key, group in groupby(merge(*streams, key=itemgetter(0, 1, 2)), key=itemgetter(0)):
+        parts = {(at, part): value for _, at, part, value in group}
+        yield (
+            key,
+            parts.get((-1, 0)),
+            [
+                Known(
+                    parts.get((at, 0)),
+                    parts.get((at, 1)) or {},
+                    (at, 2) in parts,
+                    table.quarantined.get(key),
+                )
+                for at, table in enumerate(tables)
+            ],
+        )
+
+
+def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, int, Any]]]:
+    return [
+        ((entry.key, at, 0, entry) for entry in table.entries),
+        ((key, at, 1, by_version) for key, by_version in table.rows),
+        ((key, at, 2, True) for key in table.pending),
+    ]
+
+
+def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
+    """What is true of an object that lies in the bucket."""
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
@@ -134,7 +170,7 @@ def _find_present(listed: ListedObject, known: _Known, rules: TableRules) -> Fin
     return Finding("ingested", listed.key, "", listed)
 
 
-def _find_open(listed: ListedObject, known: _Known) -> tuple[FindingKind | None, str]:
+def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
     """Whether the table has not yet decided about what lies there, and what that is called."""
     entry = known.entry
     if entry is None:
@@ -146,8 +182,11 @@ def _find_open(listed: ListedObject, known: _Known) -> tuple[FindingKind | None,
     return None, ""
 
 
-def _find_absent(key: str, known: _Known, rules: TableRules) -> Finding | None:
+def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
     """An object that is not in the bucket: only rows that should have gone with it are wrong."""
+    entry = known.entry
+    if entry is not None and is_cleaned(entry):
+        return _find_cleaned(entry, known, rules)
     count = sum(known.rows.values())
     is_applied = known.entry is not None and known.entry.status == "ingested" and not rules.counts_rows
     if not rules.follows_removals or not (count or is_applied):
@@ -155,3 +194,16 @@ def _find_absent(key: str, known: _Known, rules: TableRules) -> Finding | None:
     if known.is_pending:
         return Finding("pending", key, "its removal waits")
     return Finding("extra", key, f"the bucket has no such object, the table has {count} rows of it")
+
+
+def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Finding | None:
+    """An object that `clean_source` has taken away: its rows stay, and cannot be read again."""
+    if known.is_pending:
+        return Finding("pending", entry.key, "its event waits")
+    if entry.status != "ingested":
+        return None
+    found = known.rows.get(entry.version, 0)
+    if rules.counts_rows and found != entry.rows:
+        detail = f"it gave {entry.rows} rows and was cleaned, the table has {found}: put it back to repair it"
+        return Finding("wrong_rows", entry.key, detail)
+    return Finding("ingested", entry.key, CLEANED)

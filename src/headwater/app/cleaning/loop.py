@@ -1,0 +1,68 @@
+"""`CleanLoop`: the thread beside a run in which the source is cleaned."""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from headwater.app.cleaning.passes import CleanSource
+from headwater.errors import HeadwaterError
+
+log = structlog.stdlib.get_logger(__name__)
+
+_FIRST_SECONDS = 60.0
+"""What a run does first is to catch up."""
+_LONGEST_PAUSE = 3_600.0
+_SHORTEST_PAUSE = 60.0
+_STOP_SECONDS = 60.0
+
+
+def choose_pause(delay_seconds: float) -> float:
+    """Seconds from one pass to the next: an object waits for a tenth of its delay longer, an hour at most."""
+    return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, delay_seconds / 10))
+
+
+class CleanLoop:
+    """Never ends a run: trouble is logged, and a `defect` kept, to be raised at the run's end."""
+
+    def __init__(
+        self,
+        clean: CleanSource,
+        delay_seconds: float,
+        is_session_alive: Callable[[], bool],
+        *,
+        first_seconds: float = _FIRST_SECONDS,
+    ) -> None:
+        self._clean = clean
+        self._pause = choose_pause(delay_seconds)
+        self._first = first_seconds
+        self._is_session_alive = is_session_alive
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="clean-source", daemon=True)
+        self.defect: Exception | None = None
+
+    def start(self) -> None:
+        """Begin; the session must be up."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End at the next object; a later pass finds what is left to do. Idempotent."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+
+    def _run(self) -> None:
+        pause = self._first
+        while not self._stop.wait(pause):
+            pause = self._pause
+            try:
+                self._clean.run_pass(self._stop)
+            except HeadwaterError as error:
+                self._clean.count_failure()
+                log.warning("the source is cleaned later", error=error.message, hint=error.hint)
+            except Exception as error:
+                # What a dying JVM makes fail is told by its death.
+                if self._is_session_alive():
+                    log.exception("cleaning the source ended by a defect")
+                    self.defect = error
+                return

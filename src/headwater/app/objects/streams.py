@@ -1,0 +1,79 @@
+"""What verifying and cleaning compare: the bucket's listing, and what a table has of its objects."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from headwater.app.application import App
+from headwater.app.scope import build_scope, source_provider
+from headwater.capture.listers.protocol import Lister
+from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
+from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
+from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.verification import TableRules, TableStreams
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.row_counts import iter_row_counts
+from headwater.ingest.table_state import parse_table_state
+from headwater.lake.layout import quarantine_path, table_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.table import Table
+
+
+@contextmanager
+def open_lister(settings: Settings, pace: Callable[[], None] = lambda: None) -> Iterator[Lister]:
+    """What lies in the source now; `pace` is called before each request to a bucket."""
+    source = settings.source
+    if source.type == "local":
+        from headwater.capture.listers.local import LocalLister
+
+        yield LocalLister(source.path)
+        return
+    from headwater.capture.listers.s3 import S3Lister, build_listing_client
+
+    lister = S3Lister(build_listing_client(source), source.bucket, pace=pace)
+    try:
+        yield lister
+    finally:
+        lister.close()
+
+
+def build_uri_prefix(settings: Settings, bucket: str) -> str:
+    """What the addresses of all objects of the source begin with."""
+    return build_uri(source_provider(settings), bucket, "\x00").removesuffix("\x00")
+
+
+def open_streams(app: App, name: str) -> TableStreams:
+    """One table's, lazily and each in the order of keys. Raises `LakeError`, also while they are read."""
+    settings = app.settings
+    scope = build_scope(settings, name)
+    table = Table(app.spark, table_path(settings.lake, name))
+    ledger = LedgerReader(name, app.stores.ledger, table, app.events)
+    timeline = table.load_timeline()
+    found = timeline.find_metadata("checkpoint") if timeline.exists() else None
+    pending = app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
+    entries = ledger.iter_states(scope.bucket, scope.prefix)
+    rows = iter_row_counts(table, build_uri_prefix(settings, scope.bucket))
+    return TableStreams(
+        includes=lambda key: scope.includes(scope.bucket, key),
+        entries=(entry for entry in entries if scope.includes(entry.bucket, entry.key)),
+        rows=((key, counts) for key, counts in rows if scope.includes(scope.bucket, key)),
+        pending=(key for key in pending if scope.includes(scope.bucket, key)),
+        quarantined=_load_quarantined(settings, name, scope),
+        rules=build_rules(settings.tables[name]),
+    )
+
+
+def build_rules(config: TableConfig) -> TableRules:
+    """What may be asked of a table's rows."""
+    return TableRules(
+        follows_removals=config.effective_on_object_removed == "retract",
+        counts_rows=config.effective_mode != "merge",
+    )
+
+
+def _load_quarantined(settings: Settings, name: str, scope: Scope) -> Mapping[str, str]:
+    options = build_storage_options(settings.lake, settings.lake_storage)
+    reader = QuarantineReader(quarantine_path(settings.lake), options)
+    rows = reader.list_rows(QuarantineFilter(level="object", table=name))
+    return {str(row["key"]): str(row["reason"]) for row in rows if row["bucket"] == scope.bucket}

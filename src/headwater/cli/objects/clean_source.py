@@ -1,0 +1,90 @@
+"""`headwater clean-source`: tag, move or delete objects that have long been in all of their tables."""
+
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.cleaning import CleanReport
+    from headwater.config.settings import Settings
+
+FAILED = 1
+INCOMPLETE = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("clean-source")(clean_source)
+
+
+def clean_source(
+    ctx: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing, and leave every object alone.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Do what `source.clean_source` says to objects that are in all of their tables; rows stay.
+
+    `run` does it by itself. Not beside a running `run`, which is the one writer of the events table;
+    with --dry-run at any time. Exit code 3: some objects could not be cleaned.
+    """
+    report = run_clean(Invocation.of(ctx).load_settings(), dry_run=dry_run)
+    if as_json:
+        render_json({"clean_source": report})
+    else:
+        render_report(report)
+    if report.finished_at is None:
+        raise typer.Exit(FAILED)
+    if report.results["failed"]:
+        raise typer.Exit(INCOMPLETE)
+
+
+def run_clean(settings: "Settings", *, dry_run: bool) -> "CleanReport":
+    """Check, wire and run one pass. Raises `HeadwaterError`."""
+    from headwater.app import App
+    from headwater.app.cleaning import CleanSource
+    from headwater.app.preflight import check_before_run
+    from headwater.cli.run import stop_on_signals
+    from headwater.config.environment import read_environment
+    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
+
+    environ = read_environment()
+    arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
+    stop = threading.Event()
+    with closing(App(settings, environ=environ)) as app:
+        wanted = CleanSource(app)
+        check_before_run(settings, environ)
+        with stop_on_signals(stop) as rearm:
+            _ = app.spark
+            rearm()
+            return wanted.run_pass(stop, dry_run=dry_run)
+
+
+def render_report(report: "CleanReport") -> None:
+    """What was decided and done, as text."""
+    render_table(
+        ("objects", "why", "for instance"),
+        [
+            (count, reason.replace("_", " "), ", ".join(report.examples.get(reason, ())[:3]))
+            for reason, count in report.objects.most_common()
+        ],
+    )
+    render_text(describe_clean(report))
+
+
+def describe_clean(report: "CleanReport") -> str:
+    """One sentence on a pass."""
+    due, action = report.objects["due"], report.action
+    if report.dry_run:
+        return f"{due:,} objects are due for `{action}`; nothing was done"
+    others = [f"{count:,} {name}" for name, count in sorted(report.results.items()) if name != "cleaned"]
+    text = f"{action}: {report.results['cleaned']:,} of {due:,} due objects" + "".join(
+        f", {o}" for o in others
+    )
+    return text if report.finished_at else f"{text}; stopped, the next pass finds the rest"

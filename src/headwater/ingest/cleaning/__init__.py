@@ -1,0 +1,1 @@
+"""Taking objects out of the source that are in all of their tables."""

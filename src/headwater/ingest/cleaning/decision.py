@@ -1,0 +1,128 @@
+"""Which objects of the source may be tagged, moved or deleted now. Pure, memory flat."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.position import parse_instant
+from headwater.ingest.planning.ledger_entry import CLEANED_REASONS, TAGGED, LedgerEntry, is_cleaned
+from headwater.ingest.planning.verification import (
+    Known,
+    TableRules,
+    TableStreams,
+    judge_present,
+    merge_streams,
+)
+
+CleanAction = Literal["tag", "move", "delete"]
+
+CleanReason = Literal[
+    "due",
+    "too_young",
+    "unclaimed",
+    "pending",
+    "quarantined",
+    "bad_records",
+    "not_ingested",
+    "other_version",
+    "wrong_rows",
+    "done",
+]
+"""`due`, or why not: the delay is not over; no table takes it; an event of it waits; it, or records of it,
+lie in quarantine; some table has not taken it in; another version lies there than the table has; verify would
+fail; it is tagged already."""
+
+# There is nothing in them that a table could have. Other reasons to skip are somebody's choice, and change.
+_ROWLESS = frozenset({"empty_object", "no_records"})
+# The store's clock and ours may differ by so much.
+_CLOCK_MARGIN = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanPolicy:
+    """What is done to objects that have been in all of their tables for `delay`."""
+
+    action: CleanAction
+    delay: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A table that takes the object: what it has of it, and how it is verified."""
+
+    known: Known
+    rules: TableRules
+
+
+@dataclass(frozen=True, slots=True)
+class CleanDecision:
+    """`entries` are what the claiming tables know of the object. `is_announced`: all of them have been told
+    by an own event that it may go, and nothing but the action is left to do."""
+
+    listed: ListedObject
+    reason: CleanReason
+    entries: tuple[LedgerEntry, ...] = ()
+    is_announced: bool = False
+
+
+def iter_clean_decisions(
+    present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: CleanPolicy, now: datetime
+) -> Iterator[CleanDecision]:
+    """One for every object in the bucket, in the order of keys. `tables` are all that are configured."""
+    for key, listed, knowns in merge_streams(present, tables):
+        if listed is None:
+            continue
+        claims = [
+            Claim(known, table.rules)
+            for known, table in zip(knowns, tables, strict=True)
+            if table.includes(key)
+        ]
+        yield decide_cleaning(listed, claims, policy, now)
+
+
+def decide_cleaning(
+    listed: ListedObject, claims: Sequence[Claim], policy: CleanPolicy, now: datetime
+) -> CleanDecision:
+    """Whether the object is in every table that takes it, exactly as it lies there, for long enough."""
+    entries = tuple(claim.known.entry for claim in claims if claim.known.entry is not None)
+    if not claims:
+        return CleanDecision(listed, "unclaimed")
+    found = [_find_obstacle(listed, claim) for claim in claims]
+    obstacle = next((reason for reason in found if reason is not None), None)
+    if obstacle is not None:
+        return CleanDecision(listed, obstacle, entries)
+    if policy.action == "tag" and all(entry.reason == TAGGED for entry in entries):
+        return CleanDecision(listed, "done", entries)
+    # The own event has decided nothing anew: the instant is still that of the content.
+    since = max(parse_instant(entry.instant) for entry in entries)
+    reason: CleanReason = "due" if now - since >= policy.delay else "too_young"
+    return CleanDecision(listed, reason, entries, is_announced=all(map(is_cleaned, entries)))
+
+
+def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
+    """Why this table needs the object to stay; None when it does not."""
+    known, entry = claim.known, claim.known.entry
+    if known.is_pending:
+        return "pending"
+    if known.quarantined is not None or (entry is not None and entry.status == "quarantined"):
+        return "quarantined"
+    if entry is None or not entry.instant or not _is_taken(entry):
+        return "not_ingested"
+    # Put again since it was taken in, even if it were the same bytes.
+    is_newer = listed.last_modified > parse_instant(entry.instant) + _CLOCK_MARGIN
+    if is_newer or not listed.etag or entry.etag != listed.etag:
+        return "other_version"
+    if entry.bad_rows:
+        return "bad_records"
+    kind = judge_present(listed, known, claim.rules).kind
+    if kind == "wrong_rows":
+        return "wrong_rows"
+    return None if kind in ("ingested", "skipped") else "not_ingested"
+
+
+def _is_taken(entry: LedgerEntry) -> bool:
+    if entry.status == "skipped":
+        return entry.reason in _ROWLESS | CLEANED_REASONS
+    return entry.status == "ingested"
