@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from headwater.capture.resources.finding import Finding
 from headwater.capture.resources.notification import Route, Wanted, judge_routes, list_paths
 from headwater.capture.resources.queue_policy import Sender, judge_policy
+from headwater.config.source import S3SourceConfig
 
 QUEUE_REGION = "source.queue.region"
 
@@ -50,6 +51,17 @@ def judge_region(
         detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
         return Finding(name, "warning", detail, f"set {name} to {actual}")
     return Finding(name, "ok", f"the bucket is in {actual}")
+
+
+def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> Finding:
+    """What `clean_source` will do here, and whether it can be taken back."""
+    name, days = "source.clean_source", source.clean_source_delay / 86_400
+    when = f"{days:g} days after an object is in all of its tables it is"
+    if source.clean_source == "delete" and not is_versioned:
+        fix = "turn versioning on for the bucket, or set clean_source to move or tag"
+        return Finding(name, "warning", f"{when} deleted for good: the bucket keeps no versions", fix)
+    done = {"tag": "tagged", "move": f"moved to {source.clean_source_move_to}"}
+    return Finding(name, "ok", f"{when} {done.get(source.clean_source, 'deleted, its versions are kept')}")
 
 
 def judge_way(

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.capture.aws import AwsError, AwsPlace, explain_aws_failure, is_denied
 from headwater.capture.resources.aws import QUICK, check_credentials
-from headwater.capture.resources.bucket import QueueView, judge_region, judge_way
+from headwater.capture.resources.bucket import QueueView, judge_cleaning, judge_region, judge_way
 from headwater.capture.resources.clock import judge_clock
 from headwater.capture.resources.finding import Finding, to_finding
 from headwater.capture.resources.notification import NAME as NOTIFICATION
@@ -23,7 +23,7 @@ from headwater.capture.resources.planning.notification_rules import list_routes
 from headwater.capture.resources.sqs import check_queue
 from headwater.config.settings import LakeStorageConfig
 from headwater.config.source import S3SourceConfig
-from headwater.errors import HeadwaterError, LakeNotWritableError, SourceError
+from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
 
 if TYPE_CHECKING:
@@ -143,7 +143,10 @@ def _check_bucket(
     region = judge_region("source", answer.region, source.region, client.meta.region_name)
     if region:
         yield region
-    yield _check_versioning(client, source.bucket)
+    versioning = _check_versioning(client, source.bucket)
+    yield versioning
+    if source.clean_source != "off":
+        yield from _check_cleaning(client, source, versioning)
     if queue:
         yield from _check_way(client, queue, wanted, None if source.endpoint else answer.region)
 
@@ -159,6 +162,24 @@ def _check_versioning(client: "S3Client", bucket: str) -> Finding:
     return Finding(
         name, "ok", f"{status.lower()}: an object overwritten before it is read is read as it is then"
     )
+
+
+def _check_cleaning(client: "S3Client", source: S3SourceConfig, versioning: Finding) -> Iterator[Finding]:
+    yield judge_cleaning(
+        source, is_versioned=versioning.status == "ok" and versioning.detail.startswith("on:")
+    )
+    if source.clean_source == "move":
+        target = source.clean_source_target.partition("/")[0]
+        name = "source.clean_source_move_to"
+        place = AwsPlace(f"bucket {target}", name, "allow s3:PutObject and s3:PutObjectTagging there")
+        try:
+            ask_bucket(client, target, place)
+        except SourceError as error:
+            # Objects may be put where nothing may be listed.
+            is_doubt = isinstance(error, CredentialsError)
+            yield Finding(name, "warning" if is_doubt else "problem", error.message, error.hint)
+        else:
+            yield Finding(name, "ok", f"{target} answers")
 
 
 def _check_way(

@@ -44,6 +44,8 @@ _RULE_SET_UP = (
     "events:RemoveTargets",
     "events:TagResource",
 )
+_TAGS_READ = ("s3:GetObjectTagging", "s3:GetObjectVersionTagging")
+_TAGS_WRITE = ("s3:PutObjectTagging", "s3:PutObjectVersionTagging")
 _BUCKET_LOOK = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBucket")
 
 
@@ -82,6 +84,7 @@ def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addre
     yield _allow("Bucket", _BUCKET_LOOK, addresses.bucket)
     objects = f"{addresses.bucket}/{source.prefix}*"
     yield _allow("Objects", ("s3:GetObject", "s3:GetObjectVersion"), objects)
+    yield from _list_cleaning(source, site, objects)
     bucket, below = _find_lake(lake, site)
     if bucket:
         yield _allow("Lake", ("s3:GetBucketLocation", "s3:ListBucket"), bucket)
@@ -89,6 +92,20 @@ def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addre
         yield _allow("LakeObjects", rights, below)
     if source.resources.kms_key:
         yield _allow_key(("kms:Decrypt",), source.resources.kms_key, site)
+
+
+def _list_cleaning(source: S3SourceConfig, site: Site, objects: str) -> Iterator[Statement]:
+    """What `clean_source` takes beyond reading."""
+    action = source.clean_source
+    if action == "tag":
+        yield _allow("CleanSource", (*_TAGS_READ, *_TAGS_WRITE), objects)
+    if action in ("move", "delete"):
+        # Never of a version: in a bucket that has them a deletion can be taken back.
+        yield _allow("CleanSource", ("s3:DeleteObject", *(_TAGS_READ if action == "move" else ())), objects)
+    if action == "move":
+        target = f"arn:{site.partition}:s3:::{source.clean_source_target}*"
+        rights = ("s3:AbortMultipartUpload", "s3:PutObject", "s3:PutObjectTagging")
+        yield _allow("CleanSourceTarget", rights, target)
 
 
 def _list_serve(lake: str, site: Site, addresses: Addresses) -> Iterator[Statement]:
