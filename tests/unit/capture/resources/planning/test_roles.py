@@ -92,3 +92,17 @@ def test_a_key_is_named_or_asked_for_by_its_alias(key: str, resource: str) -> No
 
 def test_every_role_has_a_policy() -> None:
     assert tuple(build()) == ROLES
+
+
+def test_cleaning_the_source_takes_rights_only_where_it_is_configured() -> None:
+    writing = {"s3:DeleteObject", "s3:PutObjectTagging", "s3:GetObjectTagging", "s3:PutObjectVersionTagging"}
+    assert not writing & list_actions(build(lake="/data/lake")["ingest"])
+    assert writing & list_actions(build(lake="/data/lake", clean_source="delete")["ingest"]) == {
+        "s3:DeleteObject"
+    }
+    tagging = list_actions(build(lake="/data/lake", clean_source="tag")["ingest"])
+    assert writing & tagging == writing - {"s3:DeleteObject"}
+    moving = build(lake="/data/lake", clean_source="move", clean_source_move_to="s3://archive/old")
+    assert {"s3:DeleteObject", "s3:GetObjectTagging", "s3:PutObject"} <= list_actions(moving["ingest"])
+    assert "arn:aws:s3:::archive/old/*" in list_resources(moving["ingest"])
+    assert "s3:DeleteObject" not in list_actions(moving["serve"])

@@ -1,0 +1,90 @@
+"""Cleaning beside a run: it waits, goes on after trouble, stops at once, and never hides a defect."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from headwater.app.cleaning import CleanLoop, CleanSource
+from headwater.app.cleaning.loop import choose_pause
+from headwater.errors import SourceUnavailableError
+from tests.fixtures.waiting import wait_until
+
+
+@dataclass
+class ScriptedPasses:
+    """Stands for the passes: each raises what the script says, or nothing."""
+
+    script: list[Exception | None]
+    passes: int = 0
+    failures: int = 0
+    on_pass: Callable[[threading.Event], None] = field(default=lambda _: None)
+
+    def run_pass(self, stop: threading.Event) -> None:
+        self.passes += 1
+        self.on_pass(stop)
+        if self.script and (error := self.script.pop(0)):
+            raise error
+
+    def count_failure(self) -> None:
+        self.failures += 1
+
+
+def build(passes: ScriptedPasses, *, is_alive: bool = True, first_seconds: float = 0.0) -> CleanLoop:
+    loop = CleanLoop(cast("CleanSource", passes), 0, lambda: is_alive, first_seconds=first_seconds)
+    loop._pause = 0.01
+    return loop
+
+
+@pytest.mark.parametrize(("delay", "pause"), [(0, 60), (3600, 360), (86_400, 3600), (2_592_000, 3600)])
+def test_an_object_waits_for_a_little_longer_than_its_delay(delay: float, pause: float) -> None:
+    assert choose_pause(delay) == pause
+
+
+def test_trouble_is_counted_and_the_next_pass_comes() -> None:
+    passes = ScriptedPasses([SourceUnavailableError("away"), None])
+    loop = build(passes)
+    loop.start()
+    wait_until(lambda: passes.passes >= 3)
+    loop.stop()
+    assert (passes.failures, loop.defect) == (1, None)
+
+
+def test_a_defect_ends_the_passes_and_is_kept() -> None:
+    defect = ValueError("wrong")
+    passes = ScriptedPasses([defect])
+    loop = build(passes)
+    loop.start()
+    wait_until(lambda: loop.defect is not None)
+    loop.stop()
+    assert (loop.defect, passes.passes) == (defect, 1)
+
+
+def test_what_a_dying_jvm_makes_fail_is_no_defect() -> None:
+    passes = ScriptedPasses([ValueError("connection")])
+    loop = build(passes, is_alive=False)
+    loop.start()
+    wait_until(lambda: passes.passes == 1)
+    loop.stop()
+    assert loop.defect is None
+
+
+def test_stopping_reaches_the_pass_in_hand() -> None:
+    begun = threading.Event()
+
+    def wait_for_stop(stop: threading.Event) -> None:
+        begun.set()
+        assert stop.wait(10)
+
+    passes = ScriptedPasses([], on_pass=wait_for_stop)
+    loop = build(passes)
+    loop.start()
+    assert begun.wait(10)
+    loop.stop()
+    assert passes.passes == 1
+
+
+def test_a_loop_that_never_began_can_be_stopped() -> None:
+    build(ScriptedPasses([])).stop()
