@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
+from headwater.app.objects.deep_look import DeepLook
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
@@ -12,6 +13,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
+    DeepCounts,
     Finding,
     TableVerification,
     verify_objects,
@@ -28,6 +30,7 @@ class TableReport:
     watermark: datetime | None = None
     folders: dict[str, TableVerification] = field(default_factory=dict)
     problems: list[Finding] = field(default_factory=list)
+    deep: DeepCounts | None = None
 
 
 @dataclass(slots=True)
@@ -46,12 +49,16 @@ class VerifyReport:
 
 
 class Verify:
-    """Compares, once. Reads only, unless `repair` is called. Raises `HeadwaterError`."""
+    """Compares, once. Reads only, unless `repair` is called. Raises `HeadwaterError`.
 
-    def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
+    `deep`: objects are read again, all for 1, about one in so many for more, others from day to day.
+    """
+
+    def __init__(self, app: App, now: Callable[[], datetime] = read_clock, *, deep: int = 0) -> None:
         self._app = app
         self._settings = app.settings
         self._now = now
+        self._deep = deep
 
     def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
         """All tables, or those named; `folder_depth` parts of the keys are reported on, too."""
@@ -77,14 +84,14 @@ class Verify:
         asked: set[str] = set()
         started_at = self._now()
         for name in names:
-            for finding in self._iter_findings(name):
+            for finding in self._iter_findings(name, DeepCounts()):
                 if finding.is_repairable and finding.key not in asked:
                     asked.add(finding.key)
                     yield self._build_event(finding, started_at)
 
     def _verify(self, name: str, folder_depth: int) -> TableReport:
-        report = TableReport()
-        for finding in self._iter_findings(name):
+        report = TableReport(deep=DeepCounts() if self._deep else None)
+        for finding in self._iter_findings(name, report.deep or DeepCounts()):
             report.counts.add(finding)
             if folder_depth:
                 folder = "/".join(finding.key.split("/")[:-1][:folder_depth])
@@ -93,12 +100,15 @@ class Verify:
                 report.problems.append(finding)
         return report
 
-    def _iter_findings(self, name: str) -> Iterator[Finding]:
+    def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)
         with open_lister(self._settings) as lister:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
-            yield from verify_objects(own, open_streams(self._app, name))
+            found = verify_objects(own, open_streams(self._app, name))
+            yield from (
+                DeepLook(self._app, name, deep, self._now(), self._deep).iter(found) if self._deep else found
+            )
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present

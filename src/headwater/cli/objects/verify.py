@@ -7,10 +7,11 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.app.objects.verify import VerifyReport
-    from headwater.ingest.planning.verification import TableVerification
+    from headwater.ingest.planning.verification import DeepCounts, TableVerification
 
 INCOMPLETE = 3
 _COUNTS = (
@@ -44,6 +45,12 @@ def verify(
     folders: Annotated[
         int, typer.Option("--folders", min=0, metavar="DEPTH", help="Also by folders of this depth.")
     ] = 0,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read the objects again, too, and compare them row by row.")
+    ] = False,
+    sample: Annotated[
+        int, typer.Option("--sample", min=1, metavar="N", help="With --deep: about one object in N.")
+    ] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare the bucket with the events, the ledger and the rows of every table.
@@ -54,11 +61,13 @@ def verify(
     from headwater.app.scope import build_scope
 
     only = tuple(tables or ())
+    if sample > 1 and not deep:
+        raise UsageError("--sample has no meaning without --deep", hint="add --deep")
     settings = Invocation.of(ctx).load_settings()
     for name in only:
         build_scope(settings, name)
     with open_app(ctx) as app:
-        comparison = Verify(app)
+        comparison = Verify(app, deep=sample if deep else 0)
         repaired = comparison.repair(only) if repair else 0
         report = comparison.run(only, folders)
         report.repaired = repaired
@@ -82,6 +91,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
                 **_to_counts(table.counts),
                 "watermark": table.watermark,
                 "reasons": dict(table.counts.reasons),
+                "deep": table.deep,
                 "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
                 "problems": [
                     {"kind": found.kind, "key": found.key, "detail": found.detail} for found in table.problems
@@ -103,6 +113,8 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
         if table.folders:
             render_text("")
             _render_counts((f"{name}: folder", *names), table.folders)
+        if table.deep:
+            render_text(f"{name}: {describe_deep(table.deep)}")
         for reason, count in sorted(table.counts.reasons.items()):
             render_text(f"{name}: {count:,} {reason}")
         for found in table.problems:
@@ -113,6 +125,15 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
         render_text("Bring in what is missing: headwater verify --repair")
     if any(table.counts.quarantined for table in report.tables.values()):
         render_text("What is in quarantine, and why: headwater quarantine list")
+
+
+def describe_deep(counts: "DeepCounts") -> str:
+    """What reading objects again gave, as a sentence."""
+    others = ((counts.changed, "changed meanwhile"), (counts.unread, "could not be read"))
+    return (
+        f"{counts.objects:,} objects with {counts.rows:,} rows read again, {counts.differing:,} differ"
+        + "".join(f", {count:,} {text}" for count, text in others if count)
+    )
 
 
 def _render_counts(columns: tuple[str, ...], rows: "Mapping[str, TableVerification]") -> None:

@@ -3,9 +3,10 @@
 All streams are in the order of their keys by UTF-8 bytes, which for text is Python's own.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import merge
 from itertools import groupby
@@ -36,12 +37,14 @@ class TableRules:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One object. `detail` says what was expected and what is there."""
+    """One object. `detail` says what was expected and what is there; `entry` is the ledger's of one that is
+    ingested and lies in the bucket."""
 
     kind: FindingKind
     key: str
     detail: str = ""
     present: ListedObject | None = None
+    entry: LedgerEntry | None = None
 
     @property
     def is_repairable(self) -> bool:
@@ -167,7 +170,7 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
     if rules.counts_rows and found != entry.rows:
         detail = f"it gave {entry.rows} rows, the table has {found}"
         return Finding("wrong_rows", listed.key, detail, listed)
-    return Finding("ingested", listed.key, "", listed)
+    return Finding("ingested", listed.key, "", listed, entry)
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
@@ -207,3 +210,55 @@ def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Findin
         detail = f"it gave {entry.rows} rows and was cleaned, the table has {found}: put it back to repair it"
         return Finding("wrong_rows", entry.key, detail)
     return Finding("ingested", entry.key, CLEANED)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedObject:
+    """An object that was read again, beside its rows. `status` is `read`, or why it was not; `lost` rows are
+    not in the table, `foreign` ones not in the object."""
+
+    key: str
+    status: str
+    read: int = 0
+    stored: int = 0
+    lost: int = 0
+    foreign: int = 0
+
+
+@dataclass(slots=True)
+class DeepCounts:
+    """What re-reading one table's objects gave. `changed` objects are no longer what the table has, and
+    `unread` ones could not be had: of both nothing is known."""
+
+    objects: int = 0
+    rows: int = 0
+    differing: int = 0
+    changed: int = 0
+    unread: int = 0
+
+    def add(self, compared: ComparedObject, *, is_same: bool) -> None:
+        """Count one object."""
+        if compared.status in ("superseded", "missing"):
+            self.changed += 1
+        elif compared.status != "read":
+            self.unread += 1
+        else:
+            self.objects += 1
+            self.rows += compared.read
+            self.differing += not is_same
+
+
+def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) -> Finding:
+    """What is true of an ingested object after it was read again."""
+    lost = compared.lost if rules.counts_rows else 0  # another object may have written over them
+    if compared.status != "read" or not (lost or compared.foreign):
+        return found
+    parts = [f"{lost} of its {compared.read} rows are not in the table"] if lost else []
+    parts += [f"{compared.foreign} rows of the table are not in it"] if compared.foreign else []
+    return replace(found, kind="wrong_rows", detail="read again: " + ", ".join(parts))
+
+
+def is_in_sample(key: str, one_in: int, seed: str) -> bool:
+    """Whether the key is among the about one in `one_in` that this seed chooses."""
+    digest = hashlib.blake2b(f"{seed}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % one_in == 0

@@ -1,0 +1,157 @@
+"""Objects read once more, by the same way as before, and compared with the rows that a table has of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.position import BEGINNING
+from headwater.capture.stored_event import StoredEvent
+from headwater.config.table import TableConfig
+from headwater.errors import IngestError
+from headwater.ingest.conforming import conform_frame
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.verification import ComparedObject
+from headwater.ingest.reading.failures import explained_read
+from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, build_uri
+from headwater.ingest.reading.object_reader import Request, build_requests, collect_outcomes
+from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.table_state import TableState
+from headwater.lake.table import Table
+
+_JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "true"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTable:
+    """A table, where its objects are read from, and what it says of its columns."""
+
+    name: str
+    config: TableConfig
+    table: Table
+    records: RecordSource
+    state: TableState
+
+
+class ObjectComparison:
+    """Compares a batch of objects at a time, inside Spark; only counts come to the driver."""
+
+    def __init__(self, compared: ComparedTable) -> None:
+        self._compared = compared
+        self._records = compared.records
+
+    def compare(self, objects: Sequence[tuple[ListedObject, LedgerEntry]]) -> list[ComparedObject]:
+        """One result an object, in their order. Raises `LakeError`, `SourceError` and `IngestError`."""
+        with explained_read(self._compared.name):
+            requests = build_requests([Decision(_to_event(*found), "read") for found in objects])
+            self._records.ensure_schema([], self._compared.state)
+            frame = self._records.read(requests).persist(StorageLevel.MEMORY_AND_DISK)
+            try:
+                seen = {at: str(found.outcome["status"]) for at, found in collect_outcomes(frame).items()}
+                differences = {row["at"]: row for row in self._count_differences(frame, objects)}
+                is_changed = self._is_changed()
+            finally:
+                frame.unpersist()
+        return list(_iter_results(requests, objects, seen, differences, is_changed=is_changed))
+
+    def _is_changed(self) -> bool:
+        """Whether a large object was replaced while it was read: then nothing is known of the batch."""
+        try:
+            self._records.ensure_unchanged()
+        except IngestError:
+            return True
+        return False
+
+    def _count_differences(
+        self, frame: DataFrame, objects: Sequence[tuple[ListedObject, LedgerEntry]]
+    ) -> list[Row]:
+        """Rows (at, read, stored, lost, foreign), one an object that has any."""
+        is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
+        names = self._list_columns()
+        read = frame.where(is_good).select(
+            F.col("object_index").alias("at"),
+            _hash([F.col(f"record.`{name}`").alias(name) for name in names]),
+        )
+        stored = self._read_stored(objects, names)
+        sides = read.select("at", "hash", F.lit(1).alias("read"), F.lit(0).alias("stored")).unionByName(
+            stored.select("at", "hash", F.lit(0).alias("read"), F.lit(1).alias("stored"))
+        )
+        # The same row may be there several times, on either side.
+        by_row = sides.groupBy("at", "hash").agg(F.sum("read").alias("read"), F.sum("stored").alias("stored"))
+        zero = F.lit(0)
+        return (
+            by_row.groupBy("at")
+            .agg(
+                F.sum("read").alias("read"),
+                F.sum("stored").alias("stored"),
+                F.sum(F.greatest(F.col("read") - F.col("stored"), zero)).alias("lost"),
+                F.sum(F.greatest(F.col("stored") - F.col("read"), zero)).alias("foreign"),
+            )
+            .collect()
+        )
+
+    def _list_columns(self) -> list[str]:
+        """What comes from the object alone: not from its key, its event, or the columns of the day."""
+        config, rescued = self._compared.config, self._records.rescued_column
+        own = {name.lower() for name in (*LINEAGE_COLUMNS, *config.partition_columns, rescued or "")}
+        return [name for name in self._records.table_schema.fieldNames() if name.lower() not in own]
+
+    def _read_stored(
+        self, objects: Sequence[tuple[ListedObject, LedgerEntry]], names: Sequence[str]
+    ) -> DataFrame:
+        table, schema = self._compared.table, self._records.table_schema
+        rows = [
+            (at, build_uri(entry.provider, entry.bucket, entry.key), entry.version)
+            for at, (_, entry) in enumerate(objects)
+        ]
+        wanted = table.spark.createDataFrame(rows, "at int, wanted_object string, wanted_version string")
+        conformed = conform_frame(table.read(), schema)
+        is_same = (F.col(OBJECT) == F.col("wanted_object")) & (F.col(VERSION) == F.col("wanted_version"))
+        joined = conformed.join(F.broadcast(wanted), on=is_same, how="inner")
+        return joined.select("at", _hash([F.col(f"`{name}`") for name in names]))
+
+
+def _hash(columns: Sequence[Column]) -> Column:
+    # As JSON: maps have no hash, and null and absent are the same.
+    return F.xxhash64(F.to_json(F.struct(*columns), _JSON_OPTIONS)).alias("hash")
+
+
+def _to_event(listed: ListedObject, entry: LedgerEntry) -> StoredEvent:
+    """An event that names exactly the content that the table has."""
+    event = ObjectEvent(
+        provider=entry.provider,
+        bucket=entry.bucket,
+        key=entry.key,
+        version_id=entry.version if entry.version != entry.etag else None,
+        sequencer=None,
+        order_key=None,
+        kind="created",
+        event_name="",
+        event_time=entry.event_time or _EPOCH,
+        size=listed.size,
+        etag=entry.etag or listed.etag,
+    )
+    return StoredEvent(event.event_id, event, event.event_time, "listing", BEGINNING)
+
+
+def _iter_results(
+    requests: Sequence[Request],
+    objects: Sequence[tuple[ListedObject, LedgerEntry]],
+    seen: Mapping[int, str],
+    differences: Mapping[int, Row],
+    *,
+    is_changed: bool,
+) -> Iterator[ComparedObject]:
+    for request, (listed, _) in zip(requests, objects, strict=True):
+        at = request.object_index
+        status = "superseded" if is_changed else seen.get(at, "unavailable")
+        found = differences.get(at)
+        counts = (found["read"], found["stored"], found["lost"], found["foreign"]) if found else (0, 0, 0, 0)
+        yield ComparedObject(listed.key, status, *counts)
