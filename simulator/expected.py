@@ -16,7 +16,7 @@ def list_live_rows(bucket: Bucket) -> dict[str, list[Place]]:
     """The rows of what lies in the bucket now, by key."""
     return {
         key: [(key, number, text) for number, text in enumerate(list_rows(version.data or b""), 1)]
-        for key, version in bucket.list_live().items()
+        for key, version in bucket.list_expected().items()
     }
 
 
@@ -30,7 +30,9 @@ def check_table(
     if kind == "mirror":
         check_mirrored(rows, bucket)
         return
-    live = list_live_rows(bucket)
+    unsure = set() if kind in ("append", "merge") else bucket.ever_unsure
+    rows = [row for row in rows if row.key not in unsure]
+    live = {key: places for key, places in list_live_rows(bucket).items() if key not in unsure}
     if kind != "append":
         # Where single versions were removed for good, these tables promise nothing: no listing tells of it,
         # and rows that another version had written over do not come back.
@@ -48,7 +50,8 @@ def check_table(
 
 def check_mirrored(rows: Sequence[DataRow], bucket: Bucket, only: str | None = None) -> None:
     """The rows are those of what lies in the bucket, or of one key of it."""
-    live = list_live_rows(bucket)
+    live = {key: places for key, places in list_live_rows(bucket).items() if key not in bucket.unsure}
+    rows = [row for row in rows if row.key not in bucket.unsure]
     wanted = Counter(place for key, places in live.items() if only in (None, key) for place in places)
     found = Counter((row.key, row.number, row.text) for row in rows)
     if found != wanted:

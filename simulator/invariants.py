@@ -12,10 +12,11 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.ledger_entry import LedgerEntry, is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 from simulator.bugs import NO_BUGS
+from simulator.contents import list_rows
 from simulator.expected import check_mirrored, check_table
 from simulator.outside.bucket import Bucket, BucketStore
 from simulator.outside.clock import START
@@ -67,6 +68,7 @@ class Watch:
         self._rejected: dict[TableKind, list[ObjectOutcome]] = {}
         self._told: Counter[Identity] = Counter()
         self._stale: Counter[str] = Counter()
+        self._due: dict[str, int] = {}
         # When a mirror's keys were last looked at: in the batch in work, in the one decided, and for good.
         self._looks: dict[str, int] = {}
         self._looked: dict[str, int] = {}
@@ -101,7 +103,37 @@ class Watch:
             raise InvariantBrokenError("Q3", f"{letter.message_id} is deleted with old handles only")
 
     def _note_events(self, _commit: Commit, write: Write[EventRow]) -> None:
-        self._told.update(identify(row.captured.event) for _, row in write.rows)
+        events = [row.captured.event for _, row in write.rows]
+        self._told.update(map(identify, events))
+        for event in filter(is_cleaning, events):
+            self._bucket.note_cleaned(event.key, self._due[event.key])
+            self.counts["announced"] += 1
+
+    def note_due(self, key: str) -> None:
+        """It was decided that what lies there may go."""
+        live = self._bucket.find_live(key)
+        assert live is not None
+        self._due[key] = live.order
+
+    def note_clean(self, key: str) -> None:
+        """What lies there is about to be taken away: it was said before (C2), and every table has it (C1)."""
+        live = self._bucket.find_live(key)
+        assert live is not None
+        if self._bucket.cleaned.get(key) is not live:
+            raise InvariantBrokenError("C2", f"{key!r} is cleaned, and no event has said so before")
+        wanted = Counter(enumerate(list_rows(live.data or b""), 1))
+        for kind, table in self._lake.data.items():
+            found = Counter((row.number, row.text) for row in table.peek() if row.key == key)
+            if wanted - found:
+                raise InvariantBrokenError(
+                    "C1", f"{kind}: {key!r} is cleaned, and the table does not have it"
+                )
+        self.counts["cleaned"] += 1
+
+    def is_settled(self, key: str) -> bool:
+        """Whether everything that was written under the key has been heard of."""
+        told = {o for o in self._list_told_writes() if o}
+        return all(order in told for order in self._bucket.list_orders(key))
 
     def _note_look(self, key: str) -> None:
         self._looks[key] = self._bucket.writes
@@ -196,7 +228,10 @@ class Watch:
     def check_all(self, process: Process) -> None:
         self._check_events()
         self._check_reading(process)
-        has_listed = any(row.captured.source == "listing" for row in self._lake.events.peek())
+        has_listed = any(
+            row.captured.source == "listing" and not is_cleaning(row.captured.event)
+            for row in self._lake.events.peek()
+        )
         for kind, table in self._lake.data.items():
             twice = [key for key, count in table.count_keys().items() if count > 1]
             if twice:

@@ -38,6 +38,7 @@ StepName = Literal[
     "crash",
     "kill",
     "stop",
+    "clean",
 ]
 STEP_NAMES: tuple[StepName, ...] = get_args(StepName)
 
@@ -106,6 +107,8 @@ _SOMETIMES = {
     "kill": 2,
     "stop": 1,
 }
+# What was put and removed again, and never heard of, is not told from what was cleaned.
+_NOT_WHILE_CLEANING = frozenset({"drop", "remove_version"})
 _EMPHASIS = 15
 _NUMBERS = 1 << 16
 EPISODE_STEPS = 120
@@ -120,6 +123,9 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
         if dice.random() < 0.6:
             weights[name] = weight
     weights |= dict.fromkeys(emphasis, _EMPHASIS)
+    cleans = "clean" in emphasis
+    if cleans:
+        weights = {name: weight for name, weight in weights.items() if name not in _NOT_WHILE_CLEANING}
     names = dice.choices(list(weights), list(weights.values()), k=steps)
     other: tuple[TableKind, ...] = (dice.choice(_KINDS[1:]),) if dice.random() < 0.7 else ()
     return Scenario(
@@ -132,7 +138,7 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
         max_messages=dice.choice((2, 6)),
         keep_events=dice.choice((2, 5, 30)),
         keep_data=dice.choice((16, 30)),
-        max_receives=dice.choice((3, 5)),
+        max_receives=1_000 * cleans + dice.choice((3, 5)),
         max_in_flight=dice.choice((8, 60)),
     )
 

@@ -60,7 +60,9 @@ class World:
         self.lake = build_lake(scenario, self.clock, self.crashes)
         self.watch = Watch(self.bucket, self.store, self.lake, self.queue)
         self.watch.on_note = self._note
-        self._outside = Outside(self.bucket, self.store, self.queue, self.clock, self.crashes)
+        self._outside = Outside(
+            self.bucket, self.store, self.queue, self.clock, self.crashes, self.channel.notify
+        )
         self._handlers = self._build_handlers()
         self.is_lossy = False
         # How often messages came to be delivered again for a reason.
@@ -129,6 +131,7 @@ class World:
             "service": self._serve_table,
             "race": self._race,
             "reconcile": lambda a, b: self.process.reconcile.step(settle=b % 3 == 0, beside=a % 2 == 0),
+            "clean": self._clean,
             "redrive": lambda _a, _b: self.queue.redrive(),
             "outage": self._break_store,
             "fail": self._fail_commit,
@@ -169,6 +172,15 @@ class World:
             self.store.add_race(lambda: self._put(a, b))
         else:
             self.store.add_race(lambda: self.channel.notify(self.bucket.remove(self._key(a), b)))
+
+    def _clean(self, a: int, _b: int) -> str:
+        if self.process.cleaning.is_idle and a % 4:
+            # An object stays for a while before it is cleaned: mostly everything has been taken in.
+            self.channel.deliver_all()
+            self.clock.advance(31)
+            self._drain_queue()
+            self._drain_events()
+        return self.process.cleaning.step(self.watch.is_settled)
 
     def _serve_table(self, a: int, b: int) -> None:
         tables: list[HudiTable[Any]] = [self.lake.events, *self.lake.data.values()]

@@ -47,6 +47,11 @@ class Bucket:
         self.written: dict[str, list[Version]] = {}
         # Keys of which a version was removed for good.
         self.thinned: set[str] = set()
+        # What `clean_source` may have taken away: rows stay until something new is put.
+        self.cleaned: dict[str, Version] = {}
+        # Removed by somebody just before that was announced: whose removal it was, nobody can tell.
+        self.unsure: set[str] = set()
+        self.ever_unsure: set[str] = set()
 
     def put(self, key: str, data: bytes, salt: int = 0) -> Record:
         self._writes += 1
@@ -59,6 +64,8 @@ class Bucket:
         version = Version(version_id, data, etag, self._clock.next_moment(), self._writes)
         self._add(key, version)
         self.written.setdefault(key, []).append(version)
+        self.cleaned.pop(key, None)
+        self.unsure.discard(key)
         name = ("Put", "CompleteMultipartUpload", "Copy", "Post")[salt % 4]
         return self._build_record(key, f"ObjectCreated:{name}", version, salt)
 
@@ -103,6 +110,10 @@ class Bucket:
         """How many there were so far."""
         return self._writes
 
+    def list_orders(self, key: str) -> list[int]:
+        """The numbers of all writes to the key."""
+        return [order for (k, _), order in self._orders.items() if k == key]
+
     def find_last_write(self, key: str) -> int:
         """The number of the last write to the key, 0 for none."""
         return max((order for (k, _), order in self._orders.items() if k == key), default=0)
@@ -119,6 +130,22 @@ class Bucket:
         """What a listing shows, by key."""
         live = ((key, self.find_live(key)) for key in sorted(self._objects))
         return {key: version for key, version in live if version is not None}
+
+    def note_cleaned(self, key: str, order: int) -> None:
+        """The content of that write was announced to be cleaned."""
+        last = self.written[key][-1]
+        if last.order != order:
+            return
+        live = self.find_live(key)
+        if live is not None and live.order == order:
+            self.cleaned[key] = last
+        else:
+            self.unsure.add(key)
+            self.ever_unsure.add(key)
+
+    def list_expected(self) -> dict[str, Version]:
+        """What tables are to hold, by key: what lies there, and what was cleaned."""
+        return {**self.cleaned, **self.list_live()}
 
     def list_objects(self) -> list[ListedObject]:
         """ListObjectsV2: knows no version ids, and times to the second."""

@@ -39,6 +39,8 @@ CrashPlace = Literal[
     "compared",
     "differences requested",
     "differences written",
+    "cleaning announced",
+    "object cleaned",
 ]
 """Between which two effects the process dies."""
 

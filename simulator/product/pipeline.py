@@ -1,6 +1,6 @@
 """One data table, as `headwater.ingest.pipeline` runs it: the real decisions, every step a place to die."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from headwater.ingest.planning.ledger_entry import (
     VANISHED,
     LedgerEntry,
     apply_outcome,
+    is_cleaning,
     is_from_listing,
     sort_key,
 )
@@ -53,6 +54,12 @@ class Watcher(Protocol):
 
     def note_forgotten(self, kind: TableKind) -> None:
         """The table begins again at its last commit."""
+
+    def note_due(self, key: str) -> None:
+        """It was decided that what lies under the key may be cleaned."""
+
+    def note_clean(self, key: str) -> None:
+        """What lies under the key is about to be cleaned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +150,13 @@ class SimulatedPipeline:
             return fold(events, states, self._rules)
         spoilt = [replace(stored, event=self._spoil(stored)) for stored in events]
         known = {} if "late_event_applied" in self._bugs else states
+        if "cleaning_unknown" in self._bugs:
+            spoilt = [stored for stored in spoilt if not is_cleaning(stored.event)]
+            known = {name: replace(state, reason="") for name, state in known.items()}
         by_id = {stored.event_id: stored for stored in events}
         decisions = fold(spoilt, known, self._rules)
+        unread = by_id.keys() - {stored.event_id for stored in spoilt}
+        decisions += [Decision(by_id[event_id], "skip", "superseded") for event_id in unread]
         # Only the decision is wrong: what is written of the event is true.
         return [replace(decision, stored=by_id[decision.stored.event_id]) for decision in decisions]
 
@@ -181,7 +193,7 @@ class SimulatedPipeline:
 
     def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> None:
         objects = self._read(plan, states)
-        decided = [self._settle(to_skip(decision)) for decision in plan.choose("skip", "retract")]
+        decided = [self._settle(to_skip(decision), ()) for decision in plan.choose("skip", "retract")]
         outcomes = [*decided, *(found.outcome for found in objects)]
         self._check_available(outcomes)
         self._crashes.at("objects read")
@@ -209,7 +221,11 @@ class SimulatedPipeline:
 
         found = ObjectReading(self._shared.store, find, self._crashes, self._bugs).read(to_read, doubtful)
         cleaned = find_cleaned(plan.decisions, states)
-        return [replace(entry, outcome=self._settle(keep_cleaned(entry.outcome, cleaned))) for entry in found]
+        looks = {decision.stored.event_id for decision in plan.choose("look")}
+        return [
+            replace(entry, outcome=self._settle(keep_cleaned(entry.outcome, cleaned), looks))
+            for entry in found
+        ]
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[ContentState]:
         if not refs or not self._table.exists:
@@ -218,12 +234,12 @@ class SimulatedPipeline:
         rows = (row for row in self._table.read() if row.key in keys and row.removed_at is None)
         return {(keys[row.key], row.key, row.version) for row in rows}
 
-    def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
+    def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
         if "looked_not_noted" in self._bugs:
             outcome = replace(outcome, looked=False)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
             outcome = replace(outcome, status="skipped")
-        is_answer = self._rules.mirrors or outcome.stored.event.kind == "removed"
+        is_answer = self._rules.mirrors or outcome.stored.event_id in looks
         if is_answer and outcome.status == "missing":
             if "missing_not_retracted" in self._bugs:
                 return replace(outcome, status="superseded")

@@ -1,6 +1,6 @@
 """One process of headwater: all its memory, built from what is durable, and gone with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headwater.capture.consumer.batch import BatchLimits
@@ -10,12 +10,13 @@ from headwater.config.table import TableConfig
 from headwater.ingest.planning.plan import Limits, Scope
 from headwater.ingest.planning.selection import build_selector
 from simulator.bugs import Bugs
-from simulator.outside.bucket import BUCKET, Bucket, BucketStore
+from simulator.outside.bucket import BUCKET, Bucket, BucketStore, Record
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Settings
 from simulator.outside.queue import SimulatedQueue
 from simulator.product.capture import SimulatedCapture
+from simulator.product.cleaning import CleanPlaces, SimulatedCleaning
 from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
 from simulator.product.ledger import LedgerRow, SimulatedLedger
@@ -57,6 +58,7 @@ class Outside:
     queue: SimulatedQueue
     clock: SimulatedClock
     crashes: Crashes
+    notify: Callable[[Record], None]
 
 
 class Process:
@@ -89,6 +91,10 @@ class Process:
         self.pipelines: Sequence[SimulatedPipeline] = [
             SimulatedPipeline(kind, table, _SCOPE, limits, shared) for kind, table in lake.data.items()
         ]
+        places = CleanPlaces(
+            outside.bucket, self.events, lake.quarantine, lake.data, clock, crashes, bugs, outside.notify
+        )
+        self.cleaning = SimulatedCleaning(places, self.pipelines, watch.note_due, watch.note_clean)
 
     @property
     def positions(self) -> dict[TableKind, Position]:

@@ -112,10 +112,12 @@ class ObjectComparison:
             for at, (_, entry) in enumerate(objects)
         ]
         wanted = table.spark.createDataFrame(rows, "at int, wanted_object string, wanted_version string")
-        conformed = conform_frame(table.read(), schema)
+        # Hashed before the join: the table's columns have names of anybody's choice.
+        hashed = conform_frame(table.read(), schema).select(
+            OBJECT, VERSION, _hash([F.col(f"`{name}`") for name in names])
+        )
         is_same = (F.col(OBJECT) == F.col("wanted_object")) & (F.col(VERSION) == F.col("wanted_version"))
-        joined = conformed.join(F.broadcast(wanted), on=is_same, how="inner")
-        return joined.select("at", _hash([F.col(f"`{name}`") for name in names]))
+        return hashed.join(F.broadcast(wanted), on=is_same, how="inner").select("at", "hash")
 
 
 def _hash(columns: Sequence[Column]) -> Column:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -239,8 +239,9 @@ class TablePipeline:
                 raise
             break
         cleaned = find_cleaned(plan.decisions, states)
-        outcomes = ((at, self._settle(keep_cleaned(outcome, cleaned))) for at, outcome in read.outcomes)
-        return replace(read, outcomes=tuple(outcomes))
+        looks = {decision.stored.event_id for decision in plan.choose("look")}
+        settled = [(at, self._settle(keep_cleaned(outcome, cleaned), looks)) for at, outcome in read.outcomes]
+        return replace(read, outcomes=tuple(settled))
 
     def _read_once(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> BatchRead:
         to_read = plan.choose("read", "look")
@@ -253,8 +254,8 @@ class TablePipeline:
         doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
         return read_batch(to_read, self._records.read, lambda refs: self._find_left(refs, plan), doubtful)
 
-    def _settle(self, outcome: ObjectOutcome) -> ObjectOutcome:
-        is_answer = self._rules.mirrors or outcome.stored.event.kind == "removed"
+    def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
+        is_answer = self._rules.mirrors or outcome.stored.event_id in looks
         if is_answer and outcome.status == "missing":
             # That nothing is there any more is no trouble for who follows removals, but an answer.
             return replace(outcome, status="removed", version="", looked=True)

@@ -22,6 +22,10 @@ EMPHASIS = {
     "listing_wins": ("reconcile",),
     "position_by_request": ("reconcile",),
     "sequencer_case_kept": ("put",),
+    "cleaned_before_announced": ("clean",),
+    "changed_object_cleaned": ("clean",),
+    "one_table_is_enough": ("clean", "reconcile"),
+    "cleaning_unknown": ("clean", "reconcile"),
 }
 ENOUGH_STEPS = 20_000
 

@@ -22,6 +22,8 @@ EMPHASES = (
     ("fail", "crash"),
     ("remove_version",),
     ("delete", "receive", "advance"),
+    ("clean", "remove"),
+    ("clean", "reconcile", "race"),
 )
 
 
@@ -36,6 +38,14 @@ def test_all_invariants_hold_over_a_hundred_thousand_steps():
     findings = run_campaign(1, 100_000)
     assert findings.broken is None, (findings.episode_seed, findings.broken)
     assert findings.seconds < 120
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("beside", ["put", "remove", "race", "reconcile", "crash", "fail", "replay"])
+def test_what_is_cleaned_is_in_every_table_and_stays_there(beside):
+    findings = run_campaign(2, 20_000, emphasis=("clean", beside), shrinks=False)
+    assert findings.broken is None, (findings.episode_seed, findings.broken)
+    assert findings.counts["cleaned"] > 20
 
 
 def test_everything_that_is_to_happen_does_happen():

@@ -12,7 +12,12 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
-from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_from_listing
+from headwater.ingest.planning.ledger_entry import (
+    LedgerEntry,
+    apply_outcome,
+    is_cleaning,
+    is_from_listing,
+)
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 if TYPE_CHECKING:  # so that the simulator can run this without Spark
@@ -221,7 +226,8 @@ def iter_unwritten(table: "Table", events: "EventsTable", mark: Mark) -> Iterato
 
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
     """Whether the content was found without an event of its own, which may still come."""
-    return outcome.looked or is_from_listing(outcome.stored)
+    is_listed = is_from_listing(outcome.stored) and not is_cleaning(outcome.stored.event)
+    return outcome.looked or is_listed
 
 
 class _EventFinder:

@@ -55,11 +55,16 @@ def set_aside_cleaning(events: Sequence[StoredEvent], prior: LedgerEntry | None)
     return found
 
 
-def look_instead(decision: Decision) -> Decision:
-    """For a table that mirrors an object which was replaced after it was cleaned."""
-    return (
-        replace(decision, action="look", reason=None) if decision.action in ("read", "retract") else decision
-    )
+def look_instead(decision: Decision, *, mirrors: bool) -> Decision:
+    """For a table that follows removals, of an object that was replaced after it was cleaned.
+
+    Outside of mirrors a version that can still be read is read, whatever was put since.
+    """
+    if mirrors:
+        is_doubtful = decision.action in ("read", "retract")
+    else:
+        is_doubtful = decision.action == "read" and not decision.stored.event.version_id
+    return replace(decision, action="look", reason=None) if is_doubtful else decision
 
 
 def find_cleaned(decisions: Iterable[Decision], states: Mapping[str, LedgerEntry]) -> set[str]:

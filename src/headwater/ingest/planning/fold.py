@@ -68,10 +68,12 @@ def fold(
         aside = set_aside_cleaning(found, prior)
         decisions += aside.decisions
         if not rules.mirrors:
-            decisions += _take_in(aside.rest, prior, rules)
-            continue
-        mirrored = decide_mirrored(aside.rest, prior)
-        decisions += map(look_instead, mirrored) if aside.is_replaced else mirrored
+            decided = _take_in(aside.rest, prior, rules)
+        else:
+            decided = decide_mirrored(aside.rest, prior)
+        if aside.is_replaced and rules.needs_states:
+            decided = [look_instead(decision, mirrors=rules.mirrors) for decision in decided]
+        decisions += decided
     return decisions
 
 

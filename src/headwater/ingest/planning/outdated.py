@@ -36,7 +36,10 @@ def find_outdated(
         if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
             continue
         state, version = states.get(event.object_id), scopes.get(event_id, "")
-        is_gone = state is not None and (event_id in scopes or (rules.mirrors and state.rows > 0))
+        is_absent = outcome.status == "removed" and outcome.looked
+        is_gone = state is not None and (
+            event_id in scopes or is_absent or (rules.mirrors and state.rows > 0)
+        )
         if is_repair(event):
             # Rows of an append are new whenever they are read: those of the same version make room.
             version = "" if rules.mirrors else outcome.version

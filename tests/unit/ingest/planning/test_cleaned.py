@@ -115,13 +115,18 @@ def test_a_table_that_ignores_removals_keeps_its_mark() -> None:
 def test_a_new_put_is_taken_in_and_its_removal_is_real(rules: FoldRules) -> None:
     put, removal = real("created", 3, "e2"), real("removed", 4)
     ours = real("removed", 2)
-    assert run(rules, CLEANED, ours, put)[put.event_id][0] == ("look" if rules.mirrors else "read")
+    assert run(rules, CLEANED, ours, put)[put.event_id][0] == "look"
     after = apply_outcome(CLEANED, ObjectOutcome(put, "ingested", version="e2", etag="e2", rows=1))
     assert (after.status, after.reason) == ("ingested", "")
     assert run(rules, after, removal)[removal.event_id][0] == "retract"
     found = run(rules, CLEANED, ours, put, removal)
     assert found[ours.event_id] == ("skip", "cleaned")
     assert found[removal.event_id][0] == ("look" if rules.mirrors else "retract")
+
+
+def test_a_version_that_can_still_be_read_is_read_unless_the_table_is_a_mirror() -> None:
+    put = real("created", 3, "e2", version_id="v2")
+    assert [run(rules, CLEANED, put)[put.event_id][0] for rules in (MIRROR, RETRACT)] == ["look", "read"]
 
 
 def test_the_same_bytes_put_again_are_new() -> None:
