@@ -193,7 +193,7 @@ class Run:
             loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
-            loops.append(CleanLoop(self._clean, delay, app.is_session_alive))
+            loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
         return loops
 
     def _reconcile_once(self, stop: threading.Event) -> None:

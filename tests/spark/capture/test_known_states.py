@@ -14,7 +14,13 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
+from headwater.capture.own_events import (
+    CLEANED_EVENT,
+    DROP_EVENT,
+    REPAIR_EVENT,
+    build_own_event,
+    with_content,
+)
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_reader import read_last_pass
@@ -218,3 +224,26 @@ def _days(clock: ManualClock, count: int) -> Iterator[int]:
 
 def _never() -> threading.Event:
     return threading.Event()
+
+
+def test_what_was_cleaned_may_be_gone_and_what_was_put_since_may_not(events: EventsTable) -> None:
+    def clean(key: str, etag: str, when: float) -> CapturedEvent:
+        return with_content(build_own_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
+
+    events.append(
+        [
+            *notify(
+                build_event("cleaned", 1, etag="e1"),
+                build_event("removed", 1, etag="e1"),
+                build_event("removed", 3, "removed"),
+                build_event("other bytes", 1, etag="e1"),
+                build_event("other bytes", 3, etag="e2"),
+                build_event("same bytes", 1, etag="e1"),
+                build_event("same bytes", 3, etag="e1"),
+                build_event("never", 1, etag="e1"),
+            ),
+            *(clean(key, "e1", 2) for key in ("cleaned", "removed", "other bytes", "same bytes")),
+        ]
+    )
+    found = {state.key: state.may_be_gone for state in KnownStates(events).iter_known("landing")}
+    assert found == {"cleaned": True, "other bytes": False, "same bytes": False, "never": False}

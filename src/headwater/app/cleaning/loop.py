@@ -1,6 +1,7 @@
 """`CleanLoop`: the thread beside a run in which the source is cleaned."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -14,6 +15,9 @@ _FIRST_SECONDS = 60.0
 """What a run does first is to catch up."""
 _LONGEST_PAUSE = 3_600.0
 _SHORTEST_PAUSE = 60.0
+_DRAIN_PATIENCE = 600.0
+"""Seconds after which a queue that never gets empty is not waited for."""
+_LOOK_SECONDS = 1.0
 _STOP_SECONDS = 60.0
 
 
@@ -29,6 +33,7 @@ class CleanLoop:
         self,
         clean: CleanSource,
         delay_seconds: float,
+        is_drained: Callable[[], bool],
         is_session_alive: Callable[[], bool],
         *,
         first_seconds: float = _FIRST_SECONDS,
@@ -36,6 +41,7 @@ class CleanLoop:
         self._clean = clean
         self._pause = choose_pause(delay_seconds)
         self._first = first_seconds
+        self._is_drained = is_drained
         self._is_session_alive = is_session_alive
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="clean-source", daemon=True)
@@ -55,6 +61,9 @@ class CleanLoop:
         pause = self._first
         while not self._stop.wait(pause):
             pause = self._pause
+            self._wait_for_queue()
+            if self._stop.is_set():
+                return
             try:
                 self._clean.run_pass(self._stop)
             except HeadwaterError as error:
@@ -65,4 +74,11 @@ class CleanLoop:
                 if self._is_session_alive():
                     log.exception("cleaning the source ended by a defect")
                     self.defect = error
+                return
+
+    def _wait_for_queue(self) -> None:
+        """What the queue holds may be about objects that are due: it is taken in first."""
+        deadline = time.monotonic() + _DRAIN_PATIENCE
+        while not self._is_drained() and time.monotonic() < deadline:
+            if self._stop.wait(_LOOK_SECONDS):
                 return

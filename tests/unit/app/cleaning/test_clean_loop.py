@@ -32,8 +32,10 @@ class ScriptedPasses:
         self.failures += 1
 
 
-def build(passes: ScriptedPasses, *, is_alive: bool = True, first_seconds: float = 0.0) -> CleanLoop:
-    loop = CleanLoop(cast("CleanSource", passes), 0, lambda: is_alive, first_seconds=first_seconds)
+def build(
+    passes: ScriptedPasses, *, is_alive: bool = True, is_drained: Callable[[], bool] = lambda: True
+) -> CleanLoop:
+    loop = CleanLoop(cast("CleanSource", passes), 0, is_drained, lambda: is_alive, first_seconds=0.0)
     loop._pause = 0.01
     return loop
 
@@ -84,6 +86,36 @@ def test_stopping_reaches_the_pass_in_hand() -> None:
     assert begun.wait(10)
     loop.stop()
     assert passes.passes == 1
+
+
+def test_what_waits_in_the_queue_comes_first() -> None:
+    passes = ScriptedPasses([])
+    asked: list[int] = []
+
+    def is_drained() -> bool:
+        asked.append(passes.passes)
+        return len(asked) > 1
+
+    loop = build(passes, is_drained=is_drained)
+    loop.start()
+    wait_until(lambda: passes.passes >= 1)
+    loop.stop()
+    assert asked[:2] == [0, 0]
+
+
+def test_a_queue_that_never_gets_empty_does_not_hinder_stopping() -> None:
+    passes = ScriptedPasses([])
+    asked = threading.Event()
+
+    def is_drained() -> bool:
+        asked.set()
+        return False
+
+    loop = build(passes, is_drained=is_drained)
+    loop.start()
+    assert asked.wait(10)
+    loop.stop()
+    assert passes.passes == 0
 
 
 def test_a_loop_that_never_began_can_be_stopped() -> None:
