@@ -43,6 +43,18 @@ def test_nothing_is_a_change_that_is_not(listed: dict[str, str], known: dict[str
     assert not set(changes.removed) & listed.keys()
 
 
+@given(STATES, STATES)
+def test_what_may_be_gone_does_not_vanish_and_is_compared_while_it_is_there(
+    listed: dict[str, str], known: dict[str, str]
+) -> None:
+    states = [
+        KnownState(key, known[key], may_be_gone=True) for key in sorted(known, key=lambda k: k.encode())
+    ]
+    verdicts = {found.key: found.verdict for found in compare_listing(build_listing(listed), states)}
+    sure = {found.key: found.verdict for found in compare_listing(build_listing(listed), build_known(known))}
+    assert verdicts == {key: "same" if verdict == "vanished" else verdict for key, verdict in sure.items()}
+
+
 @given(STATES)
 def test_a_listing_does_not_differ_from_itself(state: dict[str, str]) -> None:
     changes = diff_listing(build_listing(state), state)

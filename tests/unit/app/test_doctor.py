@@ -155,3 +155,20 @@ def test_no_java_is_told_and_stops_a_run(
     assert list_troubles(settings, environ) == {"java": "problem"}
     with pytest.raises(PlatformError, match=r"1\.8\.0_1"):
         check_before_run(settings, environ)
+
+
+def test_files_that_will_be_deleted_for_good_are_a_warning(tmp_path: Path, environ: dict[str, str]) -> None:
+    source = {"type": "local", "path": str(tmp_path / "in"), "clean_source": "delete"}
+    assert list_troubles(build_settings(tmp_path, source=source), environ) == {
+        "source.clean_source": "warning"
+    }
+    moved = {**source, "clean_source": "move", "clean_source_move_to": str(tmp_path / "archive")}
+    assert list_troubles(build_settings(tmp_path, source=moved), environ) == {}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_files_that_may_not_be_taken_away_are_a_problem(tmp_path: Path, environ: dict[str, str]) -> None:
+    source = {"type": "local", "path": str(tmp_path / "in"), "clean_source": "delete"}
+    settings = build_settings(tmp_path, source=source)
+    (tmp_path / "in").chmod(0o500)
+    assert list_troubles(settings, environ) == {"source.clean_source": "problem"}

@@ -88,9 +88,7 @@ class CleanSource:
         self._app.use_pool(POOL)
         app, now = self._app, self._now()
         report = CleanReport(self._policy.action, dry_run, now)
-        rate = app.settings.reconcile.max_requests_per_second
-        pace = Pacer(rate / _REQUESTS_AN_OBJECT, SystemClock(), stop)
-        list_pace = Pacer(rate, SystemClock(), stop)
+        pace, list_pace = self._build_paces(stop)
         prefix = app.settings.source.prefix if app.settings.source.type == "s3" else ""
         streams = [open_streams(app, name) for name in app.settings.tables]
         due: list[CleanDecision] = []
@@ -113,6 +111,14 @@ class CleanSource:
         if not stop.is_set():
             report.finished_at = self._now()
         return self._tell(report)
+
+    def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What is called before an object is acted on, and before a page is listed."""
+        settings = self._app.settings
+        if settings.source.type == "local":
+            return (lambda: None), (lambda: None)
+        rate = settings.reconcile.max_requests_per_second
+        return Pacer(rate / _REQUESTS_AN_OBJECT, SystemClock(), stop), Pacer(rate, SystemClock(), stop)
 
     def count_failure(self) -> None:
         """Tell the metrics that a pass broke off."""

@@ -12,7 +12,7 @@ from headwater.app import App
 from headwater.app.objects.verify import Verify
 from headwater.ingest.planning.verification import DeepCounts
 from headwater.lake.layout import table_path
-from headwater.lake.options import WriteOptions
+from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
@@ -72,7 +72,8 @@ def tamper(lake: FolderLake, spark: SparkSession, name: str, value: object, wher
     table = Table(spark, table_path(lake.lake, "things"))
     rows = table.read().where(where)
     assert rows.count() == 1
-    rows = rows.drop(*(column for column in rows.columns if column.startswith("_hoodie_")))
+    hudi_columns = [name for name in rows.columns if name.startswith("_hoodie_") and name != DELETED]
+    rows = rows.drop(*hudi_columns)
     mode = lake.settings.tables["things"].effective_mode
     changed = rows.withColumn(name, F.lit(value).cast(rows.schema[name].dataType))
     table.write(changed, WriteOptions(table_name="things", operation="upsert", record_key=KEYS[mode]))

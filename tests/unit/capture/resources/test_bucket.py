@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from headwater.capture.resources.bucket import QueueView, judge_region, judge_way
+from headwater.capture.resources.bucket import QueueView, judge_cleaning, judge_region, judge_way
 from headwater.capture.resources.notification import WANTED_EVENTS, Route, Wanted
+from headwater.config.source import S3SourceConfig
 
 QUEUE = "arn:aws-cn:sqs:cn-north-1:1:landing"
 WANTED = Wanted("acme", QUEUE)
@@ -57,3 +58,23 @@ def test_the_last_sender_on_the_way_has_to_be_let_in(route: Route, sender: str) 
     assert sender in json.dumps(statement)
     view = QueueView(QUEUE, json.dumps({"Statement": [statement]}))
     assert judge_way((route,), view, WANTED, "cn-north-1")[-1].status != "problem"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_versioned", "status", "told"),
+    [
+        ({"clean_source": "delete"}, True, "ok", "its versions are kept"),
+        ({"clean_source": "delete"}, False, "warning", "deleted for good"),
+        ({"clean_source": "tag"}, False, "ok", "tagged"),
+        ({"clean_source": "move", "clean_source_move_to": "s3://archive/x"}, False, "ok", "s3://archive/x"),
+    ],
+)
+def test_what_cleaning_will_do_is_told_and_whether_it_can_be_taken_back(
+    options: dict[str, str], is_versioned: bool, status: str, told: str
+) -> None:
+    source = S3SourceConfig.model_validate({"type": "s3", "bucket": "acme", **options})
+    finding = judge_cleaning(source, is_versioned=is_versioned)
+    assert finding.status == status
+    assert told in finding.detail
+    assert "30 days" in finding.detail
+    assert bool(finding.fix) == (status == "warning")
