@@ -211,3 +211,17 @@ def test_a_lake_in_another_region_than_spark_signs_for_is_a_problem(place: Place
     )
     found = check_lake(place.settings(f"s3a://{bucket}/bronze"))
     assert [finding.name for finding in found if finding.status == "problem"] == ["lake_storage.region"]
+
+
+def test_what_cleaning_would_do_for_good_and_a_missing_target_are_told(place: Place) -> None:
+    deleting = replace(place, source={"clean_source": "delete"})
+    assert deleting.list_troubles() == {"source.clean_source": "warning"}
+    place.emulator.clients.s3.put_bucket_versioning(
+        Bucket=place.zone.bucket, VersioningConfiguration={"Status": "Enabled"}
+    )
+    assert deleting.list_troubles() == {}
+    target = f"archive-{uuid.uuid4().hex[:12]}"
+    moving = replace(place, source={"clean_source": "move", "clean_source_move_to": f"s3://{target}/old"})
+    assert moving.list_troubles() == {"source.clean_source_move_to": "problem"}
+    place.emulator.clients.s3.create_bucket(Bucket=target)
+    assert moving.list_troubles() == {}

@@ -1,0 +1,46 @@
+"""`headwater verify` as a command: what is refused before Spark starts, and what is told of a deep look."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.app.objects.verify import TableReport, VerifyReport
+from headwater.cli.main import app
+from headwater.cli.objects.verify import build_json, describe_deep, render_report
+from headwater.ingest.planning.verification import DeepCounts, Finding
+from tests.fixtures.lakes import write_config
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+DEEP = DeepCounts(objects=1200, rows=50_000, differing=1, changed=2)
+
+
+def build_report(deep: DeepCounts | None) -> VerifyReport:
+    table = TableReport(watermark=NOW, deep=deep)
+    table.counts.add(Finding("ingested", "a.json", "cleaned"))
+    return VerifyReport(NOW, {"orders": table}, NOW)
+
+
+def test_a_sample_is_one_of_a_deep_look(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["-c", str(write_config(tmp_path)), "verify", "--sample", "10"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--sample has no meaning without --deep" in done.stderr
+
+
+def test_a_deep_look_is_told_in_a_sentence() -> None:
+    told = describe_deep(DEEP)
+    assert told == "1,200 objects with 50,000 rows read again, 1 differ, 2 changed meanwhile"
+    assert describe_deep(DeepCounts(unread=3)).endswith("0 differ, 3 could not be read")
+
+
+@pytest.mark.parametrize("deep", [DEEP, None])
+def test_the_document_has_a_block_of_it(deep: DeepCounts | None, capsys: pytest.CaptureFixture[str]) -> None:
+    report = build_report(deep)
+    table = build_json(report)["tables"]["orders"]
+    assert table["deep"] is deep
+    assert (table["ingested"], table["reasons"]) == (1, {"cleaned": 1})
+    render_report(report, repair=False)
+    shown = capsys.readouterr().out
+    assert ("read again" in shown) == (deep is not None)
+    assert "orders: 1 cleaned" in shown
