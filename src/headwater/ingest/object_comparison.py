@@ -52,13 +52,15 @@ class ObjectComparison:
         with explained_read(self._compared.name):
             requests = build_requests([Decision(_to_event(*found), "read") for found in objects])
             self._records.ensure_schema([], self._compared.state)
-            frame = self._records.read(requests).persist(StorageLevel.MEMORY_AND_DISK)
+            records = self._records.read(requests)
+            if not records.is_at_hand:
+                records.frame.persist(StorageLevel.MEMORY_AND_DISK)
             try:
-                seen = {at: str(found.outcome["status"]) for at, found in collect_outcomes(frame).items()}
-                differences = {row["at"]: row for row in self._count_differences(frame, objects)}
+                seen = {at: str(found.outcome["status"]) for at, found in collect_outcomes(records).items()}
+                differences = {row["at"]: row for row in self._count_differences(records.frame, objects)}
                 is_changed = self._is_changed()
             finally:
-                frame.unpersist()
+                records.frame.unpersist()
         return list(_iter_results(requests, objects, seen, differences, is_changed=is_changed))
 
     def _is_changed(self) -> bool:

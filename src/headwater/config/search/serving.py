@@ -2,8 +2,7 @@
 
 from pydantic import Field, PositiveFloat
 
-from headwater.config.reconcile import Duration
-from headwater.config.section import FieldNames, Section
+from headwater.config.section import Duration, FieldNames, Section
 
 
 class LanguageModelConfig(Section):
