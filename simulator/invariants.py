@@ -11,6 +11,7 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.accounting import QUARANTINED
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -30,7 +31,6 @@ from simulator.violation import InvariantBrokenError
 
 # A delivery may come between for once, or twice.
 _STALE_DELETIONS = 2
-_QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
 class Identity(NamedTuple):
@@ -163,7 +163,7 @@ class Watch:
         answered = Counter(outcome.stored.event_id for outcome in outcomes)
         if decided != answered:
             raise InvariantBrokenError("I9", f"{kind}: {len(decided)} events, {len(answered)} outcomes")
-        self._rejected[kind] = [outcome for outcome in outcomes if outcome.status in _QUARANTINED]
+        self._rejected[kind] = [outcome for outcome in outcomes if outcome.status in QUARANTINED]
         if kind != "mirror":
             return
         self._looked = self._looks

@@ -9,12 +9,12 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import IngestError, LakeError
+from headwater.ingest.accounting import quarantine_items, to_skip
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import (
-    VANISHED,
     LedgerEntry,
     apply_outcome,
     is_cleaning,
@@ -39,8 +39,6 @@ from simulator.product.data_rows import RULES, DataRow, Gone, TableKind, build_r
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.ledger import SimulatedLedger, build_table_ledger
 from simulator.product.reading import ObjectReading, ReadObject
-
-_QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
 class Watcher(Protocol):
@@ -252,24 +250,11 @@ class SimulatedPipeline:
             raise IngestError(f"{len(unavailable)} objects cannot be had now")
 
     def _write_rejects(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        items = [self._build_item(outcome) for outcome in outcomes if outcome.status in _QUARANTINED]
+        items = quarantine_items(self.kind, outcomes, self._shared.clock.now())
         if items:
             self._crashes.at("rejects to be written")
             self._shared.quarantine.write(Write([(item.quarantine_id, item) for item in items]))
             self._crashes.at("rejects written")
-
-    def _build_item(self, outcome: ObjectOutcome) -> QuarantineItem:
-        event = outcome.stored.event
-        return QuarantineItem(
-            level="object",
-            stage="ingest",
-            reason=outcome.reason,
-            detail=outcome.reason,
-            quarantined_at=self._shared.clock.now(),
-            table=self.kind,
-            key=event.key,
-            event_id=outcome.stored.event_id,
-        )
 
     def _write(
         self,
@@ -335,18 +320,6 @@ class SimulatedPipeline:
         if "shrunk_object_keeps_rows" in self._bugs and outcome.status == "ingested":
             return True
         return "empty_object_keeps_rows" in self._bugs and outcome.reason == "empty_object"
-
-
-def to_skip(decision: Decision) -> ObjectOutcome:
-    """See `headwater.ingest.accounting.to_skip`."""
-    reason, stored = decision.reason or "", decision.stored
-    if decision.action == "retract" and not reason:
-        cause = VANISHED if is_from_listing(stored) else ""
-        return ObjectOutcome(stored, "removed", cause, version=decision.version)
-    status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
-    version, etag = stored.event.version, stored.event.etag or ""
-    looked = reason == "empty_object" and is_from_listing(stored)
-    return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked)
 
 
 def _is_known(outcome: ObjectOutcome, states: dict[str, LedgerEntry]) -> bool:

@@ -141,7 +141,7 @@ class ObjectReading:
         return FetchOutcome("read", state.etag, state.version_id, None, None, len(data), len(lines)), lines
 
     def _to_outcome(self, request: Request, seen: FetchOutcome, good: int) -> ObjectOutcome:
-        """See `headwater.ingest.accounting.to_outcome`."""
+        """See `headwater.ingest.reading.batch_read`."""
         status, reason = str(seen.status), seen.reason or ""
         if status == "read":
             status, reason = ("ingested", "") if good else ("skipped", "no_records")

@@ -16,7 +16,6 @@ from headwater.config.table import TableConfig
 from headwater.errors import IngestError, LakeError
 from headwater.ingest.accounting import (
     build_counts,
-    quarantine_frame,
     quarantine_items,
     reject_columnless,
     to_skip,
@@ -36,6 +35,7 @@ from headwater.ingest.planning.ledger_entry import (
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
 from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
+from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri

@@ -1,10 +1,15 @@
 """Which records cannot become rows, and why."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
+
+from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
+from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
+from headwater.ingest.planning.outcome import ObjectOutcome
 
 UNPARSABLE = "unparsable"
 MISSING_KEY = "missing_key"
@@ -41,3 +46,59 @@ def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering
 
 def _build(reason: str, text: Column) -> Column:
     return F.when(text.isNotNull(), F.struct(F.lit(reason).alias("reason"), text.alias("text")))
+
+
+def quarantine_frame(
+    records: DataFrame, table: str, outcomes: Sequence[tuple[int, ObjectOutcome]], now: datetime
+) -> DataFrame | None:
+    """Rows for the bad records of objects that also have good ones; None when there are none.
+
+    `records` has `object_index`, `row_number` and `corrupt`.
+    """
+    affected = [
+        (at, outcome) for at, outcome in outcomes if outcome.status == "ingested" and outcome.bad_rows
+    ]
+    if not affected:
+        return None
+    objects = records.sparkSession.createDataFrame(
+        [(at, o.stored.event.bucket, o.stored.event.key, o.version, o.stored.event_id) for at, o in affected],
+        "object_index int, bucket string, key string, version string, event_id string",
+    )
+    bad = records.where(F.col("corrupt").isNotNull()).join(
+        F.broadcast(objects), on="object_index", how="inner"
+    )
+    line = F.col("row_number").cast("string")
+    filled = {
+        "quarantine_id": _quarantine_id("record", "ingest", table, F.col("event_id"), line),
+        "level": F.lit("record"),
+        "stage": F.lit("ingest"),
+        "reason": F.col("corrupt.reason"),
+        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt.reason"))),
+        "quarantined_at": F.lit(now).cast("timestamp"),
+        "table": F.lit(table),
+        "line": F.col("row_number"),
+        "payload": F.substring("corrupt.text", 1, MAX_PAYLOAD_CHARS),
+    }
+    kept = {"bucket", "key", "version", "event_id"}
+    return bad.select(
+        *(
+            filled.get(f.name, F.col(f.name) if f.name in kept else F.lit(None))
+            .cast(f.dataType)
+            .alias(f.name)
+            for f in QUARANTINE_SCHEMA
+        )
+    )
+
+
+def _explain(reason: Column) -> Column:
+    chosen = F.lit(None).cast("string")
+    for name, detail in DETAILS.items():
+        chosen = F.when(reason == name, detail).otherwise(chosen)
+    return chosen
+
+
+def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:
+    """The same text as `QuarantineItem.quarantine_id` builds."""
+    parts = [F.lit(level), F.lit(stage), F.lit(table), event_id, F.lit("None"), line]
+    pieces = [F.concat(F.length(part).cast("string"), F.lit(":"), part) for part in parts]
+    return F.substring(F.sha2(F.concat(*pieces), 256), 1, 20)

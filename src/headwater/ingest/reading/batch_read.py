@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame
 
 from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.accounting import to_outcome
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
@@ -135,7 +134,7 @@ class _Reading:
         self._outcomes.append((NO_RECORDS, outcome))
 
     def _note(self, request: Request, found: SeenObject) -> None:
-        self._outcomes.append((request.object_index, to_outcome(request, found)))
+        self._outcomes.append((request.object_index, _to_outcome(request, found)))
         if sample := found.outcome["schema_sample"]:
             self._samples.append((request.stored, sample))
 
@@ -203,3 +202,37 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame | None:
     for frame in frames:
         result = frame if result is None else result.unionByName(frame)
     return result
+
+
+def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
+    """One object's outcome from what the executors saw of it."""
+    found, good, bad = seen.outcome, seen.good, seen.bad
+    version = name_version(found["version_id"], found["etag"])
+    status, reason, detail = found["status"], found["reason"] or "", found["detail"] or ""
+    if status == "missing":
+        reason = "missing"
+    elif status == "unavailable":
+        reason = reason or "unavailable"
+    elif status == "superseded":
+        reason = reason or "superseded"
+    elif status == "read" and good == 0 and bad > 0:
+        status, reason = "quarantined", "unparsable"
+        detail = f"none of its {bad} records can become a row: they do not fit the columns, or have no key"
+        bad = 0
+    elif status == "read" and good == 0:
+        status, reason = "skipped", "no_records"
+    elif status == "read":
+        status = "ingested"
+    return ObjectOutcome(
+        stored=request.stored,
+        status=status,
+        reason=reason,
+        detail=detail,
+        bytes=found["bytes"] or 0,
+        rows=good,
+        bad_rows=bad,
+        version=version,
+        etag=found["etag"] or "",
+        looked=is_from_listing(request.stored)
+        or (request.observed and version != request.stored.event.version),
+    )
