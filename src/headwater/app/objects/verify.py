@@ -1,6 +1,7 @@
 """`headwater verify`: does each table hold what the bucket holds? And the repair of what it does not."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,7 +11,9 @@ from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
+from headwater.config.settings import Settings
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     DeepCounts,
@@ -54,11 +57,19 @@ class Verify:
     `deep`: objects are read again, all for 1, about one in so many for more, others from day to day.
     """
 
-    def __init__(self, app: App, now: Callable[[], datetime] = read_clock, *, deep: int = 0) -> None:
+    def __init__(
+        self,
+        app: App,
+        now: Callable[[], datetime] = read_clock,
+        *,
+        deep: int = 0,
+        lister: Callable[[Settings], AbstractContextManager[Lister]] = open_lister,
+    ) -> None:
         self._app = app
         self._settings = app.settings
         self._now = now
         self._deep = deep
+        self._open_lister = lister
 
     def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
         """All tables, or those named; `folder_depth` parts of the keys are reported on, too."""
@@ -102,7 +113,7 @@ class Verify:
 
     def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)
-        with open_lister(self._settings) as lister:
+        with self._open_lister(self._settings) as lister:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))
