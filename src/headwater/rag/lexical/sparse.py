@@ -63,11 +63,11 @@ class SparseEncoder:
         k1 = self.bm25.k1
         words = {term: tf * (k1 + 1) / (tf + k1) for term, tf in weights.items()}
         spelled = list(dict.fromkeys(_list_spelled(" ".join((title, *keywords, body)))))
-        return {WORDS: _build_vector(words), TRIGRAMS: _encode_letters(spelled[:_MAX_SPELLED_WORDS])}
+        return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(spelled[:_MAX_SPELLED_WORDS])}
 
     def encode_query(self, terms: Mapping[str, float]) -> SparseVector:
         """Stems and their weights as a query on `words`."""
-        return _build_vector(terms)
+        return build_vector(terms)
 
     def encode_spelling(self, words: Iterable[str]) -> SparseVector:
         """Folded words as a query on `trigrams`."""
@@ -116,10 +116,11 @@ def _encode_letters(words: Iterable[str]) -> SparseVector:
         padded = f"_{fold(word)}_"
         for start in range(len(padded) - 2):
             grams[padded[start : start + 3]] = 1.0
-    return _build_vector(grams)
+    return build_vector(grams)
 
 
-def _build_vector(weights: Mapping[str, float]) -> SparseVector:
+def build_vector(weights: Mapping[str, float]) -> SparseVector:
+    """Terms and weights by the terms' numbers."""
     found: dict[int, float] = {}
     for term, weight in weights.items():
         number = zlib.crc32(term.encode("utf-8", "surrogatepass"))

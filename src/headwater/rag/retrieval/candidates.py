@@ -1,38 +1,32 @@
-"""Rows that a leg has found, as re-ranking looks at them. Pure."""
+"""Rows that a leg has found, as ranking looks at them. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from headwater.rag.lexical.analyzer import Term, analyze, list_stems
-from headwater.rag.lexical.sparse import is_keyword, split_title
+from headwater.rag.lexical.analyzer import Term, analyze
+from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.sparse import list_keywords, split_title
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
 
 # What stands after these in a title is what the thing goes with, not what it is: "case for a camera".
 _RELATION = re.compile(r"\b(?:for|fits|fit|to\s+fit|compatible\s+with|suitable\s+for)\b", re.IGNORECASE)
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
+# Words before a word among which a negation counts.
 _REACH = 3
+_REMEMBERED = 32_768
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Stems of a text: of the thing's own name, of what it goes with, of all, and the words in order."""
+    """Stems of a text: of the thing's own name, of what it goes with, of the body, and of all."""
 
     name: frozenset[str]
     related: frozenset[str]
     body: frozenset[str]
-    terms: tuple[Term, ...]
-
-    def affirms(self, stem: str) -> bool:
-        """Whether the stem stands anywhere without a negation beside it."""
-        return any(term.stem == stem and not self._is_negated(place) for place, term in enumerate(self.terms))
-
-    def _is_negated(self, place: int) -> bool:
-        before = [term.word for term in self.terms[max(0, place - _REACH) : place]]
-        after = self.terms[place + 1].word if place + 1 < len(self.terms) else ""
-        return any(word in _NEGATIONS for word in before) or after in _NEGATIONS_AFTER
+    stems: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +40,12 @@ class Candidate:
     keywords: Mapping[str, frozenset[str]]
 
 
-def gather(legs: Sequence[Sequence[Hit]], *, limit: int) -> list[Candidate]:
-    """All rows of the legs, each leg's first `limit`; of several chunks of a row the one found higher."""
+def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
+    """All rows of the legs; of several chunks of a row the one found higher."""
     best: dict[str, tuple[int, Hit]] = {}
     scores: dict[str, list[float | None]] = {}
     for leg, hits in enumerate(legs):
-        for rank, hit in enumerate(hits[:limit]):
+        for rank, hit in enumerate(hits):
             known = best.get(hit.row_key)
             if known is None or rank < known[0]:
                 best[hit.row_key] = (rank, hit)
@@ -62,33 +56,53 @@ def gather(legs: Sequence[Sequence[Hit]], *, limit: int) -> list[Candidate]:
     ]
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=_REMEMBERED)
 def read_text(text: str) -> Text:
     """Analysed; what was looked at lately is remembered."""
     title, body = split_title(text)
     relation = _RELATION.search(title)
     # A title that begins with the word has no other name.
     place = relation.start() if relation is not None and relation.start() > 0 else len(title)
-    terms = tuple(analyze(text))
-    return Text(
-        frozenset(list_stems(title[:place])),
-        frozenset(list_stems(title[place:])),
-        frozenset(list_stems(body)),
-        terms,
-    )
+    name, related, rest = (_read_stems(part) for part in (title[:place], title[place:], body))
+    return Text(name, related, rest, name | related | rest)
+
+
+def read_words(hit: Hit) -> frozenset[str]:
+    """Folded words of the text and of the short fields."""
+    words = {term.word for term in analyze(hit.text)}
+    for keyword in list_keywords(hit.fields):
+        words.update(term.word for term in analyze(keyword))
+    return frozenset(word for word in words if word.isalpha())
 
 
 def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]:
     """Stems of the short texts among the fields."""
     found: dict[str, frozenset[str]] = {}
     for name, value in fields.items():
-        values = value if isinstance(value, list) else (value,)
-        stems = [_read_keyword(one) for one in values if isinstance(one, str) and is_keyword(one)]
-        if stems:
-            found[name] = frozenset().union(*stems)
+        if isinstance(value, (str, list)):
+            stems = [_read_stems(one) for one in list_keywords({name: value})]
+            if stems:
+                found[name] = stems[0] if len(stems) == 1 else frozenset().union(*stems)
     return found
 
 
-@lru_cache(maxsize=32_768)
-def _read_keyword(value: str) -> frozenset[str]:
-    return frozenset(list_stems(value))
+def affirms(text: str, wanted: str) -> bool:
+    """Whether the stem stands anywhere in the text without a negation beside it."""
+    terms = _analyze(text)
+    return any(term.stem == wanted and not _is_negated(terms, place) for place, term in enumerate(terms))
+
+
+def _is_negated(terms: Sequence[Term], place: int) -> bool:
+    before = [term.word for term in terms[max(0, place - _REACH) : place]]
+    after = terms[place + 1].word if place + 1 < len(terms) else ""
+    return any(word in _NEGATIONS for word in before) or after in _NEGATIONS_AFTER
+
+
+@lru_cache(maxsize=1_024)
+def _analyze(text: str) -> tuple[Term, ...]:
+    return tuple(analyze(text))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_stems(text: str) -> frozenset[str]:
+    return frozenset(term.stem for term in analyze(text) if term.word not in STOP_WORDS)

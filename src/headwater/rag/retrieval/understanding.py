@@ -15,7 +15,22 @@ from headwater.rag.lexical.english import STOP_WORDS, UNITS
 MAX_CHARACTERS = 2_000
 _MAX_NEGATED_WORDS = 3
 
-NEGATORS = frozenset("without no not except excluding exclude excludes minus lacking avoid never nor".split())
+NEGATORS = frozenset(
+    {
+        "without",
+        "no",
+        "not",
+        "except",
+        "excluding",
+        "exclude",
+        "excludes",
+        "minus",
+        "lacking",
+        "avoid",
+        "never",
+        "nor",
+    }
+)
 _TWO_WORD_NEGATORS = frozenset(
     {
         ("other", "than"), ("anything", "but"), ("everything", "but"), ("all", "but"), ("instead", "of"),
@@ -24,11 +39,56 @@ _TWO_WORD_NEGATORS = frozenset(
     }
 )  # fmt: skip
 # After these, `not` says what something does, not what it lacks: "does not slip".
-_VERBS_BEFORE_NOT = frozenset("do does did can could need must should will would may might has have".split())
+_VERBS_BEFORE_NOT = frozenset(
+    {
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "need",
+        "must",
+        "should",
+        "will",
+        "would",
+        "may",
+        "might",
+        "has",
+        "have",
+    }
+)
 # Between `not` and what is not wanted.
 _FILLERS = frozenset(
-    "a an any the in made of out with have has having contain containing color colored colour coloured "
-    "is are be from for by it them using used".split()
+    {
+        "a",
+        "an",
+        "any",
+        "the",
+        "in",
+        "made",
+        "of",
+        "out",
+        "with",
+        "have",
+        "has",
+        "having",
+        "contain",
+        "containing",
+        "color",
+        "colored",
+        "colour",
+        "coloured",
+        "is",
+        "are",
+        "be",
+        "from",
+        "for",
+        "by",
+        "it",
+        "them",
+        "using",
+        "used",
+    }
 )
 _JOINERS = frozenset({"or", "nor", "and"})
 
@@ -37,9 +97,11 @@ _CONTRACTION = re.compile(r"\b(is|are|do|does|has|have|was|were|did|ca|wo|should
 _CURRENCY = r"(?:€|\$|£|eur|euros?|usd|dollars?|gbp|pounds?|bucks|chf|francs?)"
 _NUMBER = r"(\d+(?:[.,]\d+)*)(?!\s*-?\s*(?:%|percent))"
 # A number is a price when a currency stands beside it, or when nothing follows that it could count.
-_AMOUNT = rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w)|{_NUMBER}(?=\s*(?:$|[,;.!?)]|(?:{{stops}})\b)))"
-_STOPS = "for|with|without|that|which|and|but|in|to|no|not|please|or|from|of"
-_AMOUNT = _AMOUNT.replace("{stops}", _STOPS)
+_AFTER = r"(?:for|with|without|that|which|and|but|in|to|no|not|please|or|from|of)"
+_AMOUNT = (
+    rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w)"
+    rf"|{_NUMBER}(?=\s*(?:$|[,;.!?)]|{_AFTER}\b)))"
+)
 _PRICED = rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w))"
 _LEAD = r"(?:(?:that\s+)?costs?|costing|priced?(?:\s+at)?|for)?\s*"
 _BETWEEN = re.compile(
@@ -105,7 +167,7 @@ def understand(query: str) -> Understanding:
     folded = fold(query[:MAX_CHARACTERS]).replace("w/o", "without").strip()
     folded = _CONTRACTION.sub(r"\1 not", folded)
     rest, lowest, highest, direction = _read_price(folded)
-    terms = [term for term in analyze(rest)]
+    terms = analyze(rest)
     unwanted, dropped = _read_negations(rest, terms)
     kept = [term for number, term in enumerate(terms) if number not in dropped]
     wanted = tuple(term for term in kept if term.word not in STOP_WORDS)
