@@ -1,4 +1,4 @@
-"""Every way to rank, run on one judged set in this process: each leg, each fusion, and the shipped default."""
+"""Every way to rank, run on one judged set in this process: legs, fusions, the shipped default."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

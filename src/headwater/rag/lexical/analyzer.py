@@ -6,8 +6,8 @@
 import re
 import threading
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import snowballstemmer
 
@@ -27,8 +27,7 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """`word` as in the text but lower-case and without accents, `stem` as compared.
 
     A joined term stands beside its parts: "10mm" beside "10", "tshirt" beside "t" and "shirt".
@@ -75,6 +74,11 @@ def analyze(text: str) -> list[Term]:
     return terms
 
 
+def list_words(text: str) -> list[str]:
+    """Folded words and numbers as they stand, in their order; cheaper than `analyze`."""
+    return _TOKEN.findall(fold(text))
+
+
 def list_stems(text: str) -> list[str]:
     """Stems of a text without stop words, in their order, joined ones with them."""
     return [term.stem for term in analyze(text) if term.word not in STOP_WORDS]
@@ -102,6 +106,9 @@ def _is_measure(run: list[tuple[str, int, int]], token: tuple[str, int, int], ga
 def _add_run(run: list[tuple[str, int, int]], terms: list[Term]) -> None:
     """Tokens without a space between them: each, and all joined."""
     first = run[0][0]
+    if len(run) == 1 and not first[0].isdigit():
+        terms.append(Term(first, stem(first), run[0][1], run[0][2]))
+        return
     if len(run) == 2 and first[0].isdigit() and run[1][0] in UNITS:
         number = _spell_number(first)
         terms.append(Term(number, number, run[0][1], run[0][2]))

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from headwater.rag.lexical.analyzer import Term, analyze
+from headwater.rag.lexical.analyzer import Term, analyze, list_words
 from headwater.rag.lexical.english import STOP_WORDS
-from headwater.rag.lexical.sparse import list_keywords, split_title
+from headwater.rag.lexical.sparse import is_keyword, list_keywords, split_title
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
 
 # What stands after these in a title is what the thing goes with, not what it is: "case for a camera".
@@ -39,6 +39,10 @@ class Candidate:
     text: Text
     keywords: Mapping[str, frozenset[str]]
 
+    def has(self, stem: str) -> bool:
+        """Whether the stem is anywhere in the row."""
+        return stem in self.text.stems or any(stem in stems for stems in self.keywords.values())
+
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
     """All rows of the legs; of several chunks of a row the one found higher."""
@@ -69,9 +73,9 @@ def read_text(text: str) -> Text:
 
 def read_words(hit: Hit) -> frozenset[str]:
     """Folded words of the text and of the short fields."""
-    words = {term.word for term in analyze(hit.text)}
+    words = set(list_words(hit.text))
     for keyword in list_keywords(hit.fields):
-        words.update(term.word for term in analyze(keyword))
+        words.update(list_words(keyword))
     return frozenset(word for word in words if word.isalpha())
 
 
@@ -79,10 +83,11 @@ def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]
     """Stems of the short texts among the fields."""
     found: dict[str, frozenset[str]] = {}
     for name, value in fields.items():
-        if isinstance(value, (str, list)):
-            stems = [_read_stems(one) for one in list_keywords({name: value})]
-            if stems:
-                found[name] = stems[0] if len(stems) == 1 else frozenset().union(*stems)
+        if isinstance(value, str):
+            if is_keyword(value):
+                found[name] = _read_stems(value)
+        elif isinstance(value, list):
+            found[name] = frozenset().union(*(_read_stems(one) for one in value if is_keyword(one)))
     return found
 
 

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from headwater.rag.retrieval.candidates import Candidate, affirms
 from headwater.rag.retrieval.understanding import Understanding
@@ -82,13 +83,18 @@ def rank(
 def read_price(fields: Mapping[str, FieldValue]) -> float | None:
     """The first number among the fields that is called a price."""
     for name, value in fields.items():
-        if _PRICE_NAME.search(_CAMEL.sub("_", name).lower()):
+        if _is_price(name):
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return float(value)
             match = _PRICE_TEXT.match(value) if isinstance(value, str) else None
             if match is not None:
                 return float(match.group(1))
     return None
+
+
+@lru_cache(maxsize=1_024)
+def _is_price(name: str) -> bool:
+    return _PRICE_NAME.search(_CAMEL.sub("_", name).lower()) is not None
 
 
 def _look_around(
@@ -101,13 +107,12 @@ def _look_around(
             values.setdefault(name, set()).update(keywords)
     rarity: dict[str, float] = {}
     for stem in stems:
-        count = sum(
-            stem in one.text.stems or any(stem in words for words in one.keywords.values())
-            for one in candidates
-        )
+        count = sum(one.has(stem) for one in candidates)
         if count:
             rarity[stem] = math.log1p((size - count + 0.5) / (count + 0.5))
-    prices = [price for one in candidates if (price := read_price(one.hit.fields)) is not None]
+    prices: list[float] = []
+    if understanding.direction:
+        prices = [price for one in candidates if (price := read_price(one.hit.fields)) is not None]
     dense, words = (_list_scores(candidates, leg) for leg in (DENSE, WORDS))
     return _Scene(
         rarity,
@@ -116,7 +121,7 @@ def _look_around(
             (group, frozenset(name for name, known in values.items() if known.issuperset(group)))
             for group in understanding.unwanted
         ],
-        sorted(prices) if understanding.direction else (),
+        sorted(prices),
         (min(dense, default=0.0), 0.0),
         (max(dense, default=1.0) - min(dense, default=0.0), max(words, default=1.0)),
     )

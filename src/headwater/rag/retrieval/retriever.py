@@ -10,7 +10,7 @@ import numpy as np
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.errors import SearchError
 from headwater.rag.embedding.protocol import Embedder
-from headwater.rag.lexical.analyzer import Term, analyze, stem
+from headwater.rag.lexical.analyzer import Term, list_words, stem
 from headwater.rag.lexical.sparse import TRIGRAMS, WORDS, SparseEncoder
 from headwater.rag.retrieval.candidates import Candidate, gather
 from headwater.rag.retrieval.diversity import diversify
@@ -206,5 +206,5 @@ def _reread(
 def _to_row(ranked: Ranked, place: int, stems: Sequence[str]) -> FoundRow:
     hit = ranked.candidate.hit
     wanted = frozenset(stems)
-    matched = dict.fromkeys(term.word for term in analyze(hit.text) if term.stem in wanted)
+    matched = dict.fromkeys(word for word in list_words(hit.text) if stem(word) in wanted)
     return FoundRow(hit.row_key, place, ranked.score, hit.text, hit.fields, hit.instant, tuple(matched))

@@ -25,14 +25,12 @@ _MOST_CHOICES = 16
 
 def find_unknown(wanted: Sequence[Term], found: Sequence[Candidate]) -> list[str]:
     """Words of the query that none of the rows has, and that English has neither."""
-    known: set[str] = set()
-    for candidate in found:
-        known |= candidate.text.stems
-        known.update(*candidate.keywords.values())
     return [
         term.word
         for term in wanted
-        if _may_be_wrong(term) and term.stem not in known and term.word not in _load_english()
+        if _may_be_wrong(term)
+        and not any(candidate.has(term.stem) for candidate in found)
+        and term.word not in _load_english()
     ]
 
 
