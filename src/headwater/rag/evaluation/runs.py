@@ -1,8 +1,7 @@
 """Every way to rank, run on one judged set in this process: legs, fusions, the shipped default."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.rag.embedding.protocol import Embedder
@@ -51,27 +50,22 @@ def build_index(judged: JudgedSet, embedder: Embedder) -> MemoryIndex:
     return index
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """What each way found, by query, best first."""
-
-    by_name: Mapping[str, Run]
-
-
-def run_all(judged: JudgedSet, embedder: Embedder, reranker: Reranker | None = None) -> Runs:
-    """The legs as they are, their fusions, and the shipped default (with the cross-encoder, when given)."""
+def run_all(judged: JudgedSet, embedder: Embedder, reranker: Reranker | None = None) -> dict[str, Run]:
+    """What each way finds, by query, best first: legs, fusions, the shipped default, and the default with a
+    cross-encoder when one is given."""
     index = build_index(judged, embedder)
-    runs: dict[str, dict[str, list[str]]] = {}
+    plain: dict[str, dict[str, list[str]]] = {}
     for query in judged.queries:
         for name, keys in _run_plain(index, embedder, query.text):
-            runs.setdefault(name, {})[query.query_id] = keys
+            plain.setdefault(name, {})[query.query_id] = keys
+    runs: dict[str, Run] = dict(plain)
     retrievers = {HYBRID: Retriever(index, embedder)}
     if reranker is not None:
         config = RetrievalConfig.model_validate({"rerank": {}})
         retrievers["rerank"] = Retriever(index, embedder, config, reranker=reranker)
     for name, retriever in retrievers.items():
         runs[name] = run_retriever(retriever, judged)
-    return Runs(runs)
+    return runs
 
 
 def run_retriever(retriever: Retriever, judged: JudgedSet) -> dict[str, list[str]]:
