@@ -22,8 +22,8 @@ class RetrievalConfig(Section):
 
     ranking: Literal["features", "rrf", "dbsf"] = Field(
         "features",
-        description="`features` weighs scores, titles, fields, prices and what is not wanted; `rrf` fuses ranks, "
-        "`dbsf` distributions of scores.",
+        description="`features` weighs scores, titles, fields, prices and what is not wanted; `rrf` fuses "
+        "ranks, `dbsf` distributions of scores.",
     )
     rrf_k: PositiveFloat = Field(60, description="With `rrf`: the greater, the less the first places count.")
     dense_weight: float = Field(1, ge=0, le=100, description="With `rrf` and `dbsf`: what meaning counts.")
