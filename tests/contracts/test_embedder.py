@@ -23,7 +23,7 @@ TEXTS = ["red running shoes", "a green garden hose", "stainless steel kettle"]
 
 @dataclass
 class Endpoint:
-    """Speaks OpenAI's protocol for embeddings; its vectors are those of the hashing embedder, not of length 1.
+    """Speaks OpenAI's protocol; its vectors are those of the hashing embedder, three times as long.
 
     `statuses` are answered first, one a request.
     """

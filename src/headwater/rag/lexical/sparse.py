@@ -5,11 +5,11 @@ same vectors whatever else is indexed.
 """
 
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from headwater.rag.lexical.analyzer import ANALYZER_VERSION, analyze, fold, list_stems
+from headwater.rag.lexical.analyzer import ANALYZER_VERSION, list_stems, list_words
 from headwater.rag.lexical.english import STOP_WORDS
 from headwater.rag.vector_stores.protocol import FieldValue, SparseVector
 
@@ -55,15 +55,17 @@ class SparseEncoder:
         """Vectors by name. The first line of several is the title."""
         title, body = split_title(text)
         keywords = list_keywords(fields or {})
-        weights: Counter[str] = Counter()
-        self._add(weights, list_stems(title), self.bm25.title, self.bm25.title_length)
-        self._add(weights, list_stems(body), self.bm25.body, self.bm25.body_length)
+        bm25 = self.bm25
+        weights: dict[str, float] = {}
+        _add_part(weights, title, bm25.title, bm25.b, bm25.title_length)
+        _add_part(weights, body, bm25.body, bm25.b, bm25.body_length)
         for keyword in keywords:
-            self._add(weights, list_stems(keyword), self.bm25.keywords, 0)
-        k1 = self.bm25.k1
-        words = {term: tf * (k1 + 1) / (tf + k1) for term, tf in weights.items()}
-        spelled = list(dict.fromkeys(_list_spelled(" ".join((title, *keywords, body)))))
-        return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(spelled[:_MAX_SPELLED_WORDS])}
+            _add_part(weights, keyword, bm25.keywords)
+        words = {term: tf * (bm25.k1 + 1) / (tf + bm25.k1) for term, tf in weights.items()}
+        spelled = dict.fromkeys(
+            word for part in (title, *keywords, body) for word in list_words(part) if _is_spelled(word)
+        )
+        return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(list(spelled)[:_MAX_SPELLED_WORDS])}
 
     def encode_query(self, terms: Mapping[str, float]) -> SparseVector:
         """Stems and their weights as a query on `words`."""
@@ -72,14 +74,6 @@ class SparseEncoder:
     def encode_spelling(self, words: Iterable[str]) -> SparseVector:
         """Folded words as a query on `trigrams`."""
         return _encode_letters(words)
-
-    def _add(self, weights: "Counter[str]", stems: Sequence[str], weight: float, usual: float) -> None:
-        if not stems:
-            return
-        b = self.bm25.b if usual else 0
-        norm = 1 - b + b * len(stems) / (usual or 1)
-        for term, count in Counter(stems).items():
-            weights[term] += weight * count / norm  # type: ignore[assignment]
 
 
 def split_title(text: str) -> tuple[str, str]:
@@ -102,27 +96,41 @@ def is_keyword(value: str) -> bool:
     return 0 < len(value) <= _MAX_KEYWORD_CHARACTERS and "://" not in value and "@" not in value
 
 
-def _list_spelled(text: str) -> list[str]:
-    return [
-        term.word
-        for term in analyze(text)
-        if len(term.word) >= _MIN_SPELLED_LETTERS and term.word.isalpha() and term.word not in STOP_WORDS
-    ]
+def _is_spelled(word: str) -> bool:
+    return len(word) >= _MIN_SPELLED_LETTERS and word.isalpha() and word not in STOP_WORDS
+
+
+def _add_part(
+    weights: dict[str, float], text: str, weight: float, b: float = 0.0, usual: float = 1.0
+) -> None:
+    """Add a part's words; `b` is how much its length counts against them."""
+    stems = list_stems(text)
+    norm = 1 - b + b * len(stems) / usual
+    for term in stems:
+        weights[term] = weights.get(term, 0.0) + weight / norm
 
 
 def _encode_letters(words: Iterable[str]) -> SparseVector:
-    grams: dict[str, float] = {}
-    for word in words:
-        padded = f"_{fold(word)}_"
-        for start in range(len(padded) - 2):
-            grams[padded[start : start + 3]] = 1.0
-    return build_vector(grams)
+    numbers = tuple({number for word in words for number in _list_letters(word)})
+    return SparseVector(numbers, (1.0,) * len(numbers))
+
+
+@lru_cache(maxsize=65_536)
+def _list_letters(word: str) -> tuple[int, ...]:
+    """Numbers of three letters each, of a folded word with its beginning and end."""
+    padded = f"_{word}_"
+    return tuple(_number(padded[start : start + 3]) for start in range(len(padded) - 2))
+
+
+@lru_cache(maxsize=131_072)
+def _number(term: str) -> int:
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def build_vector(weights: Mapping[str, float]) -> SparseVector:
     """Terms and weights by the terms' numbers."""
     found: dict[int, float] = {}
     for term, weight in weights.items():
-        number = zlib.crc32(term.encode("utf-8", "surrogatepass"))
+        number = _number(term)
         found[number] = found.get(number, 0.0) + weight
     return SparseVector(tuple(found), tuple(found.values()))
