@@ -30,8 +30,8 @@ Written by `make retrieval-figures`; do not edit. `headwater index eval` prints 
 catalogue of your own: [how to](../how-to/search-quality.md). Why these settings:
 [decision 0008](../decisions/0008-default-retrieval.md).
 
-nDCG@10 with ESCI's gains (exact 1, substitute 0.1, complement 0.01), recall@20 and MRR over exact ones and
-substitutes. Intervals: 95 %, bootstrap over queries. `bm25` is BM25 (k1 1.2, b 0.75) over title and description
+nDCG@10 with ESCI's gains (exact 1, substitute 0.1, complement 0.01); recall@20 and MRR count exact ones
+and substitutes. Intervals: 95 %, bootstrap over queries. `bm25` is BM25 (k1 1.2, b 0.75) over title and description
 with stems; `dense` is wordllama; `rrf-k` and `dbsf` fuse these two; `hybrid` is what ships.
 """
 
@@ -115,7 +115,7 @@ def draw(reports: dict[str, Evaluation]) -> str:
             pieces += [
                 f'<text x="0" y="{middle + 4}">{name}</text>',
                 f'<rect x="{LEFT}" y="{top}" width="{one.ndcg * WIDTH:.1f}" height="{BAR}" fill="{color}"/>',
-                f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="#222" stroke-width="2"/>',
+                f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="#222" stroke-width="2"/>',
                 f'<text x="{high + 8:.1f}" y="{middle + 4}">{one.ndcg:.3f}</text>',
             ]
             top += BAR + GAP

@@ -6,7 +6,8 @@ Every feature is between -1 and 1 before its weight, so that a weight says how m
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,12 +55,14 @@ class _Scene:
     """What all candidates together tell of the query's words.
 
     `rarity` is each stem's IDF among them. `attributes` are the fields in which a stem is a value somewhere:
-    there, a row with another value contradicts it. `unwanted` pairs groups with such fields.
+    there, a row with another value contradicts it. `values` are, for each candidate, the stems that are
+    values of its fields. `unwanted` pairs groups with fields that have them as values.
     """
 
     rarity: Mapping[str, float]
-    attributes: Mapping[str, frozenset[str]]
-    unwanted: Sequence[tuple[tuple[str, ...], frozenset[str]]]
+    attributes: Mapping[str, Set[str]]
+    values: Sequence[Set[str]]
+    unwanted: Sequence[tuple[tuple[str, ...], Set[str]]]
     prices: Sequence[float]
     lows: tuple[float, float]
     spans: tuple[float, float]
@@ -75,7 +78,10 @@ def rank(
     if not candidates:
         return []
     scene = _look_around(candidates, list(dict.fromkeys(stems)), understanding)
-    ranked = [Ranked(candidate, _score(candidate, scene, understanding, weights)) for candidate in candidates]
+    ranked = [
+        Ranked(candidate, _score(candidate, values, scene, understanding, weights))
+        for candidate, values in zip(candidates, scene.values, strict=True)
+    ]
     # Rounded: the last bits of a sum must not decide between equals.
     return sorted(ranked, key=lambda one: (-round(one.score, 9), one.candidate.hit.row_key))
 
@@ -100,42 +106,59 @@ def _is_price(name: str) -> bool:
 def _look_around(
     candidates: Sequence[Candidate], stems: Sequence[str], understanding: Understanding
 ) -> _Scene:
-    size = len(candidates)
-    values: dict[str, set[str]] = {}
+    wanted = frozenset(stems)
+    attributes: dict[str, set[str]] = {stem: set() for stem in stems}
+    values: list[set[str]] = []
+    counts: Counter[str] = Counter()
     for candidate in candidates:
+        own: set[str] = set()
         for name, keywords in candidate.keywords.items():
-            values.setdefault(name, set()).update(keywords)
-    rarity: dict[str, float] = {}
-    for stem in stems:
-        count = sum(one.has(stem) for one in candidates)
-        if count:
-            rarity[stem] = math.log1p((size - count + 0.5) / (count + 0.5))
+            for stem in wanted & keywords:
+                own.add(stem)
+                attributes[stem].add(name)
+        values.append(own)
+        counts.update(own | (wanted & candidate.text.stems))
+    size = len(candidates)
     prices: list[float] = []
     if understanding.direction:
         prices = [price for one in candidates if (price := read_price(one.hit.fields)) is not None]
     dense, words = (_list_scores(candidates, leg) for leg in (DENSE, WORDS))
     return _Scene(
-        rarity,
-        {stem: frozenset(name for name, known in values.items() if stem in known) for stem in rarity},
-        [
-            (group, frozenset(name for name, known in values.items() if known.issuperset(group)))
-            for group in understanding.unwanted
-        ],
+        {
+            stem: math.log1p((size - counts[stem] + 0.5) / (counts[stem] + 0.5))
+            for stem in stems
+            if counts[stem]
+        },
+        attributes,
+        values,
+        [(group, _list_fields(candidates, group)) for group in understanding.unwanted],
         sorted(prices),
         (min(dense, default=0.0), 0.0),
         (max(dense, default=1.0) - min(dense, default=0.0), max(words, default=1.0)),
     )
 
 
+def _list_fields(candidates: Sequence[Candidate], group: tuple[str, ...]) -> set[str]:
+    """Fields that have all of the group as a value, in any candidate."""
+    return {
+        name
+        for candidate in candidates
+        for name, keywords in candidate.keywords.items()
+        if keywords.issuperset(group)
+    }
+
+
 def _list_scores(candidates: Sequence[Candidate], leg: int) -> list[float]:
     return [score for one in candidates if (score := one.scores[leg]) is not None]
 
 
-def _score(candidate: Candidate, scene: _Scene, understanding: Understanding, weights: Weights) -> float:
+def _score(
+    candidate: Candidate, values: Set[str], scene: _Scene, understanding: Understanding, weights: Weights
+) -> float:
     score = (
         weights.dense * _stretch(candidate, DENSE, scene)
         + weights.words * _stretch(candidate, WORDS, scene)
-        + _score_terms(candidate, scene, weights)
+        + _score_terms(candidate, values, scene, weights)
     )
     if scene.unwanted:
         score += weights.unwanted * _measure_unwanted(candidate, scene)
@@ -150,28 +173,28 @@ def _stretch(candidate: Candidate, leg: int, scene: _Scene) -> float:
     return 0.0 if score is None or scene.spans[leg] <= 0 else (score - scene.lows[leg]) / scene.spans[leg]
 
 
-def _score_terms(candidate: Candidate, scene: _Scene, weights: Weights) -> float:
+def _score_terms(candidate: Candidate, values: Set[str], scene: _Scene, weights: Weights) -> float:
     """Where the wanted words stand, the rarer ones counting more."""
     if not scene.rarity:
         return 0.0
-    text, total = candidate.text, sum(scene.rarity.values())
-    fields = candidate.keywords
-    where = seen = agreed = 0.0
+    text = candidate.text
+    where = total = 0.0
+    seen = agreed = 0
     for stem, rarity in scene.rarity.items():
+        total += rarity
         named, in_body = stem in text.name, stem in text.body
-        attributes = scene.attributes[stem]
-        has_value = bool(attributes) and any(stem in fields.get(name, ()) for name in attributes)
-        where += rarity * (
-            weights.name * named
-            + weights.related * (stem in text.related and not named)
-            + weights.body * in_body
-            + weights.keywords * has_value
-        )
-        seen += named or in_body or has_value
-        if has_value:
+        if named:
+            where += rarity * weights.name
+        elif stem in text.related:
+            where += rarity * weights.related
+        if in_body:
+            where += rarity * weights.body
+        if stem in values:
+            where += rarity * weights.keywords
             agreed += 1
-        elif attributes and not named and any(name in fields for name in attributes):
+        elif not named and not scene.attributes[stem].isdisjoint(candidate.keywords):
             agreed -= 1
+        seen += named or in_body or stem in values
     return where / total + weights.complete * seen / len(scene.rarity) + weights.attributes * agreed
 
 
