@@ -31,8 +31,8 @@ catalogue of your own: [how to](../how-to/search-quality.md). Why these settings
 [decision 0008](../decisions/0008-default-retrieval.md).
 
 nDCG@10 with ESCI's gains (exact 1, substitute 0.1, complement 0.01); recall@20 and MRR count exact ones
-and substitutes. Intervals: 95 %, bootstrap over queries. `bm25` is BM25 (k1 1.2, b 0.75) over title and description
-with stems; `dense` is wordllama; `rrf-k` and `dbsf` fuse these two; `hybrid` is what ships.
+and substitutes. Intervals: 95 %, bootstrap over queries. `bm25` is BM25 (k1 1.2, b 0.75) over title and
+description with stems; `dense` is wordllama; `rrf-k` and `dbsf` fuse these two; `hybrid` is what ships.
 """
 
 
