@@ -18,7 +18,7 @@ from headwater.rag.evaluation.report import Evaluation, evaluate
 from headwater.rag.evaluation.runs import HYBRID, build_index, run_all, run_retriever
 from headwater.rag.retrieval.ranking import Weights
 from headwater.rag.retrieval.retriever import Retriever
-from tests.fixtures.other_catalogue import generate_other
+from tests.fixtures.search.other_catalogue import generate_other
 
 DOCS = Path(__file__).resolve().parent.parent / "docs/reference"
 PLOT = "retrieval.svg"

@@ -1,8 +1,7 @@
 """What every vector store does, run on every one of them."""
 
 import math
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -17,30 +16,15 @@ from headwater.rag.vector_stores.protocol import (
     Checkpoint,
     Condition,
     FieldValue,
-    Hit,
     Index,
-    IndexSpec,
     Operator,
-    Point,
     SearchRequest,
     SparseVector,
     VectorStore,
 )
+from tests.fixtures.search.points import SPEC, axis, chunk_id, find, keys, make_point, near, words
 
 OpenStore = Callable[[Path], AbstractContextManager[VectorStore]]
-
-SPEC = IndexSpec(
-    dimensions=8,
-    sparse_names=("words", "trigrams"),
-    fingerprint="f1",
-    filtered={
-        "color": "keyword",
-        "price": "number",
-        "in_stock": "bool",
-        "tags": "keyword",
-        "tenant": "keyword",
-    },
-)
 
 
 @contextmanager
@@ -63,49 +47,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStor
 @pytest.fixture
 def index(store: VectorStore) -> Index:
     return store.create("v1", SPEC)
-
-
-def chunk_id(row: str, number: int = 0) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{row}/{number}"))
-
-
-def axis(*weights: float) -> list[float]:
-    """A unit vector that begins with the weights."""
-    vector = [*weights, *[0.0] * (8 - len(weights))]
-    length = math.sqrt(sum(weight * weight for weight in vector))
-    return [weight / length for weight in vector]
-
-
-def make_point(
-    row: str,
-    dense: Sequence[float] = (1.0,),
-    words: Mapping[int, float] | None = None,
-    *,
-    number: int = 0,
-    tenant: str | None = None,
-    **fields: FieldValue,
-) -> Point:
-    sparse = {} if words is None else {"words": SparseVector(tuple(words), tuple(words.values()))}
-    return Point(
-        chunk_id(row, number), row, number, f"text of {row}/{number}", f"c-{row}-{number}", f"f-{row}",
-        "20260101000000000", axis(*dense), sparse, fields, tenant,
-    )  # fmt: skip
-
-
-def near(*weights: float, limit: int = 10, conditions: Sequence[Condition] = ()) -> SearchRequest:
-    return SearchRequest("dense", axis(*weights), limit, conditions)
-
-
-def words(*terms: int, limit: int = 10, conditions: Sequence[Condition] = ()) -> SearchRequest:
-    return SearchRequest("words", SparseVector(terms, (1.0,) * len(terms)), limit, conditions)
-
-
-def keys(hits: Sequence[Hit]) -> list[str]:
-    return [hit.row_key for hit in hits]
-
-
-def find(index: Index, request: SearchRequest) -> list[str]:
-    return keys(index.search([request])[0])
 
 
 def test_dense_vectors_are_found_nearest_first(index: Index) -> None:

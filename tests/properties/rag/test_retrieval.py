@@ -15,7 +15,7 @@ from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.conditions import satisfies
 from headwater.rag.vector_stores.protocol import Condition, FieldValue
-from tests.fixtures.search_index import EMBEDDER, build_points, build_search_index
+from tests.fixtures.search.filled_index import EMBEDDER, build_points, build_search_index
 
 # Lone surrogates too: a query may come from anywhere.
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)

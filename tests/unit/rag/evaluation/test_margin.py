@@ -10,7 +10,7 @@ from headwater.rag.evaluation.files import read_shipped
 from headwater.rag.evaluation.judged import JudgedSet
 from headwater.rag.evaluation.report import evaluate
 from headwater.rag.evaluation.runs import BM25, DENSE, HYBRID, PLAIN_FUSION, run_all
-from tests.fixtures.other_catalogue import generate_other
+from tests.fixtures.search.other_catalogue import generate_other
 
 MARGIN = 0.04
 

@@ -2,7 +2,7 @@ from collections import Counter
 
 from headwater.rag.evaluation.judged import GAINS
 from headwater.rag.evaluation.shop.catalogue import generate
-from tests.fixtures.other_catalogue import generate_other
+from tests.fixtures.search.other_catalogue import generate_other
 
 
 def test_the_same_seed_gives_the_same_shop_and_another_seed_another() -> None:

@@ -12,7 +12,7 @@ from headwater.rag.embedding import build_embedder
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.vector_stores.protocol import Condition, Hit, SearchRequest
-from tests.fixtures.search_index import EMBEDDER, Row, build_points, build_search_index
+from tests.fixtures.search.filled_index import EMBEDDER, Row, build_points, build_search_index
 
 SHOP: Mapping[str, Row] = {
     "red lamp": ("Lumo desk lamp", "Comes in red. With cable.", {"color": "red", "price": 20.0}),
