@@ -114,12 +114,18 @@ def _to_product(row: Mapping[str, Any], where: str) -> Product:
     description = next((str(row[name]) for name in _TEXTS if row.get(name)), "")
     taken = {next(name for name in names if row.get(name) is not None) for names in (_IDS, _TITLES)}
     taken.update(name for name in _TEXTS if name in row)
-    fields = {
-        name: field
-        for name, value in row.items()
-        if name not in taken and (field := _to_field(value)) is not None
-    }
+    rest = {name: value for name, value in row.items() if name not in taken}
+    fields = {name: field for name, value in _flatten(rest) if (field := _to_field(value)) is not None}
     return Product(identity, title, description, fields)
+
+
+def _flatten(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """`{"attributes": {"color": "red"}}` as `attributes.color`."""
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        else:
+            yield name, value
 
 
 def _to_field(value: object) -> FieldValue:

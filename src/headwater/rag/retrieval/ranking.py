@@ -19,7 +19,7 @@ DENSE, WORDS = 0, 1
 """Places of the legs in `Candidate.scores`."""
 
 # Names that shops give to a price, alone or as part of a longer name: sale_price, priceEur.
-_PRICE_NAME = re.compile(r"(?:^|_)(?:price|cost|amount|eur|usd|gbp)(?:_|$)")
+_PRICE_NAME = re.compile(r"(?:^|[_.])(?:price|cost|amount|eur|usd|gbp)(?:[_.]|$)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PRICE_TEXT = re.compile(r"^\D{0,4}(\d+(?:\.\d+)?)\D{0,4}$")
 

@@ -92,9 +92,8 @@ class Retriever:
         reading = _Reading(query, understanding, understanding.wanted, understanding.text)
         candidates, reading, corrections = self._find(reading)
         ranked = self._order(candidates, reading)
-        rows = tuple(
-            _to_row(one, place, reading.stems) for place, one in enumerate(ranked[: query.limit], start=1)
-        )
+        shown = ranked[: max(query.limit, 0)]
+        rows = tuple(_to_row(one, place, reading.stems) for place, one in enumerate(shown, start=1))
         understood = {**understanding.describe(), **spell_corrections(corrections)}
         return SearchResult(rows, self._version, as_of, understood)
 
@@ -142,7 +141,8 @@ class Retriever:
         if self._reranker is not None and self._config.rerank is not None:
             ranked = _reread(ranked, reading, self._reranker, self._config)
         if reading.query.diversity is not None:
-            ranked = self._diversify(ranked, reading.query.diversity, reading.query.limit)
+            diversity = min(max(reading.query.diversity, 0.0), 1.0)
+            ranked = self._diversify(ranked, diversity, reading.query.limit)
         return ranked
 
     def _fuse(self, candidates: Sequence[Candidate]) -> list[Ranked]:
@@ -162,7 +162,7 @@ class Retriever:
         return [Ranked(by_key[key], score) for key, score in fused.items()]
 
     def _diversify(self, ranked: Sequence[Ranked], diversity: float, limit: int) -> list[Ranked]:
-        pool = ranked[: min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS)]
+        pool = ranked[: max(limit, min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS))]
         points = self._index.load([one.candidate.hit.row_key for one in pool])
         vectors = {point.chunk_id: point.dense for point in points}
         # A row that went away since it was found has no vector any more.

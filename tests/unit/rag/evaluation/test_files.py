@@ -39,7 +39,7 @@ def test_usual_names_of_columns_are_understood(tmp_path: Path) -> None:
         tmp_path,
         [
             {"product_id": 7, "name": "Lamp", "text": "Bright.", "color": "red", "price": 9.5, "tags": ["a"]},
-            {"id": "8", "title": "Hose", "maker": None, "size": {"not": "plain"}},
+            {"id": "8", "title": "Hose", "maker": None, "size": {"length": 5, "deeper": {"x": 1}}},
         ],
         [
             {"id": 1, "text": "red lamp", "kind": "need", "split": "tuning"},
@@ -53,7 +53,7 @@ def test_usual_names_of_columns_are_understood(tmp_path: Path) -> None:
     lamp, hose = judged.products
     assert (lamp.product_id, lamp.title, lamp.description) == ("7", "Lamp", "Bright.")
     assert lamp.fields == {"color": "red", "price": 9.5, "tags": ["a"]}
-    assert (hose.description, hose.fields) == ("", {})
+    assert (hose.description, hose.fields) == ("", {"size.length": 5})
     first, second = judged.queries
     assert (first.query_id, first.kind, first.split) == ("1", "need", "tuning")
     assert (second.kind, second.split) == ("all", "held-out")

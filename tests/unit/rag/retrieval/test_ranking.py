@@ -37,6 +37,7 @@ def test_scores_of_the_legs_count() -> None:
         ({"salePrice": 2.5}, 2.5),
         ({"cost": "9.90"}, 9.9),
         ({"price": "€ 12"}, 12.0),
+        ({"price.amount": 7}, 7.0),
         ({"priceless": 1}, None),
         ({"price": True}, None),
         ({"price": "cheap"}, None),

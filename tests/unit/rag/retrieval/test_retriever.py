@@ -199,6 +199,13 @@ def test_a_cross_encoder_reads_the_best_rows_again(index: CountingIndex) -> None
     assert [row.score for row in found.rows] == sorted((row.score for row in found.rows), reverse=True)
 
 
+@pytest.mark.parametrize(("limit", "count"), [(-1, 0), (0, 0), (1, 1), (1_000, len(SHOP))])
+@pytest.mark.parametrize("diversity", [None, -1.0, 2.0])
+def test_any_limit_is_kept(retriever: Retriever, limit: int, count: int, diversity: float | None) -> None:
+    found = retriever.search(SearchQuery("desk lamp", limit=limit, diversity=diversity))
+    assert len(found.rows) == count
+
+
 def test_an_index_of_another_model_is_refused() -> None:
     other = build_embedder(EmbedderConfig(type="hashing", dimensions=64), {})
     with pytest.raises(SearchError, match=r"256.*64"):
