@@ -57,6 +57,10 @@ simulate: setup ## The pipeline without Spark in a world that fails on purpose: 
 bench: setup-s3a ## All benchmarks, one JSON line each; one of them: make bench B=name
 	$(VENV)/python -m benchmarks.run $(B)
 
+.PHONY: retrieval-figures
+retrieval-figures: setup ## Judge every way to rank; writes docs/reference/retrieval.md and its plot
+	$(VENV)/python -m scripts.write_retrieval_reference
+
 ##@ Check
 CHECKS := check-format check-lint check-types check-imports check-structure check-locks
 

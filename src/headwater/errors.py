@@ -27,6 +27,7 @@ HeadwaterError                exit code 1
 └── SearchError               1  the index, its store or its model
     ├── IndexNotFoundError    2  nothing has been indexed yet, or there is no such version
     ├── IndexUnavailableError 1  (retryable) the store does not answer now
+    ├── EmbedderUnavailableError 1 (retryable) the model's endpoint does not answer now
     └── LanguageModelError    1  (retryable) who words the answers cannot be asked, or is too slow
 """
 
@@ -184,6 +185,12 @@ class IndexNotFoundError(SearchError):
 
 class IndexUnavailableError(SearchError):
     """The store of the index does not answer now."""
+
+    retryable = True
+
+
+class EmbedderUnavailableError(SearchError):
+    """The endpoint of the model that turns text into vectors does not answer now."""
 
     retryable = True
 

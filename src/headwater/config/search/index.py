@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
+from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import FieldNames, Section, SectionError
 
@@ -101,5 +102,6 @@ class SearchConfig(Section):
     chunk: ChunkConfig = Field(ChunkConfig(), description="How long texts are cut.")
     embedder: EmbedderConfig = Field(EmbedderConfig(), description="Text to vector.")
     store: StoreConfig = Field(StoreConfig(), description="What keeps the index, and where.")
+    retrieval: RetrievalConfig = Field(RetrievalConfig(), description="How rows are found and ordered.")
     language_model: LanguageModelConfig | None = Field(None, description="Who words the answers.")
     serve: ServeConfig = Field(ServeConfig(), description="The API.")

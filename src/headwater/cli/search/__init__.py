@@ -1,0 +1,1 @@
+"""Commands of the index and of search."""

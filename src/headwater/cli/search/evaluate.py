@@ -1,0 +1,103 @@
+"""`headwater index eval`: how well queries are answered, by each way to rank."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from headwater.cli.invocation import JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.rag.evaluation.judged import JudgedSet
+    from headwater.rag.evaluation.report import Evaluation
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command("eval")(evaluate)
+
+
+def evaluate(
+    catalogue: Annotated[
+        Path | None, typer.Option("--catalogue", help="JSON lines: id, title, description, other columns.")
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option("--queries", help="JSON lines: query_id, query; also kind, split.")
+    ] = None,
+    judgements: Annotated[
+        Path | None,
+        typer.Option(
+            "--judgements", help="JSON lines: query_id, product_id, grade (E, S, C, I or a number)."
+        ),
+    ] = None,
+    wands: Annotated[Path | None, typer.Option("--wands", help="Folder of the official WANDS files.")] = None,
+    esci: Annotated[Path | None, typer.Option("--esci", help="Folder of the official ESCI files.")] = None,
+    split: Annotated[
+        Literal["held-out", "tuning", "all"], typer.Option("--split", help="Which queries count.")
+    ] = "held-out",
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare BM25, the default embedder, their fusions and the shipped ranking on judged queries.
+
+    Without options: on the catalogue that ships with headwater. Needs no configuration.
+    """
+    from headwater.config.search.index import EmbedderConfig
+    from headwater.rag.embedding import build_embedder
+    from headwater.rag.evaluation.report import evaluate as build_report
+    from headwater.rag.evaluation.runs import run_all
+
+    judged = _read(catalogue, queries, judgements, wands, esci)
+    report = build_report(judged, run_all(judged, build_embedder(EmbedderConfig())), split)
+    if as_json:
+        render_json(report.to_json())
+    else:
+        render_report(report, judged)
+
+
+def _read(
+    catalogue: Path | None,
+    queries: Path | None,
+    judgements: Path | None,
+    wands: Path | None,
+    esci: Path | None,
+) -> "JudgedSet":
+    from headwater.errors import UsageError
+    from headwater.rag.evaluation.files import read_judged, read_shipped
+    from headwater.rag.evaluation.public_sets import read_esci, read_wands
+
+    own = [path for path in (catalogue, queries, judgements) if path is not None]
+    if bool(own) + (wands is not None) + (esci is not None) > 1 or len(own) not in (0, 3):
+        raise UsageError(
+            "--catalogue, --queries and --judgements belong together, and neither with --wands nor --esci",
+            hint="give all three, one folder, or nothing for the shipped catalogue",
+        )
+    if catalogue is not None and queries is not None and judgements is not None:
+        return read_judged(catalogue, queries, judgements)
+    if wands is not None:
+        return read_wands(wands)
+    return read_shipped() if esci is None else read_esci(esci)
+
+
+def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
+    """As text."""
+    first = next(iter(report.runs.values()))
+    render_text(f"{len(judged.products):,} products, {first.queries:,} queries ({report.split})\n")
+    kinds = list(first.kinds)
+    columns = ("run", "nDCG@10", "95 %", "recall@20", "MRR", "nothing found", *kinds)
+    rows = [
+        (
+            name,
+            f"{figures.ndcg:.3f}",
+            f"{figures.interval[0]:.3f}-{figures.interval[1]:.3f}",
+            f"{figures.recall:.3f}",
+            f"{figures.mrr:.3f}",
+            f"{figures.zero_results:.1%}",
+            *(f"{figures.kinds[kind]:.3f}" for kind in kinds),
+        )
+        for name, figures in report.runs.items()
+    ]
+    render_table(columns, rows)
+    render_text(f"\nChosen: {report.chosen}. nDCG@10 over")
+    for name, one in report.differences.items():
+        render_text(f"  {name}: {one.mean:+.3f} ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})")

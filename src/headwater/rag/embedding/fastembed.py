@@ -1,0 +1,87 @@
+"""Models of the fastembed library (ONNX), by name (from its hub) or folder. An extra."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.config.search.index import EmbedderConfig
+from headwater.errors import PlatformError, SearchError
+from headwater.rag.embedding.protocol import Vectors
+from headwater.rag.embedding.vectors import build_name, embed_known, prepare
+
+DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
+
+
+class FastEmbedEmbedder:
+    """Loads when it is made. A folder is named after its model: `.../bge-small-en-v1.5`."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._model, self._model_name, own = _load(config.model or DEFAULT_MODEL)
+        self._dimensions = min(config.dimensions or own, own)
+
+    @property
+    def name(self) -> str:
+        """Model and everything else that changes its vectors."""
+        return build_name("fastembed", self._model_name, self._dimensions, self._config)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return embed_known(prepare(texts, self._config.passage_prefix), self._dimensions, self._embed)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return embed_known(prepare(texts, self._config.query_prefix), self._dimensions, self._embed)
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Texts of more tokens than the model reads."""
+        prepared = [text for text in prepare(texts, self._config.passage_prefix) if text]
+        with self._lock:
+            encoded = self._model.model.tokenizer.encode_batch(prepared)
+        # Truncated text overflows into further pieces.
+        return sum(bool(one.overflowing) for one in encoded)
+
+    def _embed(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        with self._lock:
+            return np.stack(list(self._model.embed(texts, batch_size=self._config.batch_size)))
+
+
+def _load(model: str) -> tuple[Any, str, int]:
+    """The model, its name and its dimensions."""
+    try:
+        from fastembed import TextEmbedding
+    except ImportError as error:
+        raise PlatformError(
+            f"search.embedder.type: fastembed needs a library that is missing: {error}",
+            hint="pip install 'headwater[fastembed]'",
+        ) from error
+    known = {str(one["model"]): int(one["dim"]) for one in TextEmbedding.list_supported_models()}
+    folder = Path(model) if Path(model).is_dir() else None
+    matching = [name for name in known if model in (name, name.split("/")[-1]) or _is_of(folder, name)]
+    if not matching:
+        raise SearchError(
+            f"search.embedder.model: fastembed knows no {model!r}",
+            hint="one of " + ", ".join(sorted(known)) + "; or a folder named like one of them",
+        )
+    place = {} if folder is None else {"specific_model_path": str(folder)}
+    try:
+        return TextEmbedding(model_name=matching[0], **place), matching[0], known[matching[0]]
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SearchError(
+            f"search.embedder.model: {model!r} cannot be loaded: {error}",
+            hint="without its hub, write the folder of a model that was fetched before",
+        ) from error
+
+
+def _is_of(folder: Path | None, name: str) -> bool:
+    return folder is not None and folder.name == name.rsplit("/", maxsplit=1)[-1]

@@ -1,0 +1,80 @@
+"""Models of the sentence-transformers library, by name (from its hub) or folder. An extra: needs torch."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.config.search.index import EmbedderConfig
+from headwater.errors import PlatformError, SearchError
+from headwater.rag.embedding.protocol import Vectors
+from headwater.rag.embedding.vectors import build_name, embed_known, prepare
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+class SentenceTransformersEmbedder:
+    """Loads when it is made, on the processor."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        self._config = config
+        self._model_name = config.model or DEFAULT_MODEL
+        # The library's tokenizers change their settings with each call.
+        self._lock = threading.Lock()
+        self._model = _load(self._model_name)
+        own = int(self._model.get_sentence_embedding_dimension())
+        self._dimensions = min(config.dimensions or own, own)
+
+    @property
+    def name(self) -> str:
+        """Model and everything else that changes its vectors."""
+        return build_name("sentence_transformers", self._model_name, self._dimensions, self._config)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return embed_known(prepare(texts, self._config.passage_prefix), self._dimensions, self._embed)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return embed_known(prepare(texts, self._config.query_prefix), self._dimensions, self._embed)
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Texts of more tokens than the model reads."""
+        limit = self._model.max_seq_length
+        if limit is None:
+            return 0
+        prepared = [text for text in prepare(texts, self._config.passage_prefix) if text]
+        with self._lock:
+            ids = self._model.tokenizer(prepared, truncation=False)["input_ids"] if prepared else []
+        return sum(len(one) > limit for one in ids)
+
+    def _embed(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        with self._lock:
+            vectors: npt.NDArray[np.float32] = self._model.encode(
+                texts, batch_size=self._config.batch_size, show_progress_bar=False, convert_to_numpy=True
+            )
+        return vectors
+
+
+def _load(model: str) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise PlatformError(
+            f"search.embedder.type: sentence_transformers needs a library that is missing: {error}",
+            hint="pip install 'headwater[sentence-transformers]'",
+        ) from error
+    try:
+        return SentenceTransformer(model, device="cpu")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SearchError(
+            f"search.embedder.model: {model!r} cannot be loaded: {error}",
+            hint="name a model of its hub, or the folder of one",
+        ) from error

@@ -1,0 +1,86 @@
+"""WordLlama: static word vectors whose weights come in the package. No download, no torch."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.config.search.index import EmbedderConfig
+from headwater.errors import SearchError
+from headwater.rag.embedding.protocol import Vectors
+from headwater.rag.embedding.vectors import build_name, embed_known, iter_batches, prepare
+
+MODEL = "l2_supercat"
+DIMENSIONS = 256
+# The model has no limit; memory has: a character takes up to 1 kB.
+MAX_CHARACTERS = 8_192
+_BATCH_CHARACTERS = 262_144
+
+
+class WordLlamaEmbedder:
+    """Loads once, at the first text."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        if config.model not in (None, MODEL):
+            raise SearchError(
+                f"search.embedder.model: wordllama has no model {config.model!r} in its package",
+                hint=f"leave `model` out, or write {MODEL}",
+            )
+        self._config = config
+        self._dimensions = min(config.dimensions or DIMENSIONS, DIMENSIONS)
+        self._lock = threading.Lock()
+        self._model: Any = None
+
+    @property
+    def name(self) -> str:
+        """Model and everything else that changes its vectors."""
+        return build_name("wordllama", MODEL, self._dimensions, self._config)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return self._embed(texts, self._config.passage_prefix)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimensions)`."""
+        return self._embed(texts, self._config.query_prefix)
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Texts of more than 8,192 characters."""
+        return sum(len(text) > MAX_CHARACTERS for text in prepare(texts, self._config.passage_prefix))
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
+        prepared = [text[:MAX_CHARACTERS] for text in prepare(texts, prefix)]
+        return embed_known(prepared, self._dimensions, self._embed_all)
+
+    def _embed_all(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        model = self._load()
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for batch in iter_batches(texts, self._config.batch_size, _BATCH_CHARACTERS):
+            vectors[batch] = model.embed([texts[number] for number in batch], batch_size=len(batch))
+        return vectors
+
+    def _load(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                import wordllama
+
+                folder = Path(wordllama.__file__).parent
+                try:
+                    # The package looks for its own weights only when told where they are.
+                    self._model = wordllama.WordLlama.load(
+                        config=MODEL, cache_dir=folder, dim=DIMENSIONS, disable_download=True
+                    )
+                except (OSError, ValueError) as error:
+                    raise SearchError(
+                        f"wordllama's weights cannot be read from {folder}: {error}",
+                        hint="install it again: pip install --force-reinstall wordllama",
+                    ) from error
+            return self._model

@@ -1,0 +1,47 @@
+"""Judged data: a catalogue, queries, and how well products answer them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headwater.rag.vector_stores.protocol import FieldValue
+
+Grade = Literal["E", "S", "C", "I"]
+"""Exact, substitute, complement, irrelevant: the grades of Amazon's ESCI."""
+
+GAINS: Mapping[str, int] = {"E": 100, "S": 10, "C": 1, "I": 0}
+"""ESCI's own gains (1, 0.1, 0.01, 0) in whole numbers."""
+
+RELEVANT_GAIN = 10
+"""From here on a product counts as found for recall and MRR: exact ones and substitutes."""
+
+Split = Literal["tuning", "held-out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One row of a catalogue; `fields` are all columns but title and description."""
+
+    product_id: str
+    title: str
+    description: str
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """`kind` groups figures; `split` says whether settings may be chosen by it."""
+
+    query_id: str
+    text: str
+    kind: str = "all"
+    split: Split = "held-out"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """`gains` by query and product; a product without one is irrelevant."""
+
+    products: Sequence[Product]
+    queries: Sequence[JudgedQuery]
+    gains: Mapping[str, Mapping[str, int]]

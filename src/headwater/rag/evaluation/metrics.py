@@ -1,0 +1,67 @@
+"""How good a run is: nDCG@10, recall@20, MRR by query, with intervals. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytrec_eval
+
+from headwater.rag.evaluation.judged import RELEVANT_GAIN
+
+Run = Mapping[str, Sequence[str]]
+"""Products found by query, best first."""
+
+RESAMPLES = 2_000
+_SEED = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Of one query."""
+
+    ndcg: float
+    recall: float
+    reciprocal_rank: float
+    found: int
+
+
+def score_run(run: Run, gains: Mapping[str, Mapping[str, int]]) -> dict[str, Score]:
+    """Scores of all queries that have a judgement above irrelevant; a query that found nothing scores 0."""
+    judged = {
+        query: {product: gain for product, gain in products.items() if gain > 0}
+        for query, products in gains.items()
+        if any(gain > 0 for gain in products.values())
+    }
+    # trec_eval orders by score, so places become scores.
+    placed = {
+        query: {product: float(-place) for place, product in enumerate(run.get(query, ()))}
+        for query in judged
+    }
+    graded = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10"}).evaluate(placed)
+    binary = pytrec_eval.RelevanceEvaluator(
+        judged, {"recall.20", "recip_rank"}, relevance_level=RELEVANT_GAIN
+    ).evaluate(placed)
+    return {
+        query: Score(
+            graded.get(query, {}).get("ndcg_cut_10", 0.0),
+            binary.get(query, {}).get("recall_20", 0.0),
+            binary.get(query, {}).get("recip_rank", 0.0),
+            len(run.get(query, ())),
+        )
+        for query in judged
+    }
+
+
+def find_interval(values: Sequence[float], *, seed: int = _SEED) -> tuple[float, float]:
+    """95 % interval of the mean by bootstrap; the same values give the same interval."""
+    if not values:
+        return (0.0, 0.0)
+    sample = np.asarray(values, dtype=np.float64)
+    drawn = np.random.default_rng(seed).integers(0, len(sample), size=(RESAMPLES, len(sample)))
+    low, high = np.percentile(sample[drawn].mean(axis=1), (2.5, 97.5))
+    return (float(low), float(high))
+
+
+def mean(values: Sequence[float]) -> float:
+    """0 for none."""
+    return float(np.mean(values)) if values else 0.0

@@ -1,0 +1,155 @@
+"""What an evaluation says: figures of each run, differences to the shipped default, and the gate. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.rag.evaluation.judged import JudgedSet
+from headwater.rag.evaluation.metrics import Run, Score, find_interval, mean, score_run
+from headwater.rag.evaluation.runs import HYBRID
+
+SplitName = Literal["held-out", "tuning", "all"]
+# Below this many queries an interval says little; the gate then looks at the mean alone.
+MIN_GATE_QUERIES = 20
+# A new index may be worse by this much on average: less is noise of ties and of products that came and went.
+GATE_TOLERANCE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Means over queries; `interval` is nDCG's, 95 %. `zero_results` is the share that found nothing."""
+
+    ndcg: float
+    recall: float
+    mrr: float
+    interval: tuple[float, float]
+    zero_results: float
+    queries: int
+    kinds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """nDCG@10 of one run less that of another, query by query: its mean and 95 % interval."""
+
+    mean: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """`differences` are of the chosen run less each other. `kinds` of the figures are nDCG@10."""
+
+    split: SplitName
+    runs: Mapping[str, Figures]
+    chosen: str
+    differences: Mapping[str, Difference]
+
+    def to_json(self) -> dict[str, object]:
+        """As `headwater index eval --json` prints it."""
+        return {
+            "split": self.split,
+            "runs": {name: _figures_to_json(figures) for name, figures in self.runs.items()},
+            "chosen": self.chosen,
+            "differences": {
+                name: {"ndcg@10": round(one.mean, 4), "interval": _round(one.interval)}
+                for name, one in self.differences.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a new index may go live, and why."""
+
+    passed: bool
+    difference: Difference
+    reason: str
+
+
+def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "held-out") -> Evaluation:
+    """Figures of the queries of one split."""
+    names = {query.query_id: query.kind for query in judged.queries if split in ("all", query.split)}
+    gains = {query: products for query, products in judged.gains.items() if query in names}
+    scores = {name: score_run(run, gains) for name, run in runs.items()}
+    chosen = choose(scores)
+    return Evaluation(
+        split,
+        {name: _build_figures(found, names) for name, found in scores.items()},
+        chosen,
+        {name: compare(scores[chosen], found) for name, found in scores.items() if name != chosen},
+    )
+
+
+def choose(scores: Mapping[str, Mapping[str, Score]]) -> str:
+    """The shipped default, unless another run is better with an interval above zero; then the best such."""
+    default = HYBRID if HYBRID in scores else next(iter(scores))
+    better = {
+        name: difference.mean
+        for name, found in scores.items()
+        if name != default and (difference := compare(found, scores[default])).interval[0] > 0
+    }
+    return max(better, key=lambda name: better[name]) if better else default
+
+
+def compare(after: Mapping[str, Score], before: Mapping[str, Score]) -> Difference:
+    """Paired by query; queries that only one has are left out."""
+    values = [after[query].ndcg - before[query].ndcg for query in sorted(after.keys() & before.keys())]
+    return Difference(mean(values), find_interval(values))
+
+
+def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) -> Verdict:
+    """Whether a new index is good enough to go live.
+
+    It is unless it is worse: an interval of the difference below zero, or with few queries a mean below
+    zero by more than the tolerance. Without an index before, it has to find anything at all.
+    """
+    if before is None:
+        found = any(score.ndcg > 0 for score in after.values())
+        difference = Difference(mean([score.ndcg for score in after.values()]), (0.0, 0.0))
+        return Verdict(
+            found, difference, "the first index" if found else "it finds none of the judged products"
+        )
+    difference = compare(after, before)
+    common = len(after.keys() & before.keys())
+    low, high = difference.interval
+    if common == 0:
+        return Verdict(False, difference, "no query was asked of both")
+    if difference.mean < -GATE_TOLERANCE and (high < 0 or common < MIN_GATE_QUERIES):
+        return Verdict(
+            False, difference, f"nDCG@10 falls by {-difference.mean:.3f} ({low:+.3f} to {high:+.3f})"
+        )
+    return Verdict(True, difference, f"nDCG@10 {difference.mean:+.3f} ({low:+.3f} to {high:+.3f})")
+
+
+def _build_figures(scores: Mapping[str, Score], kinds: Mapping[str, str]) -> Figures:
+    found = list(scores.values())
+    by_kind: dict[str, list[float]] = {}
+    for query, score in scores.items():
+        by_kind.setdefault(kinds[query], []).append(score.ndcg)
+    ndcg: Sequence[float] = [score.ndcg for score in found]
+    return Figures(
+        mean(ndcg),
+        mean([score.recall for score in found]),
+        mean([score.reciprocal_rank for score in found]),
+        find_interval(ndcg),
+        mean([float(score.found == 0) for score in found]),
+        len(found),
+        {kind: mean(values) for kind, values in by_kind.items()},
+    )
+
+
+def _figures_to_json(figures: Figures) -> dict[str, object]:
+    return {
+        "ndcg@10": round(figures.ndcg, 4),
+        "recall@20": round(figures.recall, 4),
+        "mrr": round(figures.mrr, 4),
+        "interval": _round(figures.interval),
+        "zero_result_rate": round(figures.zero_results, 4),
+        "queries": figures.queries,
+        "kinds": {kind: round(value, 4) for kind, value in figures.kinds.items()},
+    }
+
+
+def _round(interval: tuple[float, float]) -> list[float]:
+    return [round(bound, 4) for bound in interval]

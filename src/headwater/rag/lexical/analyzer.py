@@ -1,0 +1,131 @@
+"""Text to terms: what the words leg compares. Pure; never raises.
+
+`ANALYZER_VERSION` is part of an index's fingerprint: change it with anything that changes terms.
+"""
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+import snowballstemmer
+
+from headwater.rag.lexical.english import IRREGULAR, STOP_WORDS, UNITS
+from headwater.rag.normalising import normalise
+
+ANALYZER_VERSION = "1"
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+_THOUSANDS = re.compile(r"^\d{1,3}(?:,\d{3})+$")
+_MAX_WORD = 64
+# "wh-1000xm4": letters and digits without a space between; longer ones are no names but lists.
+_MAX_JOINED_PARTS = 5
+_APOSTROPHES = frozenset("'\u2019\u00b4`")
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemmer_lock = threading.Lock()
+
+
+class Term(NamedTuple):
+    """`word` as in the text but lower-case and without accents, `stem` as compared.
+
+    A joined term stands beside its parts: "10mm" beside "10", "tshirt" beside "t" and "shirt".
+    """
+
+    word: str
+    stem: str
+    start: int
+    end: int
+    joined: bool = False
+
+
+def fold(text: str) -> str:
+    """Normalised, lower-case, without accents."""
+    folded = normalise(text).lower()
+    if folded.isascii():
+        return folded
+    # ss for the German letter, as `casefold` has it; then accents off.
+    parts = unicodedata.normalize("NFKD", folded.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def analyze(text: str) -> list[Term]:
+    """All terms of a text in their order, stop words too. Places are those in `fold(text)`."""
+    folded = fold(text)
+    tokens = [
+        (match.group(), match.start(), match.end())
+        for match in _TOKEN.finditer(folded)
+        if match.end() - match.start() <= _MAX_WORD
+    ]
+    terms: list[Term] = []
+    run: list[tuple[str, int, int]] = []
+    for token in tokens:
+        gap = folded[run[-1][2] : token[1]] if run else None
+        if gap in _APOSTROPHES and len(token[0]) <= 2:
+            # "chef's", "don't": the tail says nothing.
+            continue
+        if run and gap not in ("", "-") and not _is_measure(run, token, gap):
+            _add_run(run, terms)
+            run = []
+        run.append(token)
+    if run:
+        _add_run(run, terms)
+    return terms
+
+
+def list_words(text: str) -> list[str]:
+    """Folded words and numbers as they stand, in their order; cheaper than `analyze`."""
+    return _TOKEN.findall(fold(text))
+
+
+def list_stems(text: str) -> list[str]:
+    """Stems of a text without stop words, in their order, joined ones with them."""
+    return [term.stem for term in analyze(text) if term.word not in STOP_WORDS]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """One form for the forms of a word, and for its British and American spelling."""
+    word = IRREGULAR.get(word, word)
+    if len(word) > 5:
+        if word.endswith(("our", "ours", "oured")):
+            word = word.replace("our", "or")
+        elif word.endswith(("ise", "ised", "ises", "iser")):
+            word = word[: word.rindex("is")] + "iz" + word[word.rindex("is") + 2 :]
+        elif word.endswith(("tre", "bre", "tres", "bres")):
+            word = word.rstrip("s")[:-2] + "er"
+    with _stemmer_lock:
+        return str(_stemmer.stemWord(word))
+
+
+def _is_measure(run: list[tuple[str, int, int]], token: tuple[str, int, int], gap: str | None) -> bool:
+    return gap == " " and len(run) == 1 and run[0][0][0].isdigit() and token[0] in UNITS
+
+
+def _add_run(run: list[tuple[str, int, int]], terms: list[Term]) -> None:
+    """Tokens without a space between them: each, and all joined."""
+    first = run[0][0]
+    if len(run) == 1 and not first[0].isdigit():
+        terms.append(Term(first, stem(first), run[0][1], run[0][2]))
+        return
+    if len(run) == 2 and first[0].isdigit() and run[1][0] in UNITS:
+        number = _spell_number(first)
+        terms.append(Term(number, number, run[0][1], run[0][2]))
+        measure = number + UNITS[run[1][0]]
+        terms.append(Term(measure, measure, run[0][1], run[1][2], joined=True))
+        return
+    for token, start, end in run:
+        word = _spell_number(token) if token[0].isdigit() else token
+        terms.append(Term(word, word if word[0].isdigit() else stem(word), start, end))
+    if 2 <= len(run) <= _MAX_JOINED_PARTS:
+        joined = "".join(token for token, _, _ in run)
+        terms.append(Term(joined, stem(joined), run[0][1], run[-1][2], joined=True))
+
+
+def _spell_number(token: str) -> str:
+    """1,500 and 1500; 1,5 and 1.5; 10.0 and 10."""
+    token = token.replace(",", "") if _THOUSANDS.match(token) else token.replace(",", ".")
+    if token.count(".") == 1:
+        token = token.rstrip("0").rstrip(".")
+    return token

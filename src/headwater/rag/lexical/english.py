@@ -1,0 +1,66 @@
+"""Closed classes of English: words that no catalogue adds to. Product nouns are none of them."""
+
+STOP_WORDS = frozenset({
+    "a", "about", "all", "also", "am", "an", "and", "any", "anyone", "anything", "are", "as", "at",
+    "be", "been", "being", "both", "but", "buy", "by", "can", "could", "did", "do", "does", "doing",
+    "each", "either", "else", "find", "for", "from", "get", "gets", "give", "given", "had", "has",
+    "have", "having", "he", "her", "hers", "him", "his", "how", "i", "id", "if", "im", "in", "into",
+    "is", "it", "its", "ive", "just", "let", "like", "looking", "me", "more", "most", "much", "my",
+    "need", "needs", "of", "on", "one", "ones", "onto", "or", "other", "our", "ours", "own", "please",
+    "search", "she", "should", "show", "so", "some", "somebody", "someone", "something", "such", "than",
+    "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "to",
+    "too", "very", "want", "wants", "was", "we", "were", "what", "when", "where", "whether", "which",
+    "while", "who", "whom", "whose", "why", "will", "wish", "with", "would", "you", "your", "yours",
+})  # fmt: skip
+
+# As they are written after a number; the first of a line stands for the others.
+_UNIT_LINES = """
+    mm millimetre millimetres millimeter millimeters
+    cm centimetre centimetres centimeter centimeters
+    m metre metres meter meters
+    km kilometre kilometres kilometer kilometers
+    in inch inches
+    ft foot feet
+    g gram grams gramme grammes gr
+    kg kilo kilos kilogram kilograms
+    oz ounce ounces
+    lb lbs pound pounds
+    ml millilitre millilitres milliliter milliliters
+    cl centilitre centilitres
+    l litre litres liter liters ltr
+    w watt watts
+    kw kilowatt kilowatts
+    v volt volts
+    a amp amps ampere amperes
+    mah
+    wh
+    h hour hours hr hrs
+    min minute minutes
+    gb gigabyte gigabytes
+    tb terabyte terabytes
+    mb megabyte megabytes
+    hz hertz
+    khz
+    ghz
+    db decibel decibels
+    lm lumen lumens
+    k kelvin
+    mp megapixel megapixels
+    px pixel pixels
+    dpi
+    fps
+    rpm
+    bar
+    psi
+    qm sqm"""
+UNITS = {name: line.split()[0] for line in _UNIT_LINES.strip().splitlines() for name in line.split()}
+
+# Plurals and spellings that a stemmer leaves apart.
+IRREGULAR = {
+    "knives": "knife", "leaves": "leaf", "shelves": "shelf", "halves": "half", "calves": "calf",
+    "scarves": "scarf", "loaves": "loaf", "wolves": "wolf", "hooves": "hoof", "thieves": "thief",
+    "wives": "wife", "children": "child", "men": "man", "women": "woman", "feet": "foot", "teeth": "tooth",
+    "mice": "mouse", "geese": "goose", "people": "person", "grey": "gray", "aluminum": "aluminium",
+    "tyre": "tire", "tyres": "tire", "mould": "mold", "pyjamas": "pajama", "pajamas": "pajama",
+    "jewellery": "jewelry", "cosy": "cozy", "plough": "plow",
+}  # fmt: skip

@@ -1,0 +1,136 @@
+"""Texts as sparse vectors: BM25's weights of words, and letters of words for mistyped queries. Pure.
+
+The store multiplies with the IDF of its own points, so nothing here is of the catalogue, and a text has the
+same vectors whatever else is indexed.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from headwater.rag.lexical.analyzer import ANALYZER_VERSION, list_stems, list_words
+from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.vector_stores.protocol import FieldValue, SparseVector
+
+WORDS = "words"
+TRIGRAMS = "trigrams"
+SPARSE_NAMES = (WORDS, TRIGRAMS)
+
+# A field's text that is longer is prose, or an address: not what somebody asks for by its word.
+_MAX_KEYWORD_CHARACTERS = 48
+_MAX_SPELLED_WORDS = 64
+_MIN_SPELLED_LETTERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """Weights of a text's parts, and BM25's constants. `lengths` are usual numbers of words: with fixed ones
+    a text's vector never changes because of other texts."""
+
+    title: float = 2.0
+    body: float = 1.0
+    keywords: float = 1.0
+    k1: float = 1.2
+    b: float = 0.4
+    title_length: float = 8.0
+    body_length: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SparseEncoder:
+    """`encode_passage` hangs on the text and on `list_keywords(fields)`: when neither changed, a point keeps
+    its sparse vectors. Prices and other numbers are not among them."""
+
+    bm25: Bm25 = Bm25()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything that changes vectors."""
+        return f"analyzer{ANALYZER_VERSION}:{self.bm25}"
+
+    def encode_passage(
+        self, text: str, fields: Mapping[str, FieldValue] | None = None
+    ) -> dict[str, SparseVector]:
+        """Vectors by name. The first line of several is the title."""
+        title, body = split_title(text)
+        keywords = list_keywords(fields or {})
+        bm25 = self.bm25
+        weights: dict[str, float] = {}
+        _add_part(weights, title, bm25.title, bm25.b, bm25.title_length)
+        _add_part(weights, body, bm25.body, bm25.b, bm25.body_length)
+        for keyword in keywords:
+            _add_part(weights, keyword, bm25.keywords)
+        words = {term: tf * (bm25.k1 + 1) / (tf + bm25.k1) for term, tf in weights.items()}
+        spelled = dict.fromkeys(
+            word for part in (title, *keywords, body) for word in list_words(part) if _is_spelled(word)
+        )
+        return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(list(spelled)[:_MAX_SPELLED_WORDS])}
+
+    def encode_query(self, terms: Mapping[str, float]) -> SparseVector:
+        """Stems and their weights as a query on `words`."""
+        return build_vector(terms)
+
+    def encode_spelling(self, words: Iterable[str]) -> SparseVector:
+        """Folded words as a query on `trigrams`."""
+        return _encode_letters(words)
+
+
+def split_title(text: str) -> tuple[str, str]:
+    """The first line and the rest; a single line is all body."""
+    title, line, body = text.partition("\n")
+    return (title, body) if line else ("", text)
+
+
+def list_keywords(fields: Mapping[str, FieldValue]) -> list[str]:
+    """Short texts among the fields: brand, colour, category, tags. Sorted by their fields' names."""
+    found: list[str] = []
+    for _, value in sorted(fields.items()):
+        values = value if isinstance(value, list) else [value]
+        found += [one for one in values if isinstance(one, str) and is_keyword(one)]
+    return found
+
+
+def is_keyword(value: str) -> bool:
+    """Whether it is short, and no address or code for machines."""
+    return 0 < len(value) <= _MAX_KEYWORD_CHARACTERS and "://" not in value and "@" not in value
+
+
+def _is_spelled(word: str) -> bool:
+    return len(word) >= _MIN_SPELLED_LETTERS and word.isalpha() and word not in STOP_WORDS
+
+
+def _add_part(
+    weights: dict[str, float], text: str, weight: float, b: float = 0.0, usual: float = 1.0
+) -> None:
+    """Add a part's words; `b` is how much its length counts against them."""
+    stems = list_stems(text)
+    norm = 1 - b + b * len(stems) / usual
+    for term in stems:
+        weights[term] = weights.get(term, 0.0) + weight / norm
+
+
+def _encode_letters(words: Iterable[str]) -> SparseVector:
+    numbers = tuple({number for word in words for number in _list_letters(word)})
+    return SparseVector(numbers, (1.0,) * len(numbers))
+
+
+@lru_cache(maxsize=65_536)
+def _list_letters(word: str) -> tuple[int, ...]:
+    """Numbers of three letters each, of a folded word with its beginning and end."""
+    padded = f"_{word}_"
+    return tuple(_number(padded[start : start + 3]) for start in range(len(padded) - 2))
+
+
+@lru_cache(maxsize=131_072)
+def _number(term: str) -> int:
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def build_vector(weights: Mapping[str, float]) -> SparseVector:
+    """Terms and weights by the terms' numbers."""
+    found: dict[int, float] = {}
+    for term, weight in weights.items():
+        number = _number(term)
+        found[number] = found.get(number, 0.0) + weight
+    return SparseVector(tuple(found), tuple(found.values()))

@@ -1,0 +1,70 @@
+"""The best rows read again by a cross-encoder, within a time. Off unless asked for."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from headwater.config.search.retrieval import RerankConfig
+from headwater.errors import PlatformError, SearchError
+
+_BATCH = 4
+
+
+class Reranker(Protocol):
+    """Thread-safe. Reads a query and texts together."""
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text; the greater the better."""
+        ...
+
+
+class CrossEncoderReranker:
+    """A cross-encoder of the sentence-transformers library."""
+
+    def __init__(self, config: RerankConfig) -> None:
+        self._model: Any = _load(config.model)
+        self._lock = threading.Lock()
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text."""
+        with self._lock:
+            scores = self._model.predict([(query, text) for text in texts], show_progress_bar=False)
+        return [float(score) for score in scores]
+
+
+def reorder(
+    query: str,
+    texts: Sequence[str],
+    reranker: Reranker,
+    budget: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[int]:
+    """Numbers of the texts in their new order.
+
+    Read from the top, a few at a time, until `budget` seconds have gone; what was not read stays where it
+    is, below what was.
+    """
+    deadline = clock() + budget
+    scores: list[float] = []
+    while len(scores) < len(texts) and clock() < deadline:
+        scores += reranker.score(query, texts[len(scores) : len(scores) + _BATCH])
+    read = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
+    return [*read, *range(len(scores), len(texts))]
+
+
+def _load(model: str) -> Any:
+    try:
+        from sentence_transformers import CrossEncoder
+    except ImportError as error:
+        raise PlatformError(
+            f"search.retrieval.rerank needs a library that is missing: {error}",
+            hint="pip install 'headwater[sentence-transformers]', or leave `rerank` out",
+        ) from error
+    try:
+        return CrossEncoder(model, device="cpu")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SearchError(
+            f"search.retrieval.rerank.model: {model!r} cannot be loaded: {error}",
+            hint="name a model of its hub, or the folder of one",
+        ) from error

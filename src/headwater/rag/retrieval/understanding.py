@@ -1,0 +1,324 @@
+"""What a query's words ask for beside their topic: what is not wanted, and at which price. Pure.
+
+Only closed classes of words are known here. What is read out of a query is never a filter: it moves rows up
+and down, so a wrong reading cannot hide anything.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headwater.rag.lexical.analyzer import Term, analyze, fold
+from headwater.rag.lexical.english import STOP_WORDS, UNITS
+
+# The longest that is taken from a query; what is longer says no more about what is wanted.
+MAX_CHARACTERS = 2_000
+_MAX_NEGATED_WORDS = 3
+
+NEGATORS = frozenset(
+    {
+        "without",
+        "no",
+        "not",
+        "except",
+        "excluding",
+        "exclude",
+        "excludes",
+        "minus",
+        "lacking",
+        "avoid",
+        "never",
+        "nor",
+    }
+)
+_TWO_WORD_NEGATORS = frozenset(
+    {
+        ("other", "than"), ("anything", "but"), ("everything", "but"), ("all", "but"), ("instead", "of"),
+        ("rather", "than"), ("apart", "from"), ("free", "of"), ("free", "from"), ("not", "want"),
+        ("not", "have"), ("not", "like"), ("not", "contain"), ("not", "include"),
+    }
+)  # fmt: skip
+# After these, `not` says what something does, not what it lacks: "does not slip".
+_VERBS_BEFORE_NOT = frozenset(
+    {
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "need",
+        "must",
+        "should",
+        "will",
+        "would",
+        "may",
+        "might",
+        "has",
+        "have",
+    }
+)
+# Between `not` and what is not wanted.
+_FILLERS = frozenset(
+    {
+        "a",
+        "an",
+        "any",
+        "the",
+        "in",
+        "made",
+        "of",
+        "out",
+        "with",
+        "have",
+        "has",
+        "having",
+        "contain",
+        "containing",
+        "color",
+        "colored",
+        "colour",
+        "coloured",
+        "is",
+        "are",
+        "be",
+        "from",
+        "for",
+        "by",
+        "it",
+        "them",
+        "using",
+        "used",
+    }
+)
+_JOINERS = frozenset({"or", "nor", "and"})
+
+# "isn't", "don't", also with a typographic apostrophe.
+_CONTRACTION = re.compile(r"\b(is|are|do|does|has|have|was|were|did|ca|wo|should|would|could)n['\u2019]?t\b")
+_CURRENCY = r"(?:€|\$|£|eur|euros?|usd|dollars?|gbp|pounds?|bucks|chf|francs?)"
+_NUMBER = r"(\d+(?:[.,]\d+)*)(?!\s*-?\s*(?:%|percent))"
+# A number is a price when a currency stands beside it, or when nothing follows that it could count.
+_AFTER = r"(?:for|with|without|that|which|and|but|in|to|no|not|please|or|from|of)"
+_AMOUNT = (
+    rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w)"
+    rf"|{_NUMBER}(?=\s*(?:$|[,;.!?)]|{_AFTER}\b)))"
+)
+_PRICED = rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w))"
+_LEAD = r"(?:(?:that\s+)?costs?|costing|priced?(?:\s+at)?|for)?\s*"
+_BETWEEN = re.compile(
+    rf"\b(?:between|from)\s+{_CURRENCY}?\s*{_NUMBER}\s*{_CURRENCY}?\s*(?:and|to|-)\s*{_AMOUNT}"
+)
+_RANGE = re.compile(rf"{_CURRENCY}?\s*\b{_NUMBER}\s*(?:-|to)\s*{_PRICED}")
+_AT_MOST = re.compile(
+    rf"\b{_LEAD}(?:under|below|beneath|less\s+than|lower\s+than|cheaper\s+than|up\s+to|max(?:imum)?\.?(?:\s+of)?"
+    rf"|at\s+most|no\s+more\s+than|not\s+more\s+than|not\s+over|not\s+above|within|budget\s+(?:of|is)?)\s*:?\s*{_AMOUNT}"
+    rf"|<=?\s*{_AMOUNT}"
+)
+_AT_LEAST = re.compile(
+    rf"\b{_LEAD}(?:over|above|more\s+than|at\s+least|min(?:imum)?\.?(?:\s+of)?|no\s+less\s+than|upwards?\s+of"
+    rf"|starting\s+(?:at|from))\s*:?\s*{_AMOUNT}|>=?\s*{_AMOUNT}"
+)
+_ABOUT = re.compile(rf"\b{_LEAD}(?:about|around|roughly|approximately|circa|ca\.?)\s*{_PRICED}")
+_EXACTLY = re.compile(rf"(?:\b(?:for|costs?|at|price)\s+)?{_PRICED}")
+_CHEAP = re.compile(
+    r"\b(?:(?:a\s+)?(?:good|great|best|fair)?\s*(?:value|price)[\s-]+to[\s-]+(?:price|value)(?:\s+ratio)?"
+    r"|cheap(?:er|est)?|inexpensive|affordable|low[\s-]?(?:cost|priced?|budget)|on\s+a\s+budget|budget"
+    r"|bargains?|economical|good\s+value|great\s+value|best\s+value|value\s+for\s+money"
+    r"|not\s+(?:too\s+)?expensive)\b"
+)
+_DEAR = re.compile(r"\b(?:expensive|luxury|luxurious|high[\s-]?end|upmarket|upscale|pric(?:ey|iest))\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """`wanted` are the terms that rows are compared with, `text` is what a model embeds; neither holds what
+    is not wanted or a price. `unwanted` are groups of stems: a row offends with all of a group.
+
+    Prices are in whatever the catalogue has; `direction` is -1 for cheap, 1 for dear.
+    """
+
+    text: str
+    wanted: tuple[Term, ...]
+    unwanted: tuple[tuple[str, ...], ...] = ()
+    lowest: float | None = None
+    highest: float | None = None
+    direction: int = 0
+
+    @property
+    def asks_price(self) -> bool:
+        """Whether a price was read."""
+        return self.lowest is not None or self.highest is not None or self.direction != 0
+
+    def describe(self) -> dict[str, str]:
+        """For people: what was read out of the words."""
+        found: dict[str, str] = {}
+        if self.unwanted:
+            found["not wanted"] = ", ".join(" ".join(group) for group in self.unwanted)
+        if self.lowest is not None:
+            found["price from"] = f"{self.lowest:g}"
+        if self.highest is not None:
+            found["price to"] = f"{self.highest:g}"
+        if self.direction:
+            found["price"] = "low" if self.direction < 0 else "high"
+        return found
+
+
+def understand(query: str) -> Understanding:
+    """Read a query as typed; never raises."""
+    folded = fold(query[:MAX_CHARACTERS]).replace("w/o", "without").strip()
+    folded = _CONTRACTION.sub(r"\1 not", folded)
+    rest, lowest, highest, direction = _read_price(folded)
+    terms = analyze(rest)
+    unwanted, dropped = _read_negations(rest, terms)
+    kept = [term for number, term in enumerate(terms) if number not in dropped]
+    wanted = tuple(term for term in kept if term.word not in STOP_WORDS)
+    if not wanted:
+        # Nothing but stop words and prices: better these than nothing.
+        kept = [term for number, term in enumerate(terms) if number not in dropped] or terms
+        wanted = tuple(kept)
+    return Understanding(_write_text(rest, terms, dropped), wanted, unwanted, lowest, highest, direction)
+
+
+def _write_text(rest: str, terms: Sequence[Term], dropped: frozenset[int]) -> str:
+    pieces, end = [], 0
+    for number in sorted(dropped):
+        pieces.append(rest[end : max(terms[number].start, end)])
+        end = max(end, terms[number].end)
+    pieces.append(rest[end:])
+    return " ".join("".join(pieces).split())
+
+
+def _read_price(text: str) -> tuple[str, float | None, float | None, int]:
+    """The text without its price, the bounds, the direction."""
+    if not any(char.isdigit() for char in text):
+        return _read_direction(text, None, None)
+    for pattern in (_BETWEEN, _RANGE):
+        match = pattern.search(text)
+        if match is not None:
+            numbers = _list_numbers(match)
+            return _read_direction(_cut(text, match), min(numbers), max(numbers))
+    lowest = highest = None
+    match = _AT_MOST.search(text)
+    if match is not None:
+        highest = _list_numbers(match)[0]
+        text = _cut(text, match)
+    match = _AT_LEAST.search(text)
+    if match is not None:
+        lowest = _list_numbers(match)[0]
+        text = _cut(text, match)
+    if lowest is None and highest is None:
+        match = _ABOUT.search(text)
+        if match is not None:
+            about = _list_numbers(match)[0]
+            return _read_direction(_cut(text, match), about * 0.75, about * 1.25)
+        match = _EXACTLY.search(text)
+        if match is not None:
+            return _read_direction(_cut(text, match), None, _list_numbers(match)[0])
+    return _read_direction(text, lowest, highest)
+
+
+def _read_direction(
+    text: str, lowest: float | None, highest: float | None
+) -> tuple[str, float | None, float | None, int]:
+    for pattern, direction in ((_CHEAP, -1), (_DEAR, 1)):
+        match = pattern.search(text)
+        if match is not None:
+            return _cut(text, match), lowest, highest, direction
+    return text, lowest, highest, 0
+
+
+def _cut(text: str, match: "re.Match[str]") -> str:
+    rest = f"{text[: match.start()]} {text[match.end() :]}"
+    # A query that is nothing but a price word is about that word.
+    return rest if rest.strip() else text
+
+
+def _list_numbers(match: "re.Match[str]") -> list[float]:
+    return [_parse_number(group) for group in match.groups() if group is not None]
+
+
+def _parse_number(text: str) -> float:
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    parts = text.replace(",", ".").split(".")
+    return float(parts[0] if len(parts) == 1 else "".join(parts[:-1]) + "." + parts[-1])
+
+
+def _read_negations(text: str, terms: Sequence[Term]) -> tuple[tuple[tuple[str, ...], ...], frozenset[int]]:
+    """Groups of stems that are not wanted, and the numbers of the terms that said so."""
+    groups: list[tuple[str, ...]] = []
+    dropped: set[int] = set()
+    number = 0
+    while number < len(terms):
+        length = _measure_negator(text, terms, number)
+        if not length:
+            number += 1
+            continue
+        chosen, end = _read_unwanted(text, terms, number + length)
+        if chosen:
+            groups += [tuple(terms[one].stem for one in group) for group in chosen]
+            dropped.update(range(number, end))
+        number = max(end, number + 1)
+    kept = [
+        term for number, term in enumerate(terms) if number not in dropped and term.word not in STOP_WORDS
+    ]
+    if groups and not kept and len(groups[0]) > 1:
+        # "no leather boots": the boots are wanted.
+        first = groups[0]
+        last = max(one for one in dropped if terms[one].stem == first[-1])
+        return ((first[0],), *groups[1:]), frozenset(dropped - {last})
+    return tuple(groups), frozenset(dropped)
+
+
+def _measure_negator(text: str, terms: Sequence[Term], number: int) -> int:
+    """How many terms the negation is that begins here; 0 for none."""
+    word = terms[number].word
+    following = terms[number + 1] if number + 1 < len(terms) else None
+    if following is None:
+        return 0
+    if (word, following.word) in _TWO_WORD_NEGATORS:
+        return 2
+    if word not in NEGATORS or text[terms[number].end : terms[number].end + 1] in "-.":
+        return 0
+    if word == "no" and following.word[0].isdigit():
+        return 0
+    before = terms[number - 1].word if number else ""
+    return 0 if word == "not" and before in _VERBS_BEFORE_NOT else 1
+
+
+def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[list[int]], int]:
+    """Groups of term numbers after a negation, and where it ends."""
+    groups: list[list[int]] = [[]]
+    number = start
+    while number < len(terms) and len(groups[-1]) < _MAX_NEGATED_WORDS:
+        term = terms[number]
+        parted = number > start and re.search(r"[,.;:!?()]", text[terms[number - 1].end : term.start])
+        if parted and groups[-1]:
+            break
+        if term.word in _JOINERS and groups[-1]:
+            if not _goes_on(terms, number):
+                break
+            groups.append([])
+        elif term.word in _FILLERS and not groups[-1]:
+            pass
+        elif term.word in STOP_WORDS or term.word in NEGATORS:
+            break
+        else:
+            groups[-1].append(number)
+        number += 1
+    return [group for group in groups if group], number
+
+
+def _goes_on(terms: Sequence[Term], number: int) -> bool:
+    """Whether what stands after "or", "and" is one more word that is not wanted."""
+    following = terms[number + 1] if number + 1 < len(terms) else None
+    return following is not None and following.word not in STOP_WORDS and terms[number].word != "and"
+
+
+def is_measure(term: Term) -> bool:
+    """Whether it is a number with its unit."""
+    return term.joined and term.stem[0].isdigit() and term.stem.lstrip("0123456789.") in UNITS.values()
+
+
+def spell_corrections(corrections: Mapping[str, str]) -> dict[str, str]:
+    """For people."""
+    return {f"spelling of {word}": other for word, other in sorted(corrections.items())}

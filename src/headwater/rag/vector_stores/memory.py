@@ -1,0 +1,299 @@
+"""Exact vector store in this process: every point is compared. Gone with the process."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.vector_stores.conditions import satisfies
+from headwater.rag.vector_stores.postings import Postings
+from headwater.rag.vector_stores.protocol import (
+    Checkpoint,
+    Hit,
+    IndexSpec,
+    Point,
+    PointState,
+    SearchRequest,
+    SparseVector,
+)
+
+DENSE = "dense"
+# Sums of the same numbers differ in the last bits from row to row; ties must not depend on that.
+_DECIMALS = 6
+_FIRST_CAPACITY = 1_024
+
+
+class MemoryIndex:
+    """One version. One lock: a search sees all of a write or nothing of it."""
+
+    def __init__(self, spec: IndexSpec) -> None:
+        self._spec = spec
+        self._lock = threading.RLock()
+        # Points by slot, without their vectors: those lie in `_matrix` and `_sparse`.
+        self._points: list[Point | None] = []
+        self._free: list[int] = []
+        self._slots: dict[str, int] = {}
+        self._rows: dict[str, set[int]] = {}
+        self._matrix = np.zeros((_FIRST_CAPACITY, spec.dimensions), dtype=np.float32)
+        self._present = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
+        self._sparse = {name: Postings() for name in spec.sparse_names}
+        self._checkpoint: Checkpoint | None = None
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What it was made for."""
+        return self._spec
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        for point in points:
+            self._check(point)
+        with self._lock:
+            for point in points:
+                self._remove(point.chunk_id)
+                self._add(point)
+
+    def set_fields(self, points: Sequence[Point]) -> None:
+        """Write all but text and vectors of points that are there."""
+        with self._lock:
+            for point in points:
+                slot = self._slots.get(point.chunk_id)
+                old = None if slot is None else self._points[slot]
+                if slot is None or old is None:
+                    continue
+                self._leave_row(old.row_key, slot)
+                self._rows.setdefault(point.row_key, set()).add(slot)
+                self._points[slot] = replace(point, text=old.text, dense=(), sparse={})
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Remove points; those not there are no error."""
+        with self._lock:
+            for chunk_id in chunk_ids:
+                self._remove(chunk_id)
+
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """One list of hits for each request."""
+        with self._lock:
+            return [self._search(request) for request in requests]
+
+    def load(self, row_keys: Sequence[str]) -> list[Point]:
+        """All chunks of the rows, in the order of keys and chunk numbers."""
+        with self._lock:
+            found = [self._whole(slot) for key in row_keys for slot in self._rows.get(key, ())]
+        return sorted(found, key=lambda point: (point.row_key, point.chunk_number))
+
+    def iter_states(self) -> Iterator[PointState]:
+        """All points as they are now, in the order of chunk ids."""
+        with self._lock:
+            states = [
+                PointState(point.chunk_id, point.row_key, point.content_hash, point.fields_hash)
+                for point in self._points
+                if point is not None
+            ]
+        yield from sorted(states, key=lambda state: state.chunk_id)
+
+    def iter_texts(self) -> Iterator[tuple[str, str]]:
+        """Row key and text of all points as they are now."""
+        with self._lock:
+            texts = [(point.row_key, point.text) for point in self._points if point is not None]
+        yield from texts
+
+    def count(self) -> int:
+        """Points."""
+        return len(self._slots)
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """The newest written."""
+        return self._checkpoint
+
+    def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
+        """Write it if the stored one is still `expected`; False otherwise."""
+        with self._lock:
+            if self._checkpoint != expected:
+                return False
+            self._checkpoint = checkpoint
+            return True
+
+    def _check(self, point: Point) -> None:
+        if len(point.dense) != self._spec.dimensions:
+            raise SearchError(
+                f"chunk {point.chunk_id} has a vector of {len(point.dense)} numbers; "
+                f"this version of the index holds {self._spec.dimensions}",
+                hint="build a new version of the index for another model",
+            )
+        for name in point.sparse:
+            self._find_postings(name)
+
+    def _find_postings(self, name: str) -> Postings:
+        if name not in self._sparse:
+            raise SearchError(
+                f"this version of the index has no vectors called {name!r}; "
+                f"it has {', '.join((DENSE, *self._sparse))}",
+                hint="build a new version of the index",
+            )
+        return self._sparse[name]
+
+    def _add(self, point: Point) -> None:
+        slot = self._free.pop() if self._free else len(self._points)
+        if slot == len(self._points):
+            self._points.append(None)
+            if slot == len(self._matrix):
+                self._matrix = np.concatenate([self._matrix, np.zeros_like(self._matrix)])
+                self._present = np.concatenate([self._present, np.zeros_like(self._present)])
+        self._matrix[slot] = point.dense
+        self._present[slot] = True
+        for name, vector in point.sparse.items():
+            self._sparse[name].add(slot, vector)
+        self._points[slot] = replace(point, dense=(), sparse={})
+        self._slots[point.chunk_id] = slot
+        self._rows.setdefault(point.row_key, set()).add(slot)
+
+    def _remove(self, chunk_id: str) -> None:
+        slot = self._slots.pop(chunk_id, None)
+        point = None if slot is None else self._points[slot]
+        if slot is None or point is None:
+            return
+        self._points[slot] = None
+        self._present[slot] = False
+        for postings in self._sparse.values():
+            postings.remove(slot)
+        self._leave_row(point.row_key, slot)
+        self._free.append(slot)
+
+    def _leave_row(self, row_key: str, slot: int) -> None:
+        self._rows[row_key].discard(slot)
+        if not self._rows[row_key]:
+            del self._rows[row_key]
+
+    def _whole(self, slot: int) -> Point:
+        point = self._points[slot]
+        if point is None:
+            raise AssertionError(f"slot {slot} is in a row, but empty")
+        sparse = {
+            name: vector
+            for name, postings in self._sparse.items()
+            if (vector := postings.find(slot)) is not None
+        }
+        return replace(point, dense=self._matrix[slot].tolist(), sparse=sparse)
+
+    def _search(self, request: SearchRequest) -> list[Hit]:
+        slots, scores = self._score(request)
+        wanted = max(request.limit, 0)
+        found: list[Hit] = []
+        # Deeper each time, because conditions and chunks of the same row take hits away.
+        depth = 4 * wanted + 16
+        while wanted:
+            best, best_scores = _take_best(slots, scores, depth)
+            found = self._pick(best, best_scores, request)
+            if len(found) == wanted or len(best) == len(slots):
+                return found
+            depth *= 8
+        return found
+
+    def _score(self, request: SearchRequest) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        size = len(self._points)
+        if isinstance(request.vector, SparseVector):
+            postings = self._find_postings(request.using)
+            return postings.score(request.vector, size, len(self._slots))
+        vector = np.asarray(request.vector, dtype=np.float32)
+        if request.using != DENSE or len(vector) != self._spec.dimensions:
+            raise SearchError(
+                f"a query of {len(vector)} numbers for {request.using!r}; "
+                f"{DENSE!r} vectors of this version have {self._spec.dimensions}",
+                hint="ask with the model that the index was built with",
+            )
+        slots = np.flatnonzero(self._present[:size])
+        scores = np.round(self._matrix[:size] @ vector, _DECIMALS)
+        return slots, scores[slots]
+
+    def _pick(
+        self, slots: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], request: SearchRequest
+    ) -> list[Hit]:
+        candidates = [
+            (-score, point.row_key, point.chunk_number, point)
+            for slot, score in zip(slots.tolist(), scores.tolist(), strict=True)
+            if (point := self._points[slot]) is not None
+        ]
+        candidates.sort(key=lambda candidate: candidate[:3])
+        hits: dict[str, Hit] = {}
+        for negative, row_key, number, point in candidates:
+            if len(hits) == request.limit:
+                break
+            if row_key not in hits and satisfies(request.conditions, point.fields, point.tenant):
+                hits[row_key] = Hit(
+                    point.chunk_id, row_key, number, -negative, point.text, point.fields, point.instant
+                )
+        return list(hits.values())
+
+
+def _take_best(
+    slots: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], depth: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """The `depth` best, and all that are as good as the last of them."""
+    if len(slots) <= depth:
+        return slots, scores
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    chosen = scores >= least
+    return slots[chosen], scores[chosen]
+
+
+class MemoryVectorStore:
+    """All versions, in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._versions: dict[str, MemoryIndex] = {}
+        self._live: str | None = None
+
+    def list_versions(self) -> list[str]:
+        """Names, in their order."""
+        return sorted(self._versions)
+
+    def create(self, version: str, spec: IndexSpec) -> MemoryIndex:
+        """An empty version, or the one that is there with the same spec."""
+        with self._lock:
+            index = self._versions.setdefault(version, MemoryIndex(spec))
+        if index.spec != spec:
+            raise SearchError(
+                f"version {version!r} of the index was made for something else: {index.spec}",
+                hint="give the new version another name",
+            )
+        return index
+
+    def open(self, version: str) -> MemoryIndex:
+        """Raises `IndexNotFoundError` when there is none of that name."""
+        index = self._versions.get(version)
+        if index is None:
+            raise IndexNotFoundError(
+                f"there is no version {version!r} of the index; "
+                f"there are: {', '.join(self.list_versions()) or 'none'}",
+                hint="headwater index build",
+            )
+        return index
+
+    def drop(self, versions: Iterable[str]) -> None:
+        """Remove versions. Raises `SearchError` for the live one."""
+        with self._lock:
+            names = set(versions)
+            if self._live in names:
+                raise SearchError(
+                    f"version {self._live!r} of the index is live", hint="set another live before"
+                )
+            for name in names:
+                self._versions.pop(name, None)
+
+    def find_live(self) -> str | None:
+        """The version that searches ask."""
+        return self._live
+
+    def set_live(self, version: str) -> None:
+        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        self.open(version)
+        with self._lock:
+            self._live = version
+
+    def close(self) -> None:
+        """Nothing to let go of: versions end with the process."""

@@ -1,0 +1,68 @@
+"""Inverted lists of one kind of sparse vectors, in this process."""
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.rag.vector_stores.protocol import SparseVector
+
+_Posting = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+_DECIMALS = 6
+
+
+class Postings:
+    """Not thread-safe: the index that holds it has the lock."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[int, SparseVector] = {}
+        self._terms: dict[int, dict[int, float]] = {}
+        # As arrays, made when first asked for after a write.
+        self._arrays: dict[int, _Posting] = {}
+
+    def add(self, slot: int, vector: SparseVector) -> None:
+        """Of a slot that has none."""
+        self._vectors[slot] = vector
+        for term, value in zip(vector.indices, vector.values, strict=True):
+            self._terms.setdefault(term, {})[slot] = value
+            self._arrays.pop(term, None)
+
+    def remove(self, slot: int) -> None:
+        """Forget a slot's vector, if it has one."""
+        vector = self._vectors.pop(slot, None)
+        for term in vector.indices if vector is not None else ():
+            del self._terms[term][slot]
+            if not self._terms[term]:
+                del self._terms[term]
+            self._arrays.pop(term, None)
+
+    def find(self, slot: int) -> SparseVector | None:
+        """The vector of a slot."""
+        return self._vectors.get(slot)
+
+    def score(self, query: SparseVector, size: int, count: int) -> _Posting:
+        """Slots that share a term with the query, and their scores.
+
+        Slots are below `size`; `count` are all points, for the IDF.
+        """
+        scores = np.zeros(size, dtype=np.float32)
+        touched = np.zeros(size, dtype=np.bool_)
+        for term, weight in zip(query.indices, query.values, strict=True):
+            if term not in self._terms:
+                continue
+            slots, values = self._load(term)
+            idf = np.log1p((count - len(slots) + 0.5) / (len(slots) + 0.5))
+            scores[slots] += np.float32(weight * idf) * values
+            touched[slots] = True
+        found = np.flatnonzero(touched)
+        return found, np.round(scores[found], _DECIMALS)
+
+    def _load(self, term: int) -> _Posting:
+        arrays = self._arrays.get(term)
+        if arrays is None:
+            posting = self._terms[term]
+            size = len(posting)
+            arrays = (
+                np.fromiter(posting.keys(), dtype=np.int64, count=size),
+                np.fromiter(posting.values(), dtype=np.float32, count=size),
+            )
+            self._arrays[term] = arrays
+        return arrays

@@ -1,0 +1,78 @@
+import pytest
+
+from headwater.rag.retrieval.candidates import Candidate, affirms, gather, read_keywords, read_text
+from headwater.rag.retrieval.ranking import rank, read_price
+from headwater.rag.retrieval.understanding import understand
+from headwater.rag.vector_stores.protocol import FieldValue, Hit
+
+
+def make(
+    key: str, text: str = "thing\ntext", dense: float = 0.5, words: float | None = 1.0, **fields: FieldValue
+) -> Candidate:
+    hit = Hit(key, key, 0, 0.0, text, fields, "")
+    return Candidate(hit, [dense, words], read_text(text), read_keywords(fields))
+
+
+def order(query: str, *candidates: Candidate) -> list[str]:
+    understanding = understand(query)
+    stems = [term.stem for term in understanding.wanted]
+    return [one.candidate.hit.row_key for one in rank(candidates, stems, understanding)]
+
+
+def test_equals_come_in_the_order_of_keys() -> None:
+    assert order("thing", make("b"), make("a"), make("c")) == ["a", "b", "c"]
+    assert order("thing") == []
+
+
+def test_scores_of_the_legs_count() -> None:
+    assert order("thing", make("a", dense=0.1), make("b", dense=0.9)) == ["b", "a"]
+    assert order("thing", make("a", words=None), make("b", words=0.1)) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "price"),
+    [
+        ({"price": 3}, 3.0),
+        ({"sale_price": 2.5}, 2.5),
+        ({"salePrice": 2.5}, 2.5),
+        ({"cost": "9.90"}, 9.9),
+        ({"price": "€ 12"}, 12.0),
+        ({"price.amount": 7}, 7.0),
+        ({"priceless": 1}, None),
+        ({"price": True}, None),
+        ({"price": "cheap"}, None),
+        ({"weight": 3}, None),
+        ({}, None),
+    ],
+)
+def test_a_price_is_found_by_its_name(fields: dict[str, FieldValue], price: float | None) -> None:
+    assert read_price(fields) == price
+
+
+def test_without_any_price_a_price_word_changes_nothing() -> None:
+    candidates = [make("a", dense=0.9), make("b", dense=0.1)]
+    assert order("cheap thing under 20", *candidates) == order("thing", *candidates)
+
+
+@pytest.mark.parametrize(
+    ("text", "affirmed"),
+    [
+        ("With a cable.", True),
+        ("No cable.", False),
+        ("works without any cable", False),
+        ("cable free", False),
+        ("not one cable, but a strap", False),
+        ("No strap. Comes with a long cable", True),
+        ("nothing", False),
+    ],
+)
+def test_a_negated_mention_is_none(text: str, affirmed: bool) -> None:
+    assert affirms(text, "cabl") is affirmed
+
+
+def test_of_several_chunks_the_one_found_higher_is_taken() -> None:
+    low, high = Hit("c1", "a", 0, 0.2, "one", {}, ""), Hit("c2", "a", 1, 5.0, "two", {}, "")
+    other = Hit("c3", "b", 0, 0.9, "three", {}, "")
+    found = {one.hit.row_key: one for one in gather([[other, low], [high]])}
+    assert (found["a"].hit.text, list(found["a"].scores)) == ("two", [0.2, 5.0])
+    assert list(found["b"].scores) == [0.9, None]
