@@ -52,6 +52,7 @@ class Bucket:
         # Removed by somebody just before that was announced: whose removal it was, nobody can tell.
         self.unsure: set[str] = set()
         self.ever_unsure: set[str] = set()
+        self.ever_cleaned: set[str] = set()
 
     def put(self, key: str, data: bytes, salt: int = 0) -> Record:
         self._writes += 1
@@ -139,6 +140,7 @@ class Bucket:
         live = self.find_live(key)
         if live is not None and live.order == order:
             self.cleaned[key] = last
+            self.ever_cleaned.add(key)
         else:
             self.unsure.add(key)
             self.ever_unsure.add(key)
