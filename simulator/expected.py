@@ -32,7 +32,7 @@ def check_table(
         return
     unsure = set() if kind in ("append", "merge") else bucket.ever_unsure
     if kind not in ("append", "merge") and bucket.versioning == "on":
-        # The removal of what was put after the cleaning may be heard of before the put, whose version is read.
+        # What was put after the cleaning may be heard of after its removal, and its version is read.
         unsure = unsure | bucket.ever_cleaned
     rows = [row for row in rows if row.key not in unsure]
     live = {key: places for key, places in list_live_rows(bucket).items() if key not in unsure}

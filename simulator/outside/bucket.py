@@ -134,13 +134,13 @@ class Bucket:
 
     def note_cleaned(self, key: str, order: int) -> None:
         """The content of that write was announced to be cleaned."""
+        self.ever_cleaned.add(key)
         last = self.written[key][-1]
         if last.order != order:
             return
         live = self.find_live(key)
         if live is not None and live.order == order:
             self.cleaned[key] = last
-            self.ever_cleaned.add(key)
         else:
             self.unsure.add(key)
             self.ever_unsure.add(key)
