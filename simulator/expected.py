@@ -31,6 +31,9 @@ def check_table(
         check_mirrored(rows, bucket)
         return
     unsure = set() if kind in ("append", "merge") else bucket.ever_unsure
+    if kind not in ("append", "merge") and bucket.versioning == "on":
+        # What was put after the cleaning may be heard of after its removal, and its version is read.
+        unsure = unsure | bucket.ever_cleaned
     rows = [row for row in rows if row.key not in unsure]
     live = {key: places for key, places in list_live_rows(bucket).items() if key not in unsure}
     if kind != "append":

@@ -52,6 +52,7 @@ class Bucket:
         # Removed by somebody just before that was announced: whose removal it was, nobody can tell.
         self.unsure: set[str] = set()
         self.ever_unsure: set[str] = set()
+        self.ever_cleaned: set[str] = set()
 
     def put(self, key: str, data: bytes, salt: int = 0) -> Record:
         self._writes += 1
@@ -133,6 +134,7 @@ class Bucket:
 
     def note_cleaned(self, key: str, order: int) -> None:
         """The content of that write was announced to be cleaned."""
+        self.ever_cleaned.add(key)
         last = self.written[key][-1]
         if last.order != order:
             return
