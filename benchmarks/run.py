@@ -31,8 +31,12 @@ BENCHMARKS = (
     "fold",
     "verify",
     "poison",
+    "embed",
+    "sync",
+    "reuse",
+    "restart",
 )
-"""Each is a module here or in `objects/`: its docstring says what it asks, its `run()` gives the results."""
+"""Each is a module here or in a folder below: its docstring says what it asks, its `run()` gives results."""
 
 _LIMIT_SECONDS = 1800
 _IN_THIS_PROCESS = "--in-this-process"
@@ -54,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def find_module(name: str) -> Path:
     """The file of a benchmark."""
-    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects"))
+    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects", "search"))
     return next(path for path in found if path.exists())
 
 

@@ -13,6 +13,7 @@ from headwater.app.capture import Capture
 from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
+from headwater.app.search import IndexLoop
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
@@ -61,7 +62,8 @@ class RunReport:
     """What a run did. `failures` holds the last error of tables that could not be brought up to date.
 
     `reconcile` and `clean` are the passes of a run that ended by itself; `reconcile_failure` and
-    `clean_failure` what they broke off with.
+    `clean_failure` what they broke off with, and `index_failure` why the chunks of the index are not
+    up to the table.
     """
 
     capture: CaptureStats
@@ -71,6 +73,7 @@ class RunReport:
     reconcile_failure: HeadwaterError | None = None
     clean: CleanReport | None = None
     clean_failure: HeadwaterError | None = None
+    index_failure: HeadwaterError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,16 @@ class Run:
         self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
         self._cleaned: CleanReport | None = None
         self._clean_failure: HeadwaterError | None = None
+        self._index = IndexLoop(app, metrics) if self._is_indexed() else None
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
             app, self._append_events, self._append_quarantine, self._note_capture, metrics
         )
+
+    def _is_indexed(self) -> bool:
+        search = self._app.settings.search
+        return search is not None and search.table in self._totals
 
     def once(self, stop: threading.Event) -> RunReport:
         """Bring in everything that is there now, then return; earlier when `stop` is set.
@@ -134,8 +142,8 @@ class Run:
         try:
             runner = self._start_runner()
             self._session.set_result(None)
-            for loop in beside if not once else ():
-                loop.start()
+            if not once:
+                self._start_loops(beside)
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
             if once and not stop.is_set() and self._capture.failure is None:
@@ -151,7 +159,8 @@ class Run:
                 loop.stop()
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
-                self._end(runner, abandon=stop.is_set() or self._capture.failure is not None)
+                is_broken = stop.is_set() or self._capture.failure is not None
+                self._end(runner, abandon=is_broken, catch_up=once and not is_broken)
         if self._capture.failure:
             # What a dying JVM makes fail is told by its death, not by the broken connection.
             self._app.check_session()
@@ -172,7 +181,14 @@ class Run:
             self._reconcile_failure,
             self._cleaned,
             self._clean_failure,
+            self._index.failure if self._index else None,
         )
+
+    def _start_loops(self, beside: Sequence[RetryLoop | ReconcileLoop | CleanLoop]) -> None:
+        for loop in beside:
+            loop.start()
+        if self._index:
+            self._index.start()
 
     def _clean_once(self, stop: threading.Event) -> None:
         """When the tables have caught up. A failure is told at the end."""
@@ -207,12 +223,15 @@ class Run:
             self._reconcile.count_failure()
             self._reconcile_failure = error
 
-    def _end(self, runner: Runner, *, abandon: bool) -> None:
+    def _end(self, runner: Runner, *, abandon: bool, catch_up: bool) -> None:
         try:
             (runner.stop if abandon else runner.finish)()
         except Exception:
             self._app.check_session()
             raise
+        finally:
+            if self._index:
+                self._index.stop(catch_up=catch_up)
 
     def _start_runner(self) -> Runner:
         app = self._app
@@ -264,6 +283,9 @@ class Run:
             )
         if self._metrics:
             record_batch(self._metrics, result)
+        search = self._app.settings.search
+        if self._index and search and result.committed and result.table == search.table:
+            self._index.wake()
         self._observer.on_batch(result)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:

@@ -57,7 +57,7 @@ def run(
         )
     else:
         render_report(report, quarantined)
-    others = (report.reconcile_failure, report.clean_failure)
+    others = (report.reconcile_failure, report.clean_failure, report.index_failure)
     failures = [*report.failures.values(), *(error for error in others if error)]
     for error in failures:
         render_error(error, as_json=as_json)

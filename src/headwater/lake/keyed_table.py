@@ -24,6 +24,8 @@ class KeyedTable:
         schema: StructType,
         key: tuple[str, ...],
         partition: tuple[str, ...] = (),
+        *,
+        buckets: int = 4,
     ) -> None:
         self._spark = spark
         self._table = Table(spark, path)
@@ -36,7 +38,7 @@ class KeyedTable:
             partition=partition,
             table_type="merge_on_read",
             index="bucket",
-            buckets=4,
+            buckets=buckets,
             compact_after=20,
         )
 
@@ -50,12 +52,11 @@ class KeyedTable:
         with self._lock:
             self._table.write(frame, replace(self._options, commit_metadata=metadata or {}))
 
-    def delete_frame(self, frame: DataFrame) -> None:
+    def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
         """The rows with the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
+        options = replace(self._options, operation="delete", commit_metadata=metadata or {})
         with self._lock:
-            self._table.write(
-                frame.select(*self._schema.fieldNames()), replace(self._options, operation="delete")
-            )
+            self._table.write(frame.select(*self._schema.fieldNames()), options)
 
     def read(self) -> DataFrame | None:
         """The newest snapshot; None when nothing was ever written."""

@@ -93,6 +93,16 @@ class Timeline:
             raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
         return _read_own(self._java, self._active, found.get())
 
+    def count_deletes(self, after: str, upto: str) -> int:
+        """Rows that active commits completed in (after, upto] say they have deleted."""
+        count = 0
+        for commit in self.commits:
+            if after < commit.completed <= upto:
+                found = self._active.findInstantsInClosedRange(commit.requested, commit.requested)
+                metadata = self._active.readCommitMetadata(found.firstInstant().get())
+                count += int(metadata.getTotalRecordsDeleted())
+        return count
+
     def iter_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
         """Commits completed after that time with what they carry, in order of completion.
 

@@ -39,6 +39,26 @@ CrashPointName = Literal[
     "mid_clean",
     # rows are written; the ledger does not know
     "before_ledger_commit",
+    # chunks are embedded; nothing of them is written
+    "before_chunks_commit",
+    # chunks and their checkpoint are written; nobody was told
+    "after_chunks_commit",
+    # a page of new points is about to be written to the index
+    "before_index_upsert",
+    # it is written; older points and the checkpoint are as before
+    "after_index_upsert",
+    # fields of points are written; the checkpoint is as before
+    "after_index_fields",
+    # new points are written; points that are to go are still there
+    "before_index_delete",
+    # points are deleted; the checkpoint is as before
+    "after_index_delete",
+    # the index is up to the chunks; its checkpoint does not say so
+    "before_index_checkpoint",
+    # the checkpoint is written; nobody was told
+    "after_index_checkpoint",
+    # a new version of the index is complete; the old one is live
+    "before_index_switch",
 ]
 
 

@@ -53,6 +53,14 @@ CounterName = Literal[
     "clean_source_objects",
     # passes of clean_source that broke off and will be tried again
     "clean_source_failed",
+    # chunks whose text was turned into a vector
+    "chunks_embedded",
+    # chunks written with a vector that was there already
+    "chunks_reused",
+    # chunks whose row or text is gone
+    "chunks_deleted",
+    # indexing runs that failed and will be tried again
+    "indexing_failed",
 ]
 
 GaugeName = Literal[
@@ -64,6 +72,8 @@ GaugeName = Literal[
     "lag_events",
     # age of the oldest event that a data table has not consumed; 0 when it has all
     "lag_seconds",
+    # rows of the index that were not as in the chunks table when they were compared last
+    "index_divergence_rows",
 ]
 
 HistogramName = Literal[
@@ -73,6 +83,8 @@ HistogramName = Literal[
     "commit_seconds",
     # from the event time of an object to the end of the commit with its rows
     "freshness_seconds",
+    # from the look at a data table to the commit of its chunks
+    "indexing_seconds",
 ]
 
 MetricName = CounterName | GaugeName | HistogramName
@@ -109,6 +121,10 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "reconcile_failed": MetricDefinition("Reconciles that broke off."),
     "clean_source_objects": MetricDefinition("Objects that clean_source has acted on.", ("result",)),
     "clean_source_failed": MetricDefinition("Passes of clean_source that broke off."),
+    "chunks_embedded": MetricDefinition("Chunks embedded."),
+    "chunks_reused": MetricDefinition("Chunks written without embedding them again."),
+    "chunks_deleted": MetricDefinition("Chunks deleted."),
+    "indexing_failed": MetricDefinition("Indexing runs that failed and are tried again."),
 }
 
 GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
@@ -116,10 +132,12 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
     "in_flight_ratio": MetricDefinition("Undeleted messages as a share of the cap, 0 to 1."),
     "lag_events": MetricDefinition("Events not consumed yet.", ("table",)),
     "lag_seconds": MetricDefinition("Age of the oldest event not consumed yet.", ("table",)),
+    "index_divergence_rows": MetricDefinition("Rows of the index that differed from the chunks."),
 }
 
 HISTOGRAMS: Final[Mapping[HistogramName, MetricDefinition]] = {
     "message_delay_seconds": MetricDefinition("From event time to receiving the message."),
     "commit_seconds": MetricDefinition("Wall time of one commit.", ("table",)),
     "freshness_seconds": MetricDefinition("From event time to the end of the commit.", ("table",)),
+    "indexing_seconds": MetricDefinition("From the look at a table to the commit of its chunks."),
 }

@@ -1,1 +1,1 @@
-"""Commands of the index and of search."""
+"""Commands around the index."""

@@ -1,12 +1,167 @@
-"""`headwater index`: the index of the searched table."""
+"""`headwater index`: make, keep up, look at and take back the index."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.cli.search import evaluate
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.app.search import SearchIndex
+    from headwater.rag.syncing.sync import SyncReport
+    from headwater.rag.syncing.versions import Gate
+
+FAILED = 1
+INCOMPLETE = 3
+
+group = typer.Typer(name="index", no_args_is_help=True, help="Make, keep up and look at the search index.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="The search index: how good it is.")
     evaluate.register(group)
-    app.add_typer(group, name="index")
+    app.add_typer(group)
+
+
+@group.command("build")
+def build(
+    ctx: typer.Context,
+    queries: Annotated[
+        Path | None, typer.Option("--queries", help="JSON lines: query_id, query. With --judgements.")
+    ] = None,
+    judgements: Annotated[
+        Path | None, typer.Option("--judgements", help="JSON lines: query_id, product_id, grade.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a new version of the index beside the live one, and switch to it when it is as good.
+
+    With judged queries that means: nDCG@10 does not fall. Without, that it is not empty, and that rows are
+    found by their own vectors.
+
+    Texts whose vectors are there are not embedded again. When the chunks are behind the table, Spark
+    brings them up first: then not beside a running `run`. Exit code 1: it was not as good.
+    """
+    from headwater.app.search.chunks import ensure_chunks
+
+    with closing(open_index(ctx)) as index:
+        gate = choose_gate(index, queries, judgements)
+        indexed = ensure_chunks(index)
+        report = index.build(gate)
+    if as_json:
+        render_json({"build": report, "indexed": indexed})
+    else:
+        state = "live" if report.is_live else "dropped"
+        render_text(f"{report.version}: {report.points:,} points, {state}: {report.verdict.reason}")
+    if not report.is_live:
+        raise typer.Exit(FAILED)
+
+
+@group.command("sync")
+def sync(
+    ctx: typer.Context,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare everything, and mend what differs.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring the live version up to the chunks, which `headwater run` keeps up with the table.
+
+    Needs no JVM. Safe to kill and to repeat. `headwater serve` does it by itself.
+    """
+    with closing(open_index(ctx)) as index:
+        report = index.reconcile() if compare else index.sync()
+    if as_json:
+        render_json({"sync": report})
+    else:
+        render_sync(report)
+
+
+@group.command("status")
+def status(
+    ctx: typer.Context,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Count the rows that are not as in the chunks; exit code 3.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the versions of the index, how far behind the table the live one is, and what was embedded."""
+    with closing(open_index(ctx)) as index:
+        found = index.read_status(compare=compare)
+    if as_json:
+        render_json(found)
+    else:
+        render_table(
+            ("version", "live", "points", "as of", "synced", "as configured"),
+            [
+                (
+                    one.name,
+                    "yes" if one.is_live else "",
+                    one.points,
+                    one.as_of,
+                    one.synced_at,
+                    "yes" if one.is_as_configured else "no",
+                )
+                for one in found.versions
+            ],
+        )
+        lag = (
+            "no live version" if found.lag_seconds is None else f"{found.lag_seconds:.1f} s behind the table"
+        )
+        render_text(f"{found.table}: {lag}; {found.embedded:,} chunks embedded, {found.reused:,} reused")
+        if found.divergence_rows is not None:
+            render_text(f"{found.divergence_rows:,} rows are not as in the chunks")
+        if found.problem:
+            render_text(f"the store could not be asked: {found.problem}")
+    if found.problem:
+        raise typer.Exit(FAILED)
+    if found.divergence_rows:
+        raise typer.Exit(INCOMPLETE)
+
+
+@group.command("rollback")
+def rollback(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+    """Let searches ask the version before the live one again."""
+    with closing(open_index(ctx)) as index:
+        version = index.versions.rollback()
+    if as_json:
+        render_json({"live": version})
+    else:
+        render_text(f"{version} is live")
+
+
+def open_index(ctx: typer.Context) -> "SearchIndex":
+    """The index of this invocation. Raises `ConfigError` without `search:`."""
+    from headwater.app.search import SearchIndex
+    from headwater.config.environment import read_environment
+    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
+
+    environ = read_environment()
+    arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
+    return SearchIndex(Invocation.of(ctx).load_settings(), environ=environ)
+
+
+def choose_gate(index: "SearchIndex", queries: Path | None, judgements: Path | None) -> "Gate":
+    """By judged queries, if given. Raises `UsageError` when one file of the two is missing."""
+    from headwater.app.search.gate import build_gate
+    from headwater.rag.syncing.versions import judge_by_canaries
+
+    if queries is None and judgements is None:
+        return judge_by_canaries
+    if queries is None or judgements is None:
+        raise UsageError("--queries and --judgements belong together", hint="give both, or neither")
+    return build_gate(queries, judgements, index.embedder, index.search.retrieval)
+
+
+def render_sync(report: "SyncReport") -> None:
+    """What a sync did, as text."""
+    how = f"; compared all, {report.divergent_rows:,} rows differed" if report.compared else ""
+    render_text(
+        f"{report.upserted:,} points written, {report.fields_set:,} changed in their fields only, "
+        f"{report.deleted:,} deleted{how}"
+    )

@@ -27,6 +27,11 @@ class ChunkConfig(Section):
     )
     size: int = Field(1_200, ge=50, le=20_000, description="Most that one chunk holds.")
     overlap: int = Field(0, ge=0, description="How much of the chunk before a chunk repeats.")
+    language: str | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_]*$",
+        description="With `by: code`: language whose tree-sitter grammar is installed; default: blank lines.",
+    )
 
     @model_validator(mode="after")
     def _check_overlap(self) -> "ChunkConfig":
@@ -91,7 +96,8 @@ class SearchConfig(Section):
         description="Column that names a row in answers; default: the `record_key`, else object and row.",
     )
     fields: FieldNames = Field(
-        (), description="Columns kept beside the text, for filters and answers; default: all plain columns."
+        (),
+        description="Columns kept for filters and answers; default: all plain columns but those of `text`.",
     )
     where: str | None = Field(
         None, description="SQL condition on the table's rows: others are not indexed.", examples=["in_stock"]

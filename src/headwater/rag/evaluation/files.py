@@ -29,13 +29,15 @@ def read_shipped() -> JudgedSet:
         return read_judged(*(folder / f"{name}.jsonl.gz" for name in NAMES))
 
 
-def read_judged(catalogue: Path, queries: Path, judgements: Path) -> JudgedSet:
-    """Read three files. Ids may be text or numbers; columns may have the usual other names.
+def read_judged(catalogue: Path | None, queries: Path, judgements: Path) -> JudgedSet:
+    """Read three files; a gate needs no catalogue. Ids may be text or numbers; columns may have the usual
+    other names.
 
     Raises `UsageError` with file and line for what cannot be read, and when a judgement is of a query that
     is not there, or no query has one.
     """
-    products = [_to_product(row, where) for where, row in _iter_rows(catalogue)]
+    rows = _iter_rows(catalogue) if catalogue else ()
+    products = [_to_product(row, where) for where, row in rows]
     asked = [_to_query(row, where) for where, row in _iter_rows(queries)]
     known = {query.query_id for query in asked}
     graded: dict[str, dict[str, float]] = {}
@@ -45,7 +47,7 @@ def read_judged(catalogue: Path, queries: Path, judgements: Path) -> JudgedSet:
             raise UsageError(f"{where}: no query has the id {query!r}", hint=f"look into {queries}")
         product = str(_find(row, _IDS, where))
         graded.setdefault(query, {})[product] = _to_gain(_find(row, _GRADES, where), where)
-    if not products or not graded:
+    if (catalogue and not products) or not graded:
         raise UsageError(
             f"{len(products)} products in {catalogue} and {len(graded)} judged queries in {judgements}",
             hint="each file needs at least one line",

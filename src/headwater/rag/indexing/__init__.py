@@ -1,0 +1,1 @@
+"""Data table -> chunks table, in Spark."""

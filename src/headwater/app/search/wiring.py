@@ -1,0 +1,67 @@
+"""Configuration -> the parts of an index."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headwater.config.search import SearchConfig
+from headwater.config.settings import Settings
+from headwater.errors import ConfigError
+from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, ROW
+from headwater.ingest.retraction import REMOVED_AT
+from headwater.lake.layout import OWN_FOLDER
+from headwater.rag.index_rules import IndexRules
+from headwater.rag.vector_stores.protocol import VectorStore
+
+API_KEY_VARIABLE = "HEADWATER_QDRANT_API_KEY"
+
+
+def find_search(settings: Settings) -> SearchConfig:
+    """The section. Raises `ConfigError` when there is none."""
+    if settings.search is None:
+        raise ConfigError(
+            "search: missing: nothing says what is to be searched",
+            hint=f"add `search: {{table: {next(iter(settings.tables))}, text: [COLUMN, ...]}}`",
+        )
+    return settings.search
+
+
+def build_rules(settings: Settings) -> IndexRules:
+    """How the configured table's rows are named and chosen."""
+    search = find_search(settings)
+    table = settings.tables[search.table]
+    by_mode = {"merge": table.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
+    own_key = by_mode[table.effective_mode]
+    key = (search.id,) if search.id else own_key
+    # Hudi's keys are unique within a partition.
+    can_repeat = key != own_key or (table.effective_mode == "merge" and bool(table.partition))
+    return IndexRules(search, key, can_repeat, REMOVED_AT)
+
+
+def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
+    """The configured store. Raises `ConfigError`, and `SearchError` when it cannot be opened."""
+    store = find_search(settings).store
+    if store.type == "qdrant" and store.url:
+        from headwater.rag.vector_stores.qdrant import QdrantStore
+
+        key = environ.get(API_KEY_VARIABLE)
+        return QdrantStore.connect(store.url, store.collection, api_key=key, prefer_grpc=store.prefer_grpc)
+    if store.type == "memory":
+        from headwater.rag.vector_stores.memory import MemoryVectorStore
+
+        return MemoryVectorStore()
+    from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+
+    return EdgeVectorStore(find_folder(settings), store.collection)
+
+
+def find_folder(settings: Settings) -> Path:
+    """Where a local index lies. Raises `ConfigError` when nobody says so."""
+    path = find_search(settings).store.path
+    if path:
+        return Path(path).expanduser()
+    if "://" in settings.lake:
+        raise ConfigError(
+            "search.store.path: missing: the lake is no folder that a local index could lie in",
+            hint="set search.store.path, or use a server: search.store: {type: qdrant, url: ...}",
+        )
+    return Path(settings.lake) / OWN_FOLDER / "index"

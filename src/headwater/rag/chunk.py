@@ -1,0 +1,85 @@
+"""A chunk: one piece of a row's text with its vector, as the chunks table keeps it. Pure."""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from headwater.rag.chunking.protocol import Chunker
+from headwater.rag.documents import Document
+from headwater.rag.lexical.sparse import list_keywords
+from headwater.rag.vector_stores.protocol import FieldValue, PointState
+
+_NAMESPACE = uuid.UUID("6f1c9c0e-6d0e-5d0a-9a4f-2d2f4f4b7c11")
+_HASH_BYTES = 16
+MAX_CHUNKS_A_ROW = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """`fields` is JSON. `source_key` is the table's own key of the row, `instant` the commit that brought the
+    row as it is. `content_revision` is the indexing run since which all that searches weigh is the same:
+    text, vector, and the fields' words. A deleted chunk has neither text nor vector."""
+
+    chunk_id: str
+    row_key: str
+    chunk_number: int
+    text: str
+    content_hash: str
+    fields: str
+    fields_hash: str
+    tenant: str | None
+    vector: Sequence[float]
+    source_key: str
+    instant: str
+    content_revision: int
+    deleted: bool = False
+
+    @property
+    def state(self) -> PointState:
+        """What an index is compared by."""
+        return PointState(self.chunk_id, self.row_key, self.content_hash, self.fields_hash)
+
+    def load_fields(self) -> dict[str, FieldValue]:
+        """The fields by name."""
+        found: dict[str, FieldValue] = json.loads(self.fields)
+        return found
+
+
+def build_chunk_id(row_key: str, number: int) -> str:
+    """The same for the same row and number, in every version of the index."""
+    return str(uuid.uuid5(_NAMESPACE, f"{row_key}\n{number}"))
+
+
+def hash_content(model: str, text: str) -> str:
+    """What was embedded: equal hashes mean equal vectors. A model's name tells how it normalises, too."""
+    return _hash(f"{model}\x00{text}")
+
+
+def hash_terms(content_hash: str, fields: Mapping[str, FieldValue]) -> str:
+    """All that the vectors of a chunk, sparse ones included, are made of."""
+    return _hash("\x00".join((content_hash, *list_keywords(fields))))
+
+
+def hash_fields(fields: str, tenant: str | None) -> str:
+    """Of everything beside the text that a search sees."""
+    return _hash(f"{tenant}\x00{fields}")
+
+
+def write_fields(fields: Mapping[str, FieldValue]) -> str:
+    """As JSON: the same fields give the same text."""
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def split_document(document: Document, chunker: Chunker) -> list[str]:
+    """The texts of a document's chunks; each begins with the head's line."""
+    head = document.head
+    pieces = chunker.split(document.body)[:MAX_CHUNKS_A_ROW] if document.body else []
+    if not head:
+        return pieces
+    return [f"{head}\n{piece}" for piece in pieces] or [head]
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).hexdigest()

@@ -1,0 +1,15 @@
+"""Pieces along the headings, lists and paragraphs of Markdown."""
+
+from semantic_text_splitter import MarkdownSplitter
+
+
+class MarkdownChunker:
+    """`size` and `overlap` are characters."""
+
+    def __init__(self, size: int, overlap: int) -> None:
+        self._splitter = MarkdownSplitter(size, overlap)
+
+    def split(self, text: str) -> list[str]:
+        """Pieces of at most `size` characters."""
+        text = text.strip()
+        return self._splitter.chunks(text) if text else []

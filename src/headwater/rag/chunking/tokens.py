@@ -1,0 +1,36 @@
+"""Pieces of so many tokens of the default model."""
+
+from pathlib import Path
+
+from semantic_text_splitter import TextSplitter
+from tokenizers import Tokenizer
+
+from headwater.errors import SearchError
+
+
+class TokenChunker:
+    """`size` and `overlap` are tokens, as `wordllama` counts them: other models are near it."""
+
+    def __init__(self, size: int, overlap: int) -> None:
+        self._size = size
+        tokenizer = _load_tokenizer()
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._splitter = TextSplitter.from_huggingface_tokenizer(tokenizer, size, overlap)
+
+    def split(self, text: str) -> list[str]:
+        """Pieces of at most `size` tokens."""
+        text = text.strip()
+        return self._splitter.chunks(text) if text else []
+
+
+def _load_tokenizer() -> Tokenizer:
+    import wordllama
+
+    folder = Path(wordllama.__file__).parent / "tokenizers"
+    found = sorted(folder.glob("*.json"))
+    if not found:
+        raise SearchError(
+            f"{folder} has no tokenizer", hint="install wordllama again, or set search.chunk.by: characters"
+        )
+    return Tokenizer.from_file(str(found[0]))

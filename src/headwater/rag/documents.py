@@ -1,0 +1,112 @@
+"""A table's row -> the text that is searched and the fields beside it. Pure."""
+
+import math
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
+
+from headwater.rag.vector_stores.protocol import FieldValue
+
+TEXT_VERSION = "1"
+"""Part of every fingerprint: change it with what makes texts here."""
+
+# A title longer than this is a text of its own, and is not repeated before every chunk.
+MAX_HEAD_CHARACTERS = 200
+_MAX_INTEGER = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRules:
+    """Which columns become what: `text` are columns with their weights."""
+
+    text: Mapping[str, float]
+    fields: tuple[str, ...]
+    tenant: str | None = None
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The heaviest first; of equal weight in the order given."""
+        return sorted(self.text, key=lambda name: -self.text[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One row for the index. `head` is the text of the heaviest column, in one line, when it is short enough
+    to stand before every chunk; `body` is all the rest."""
+
+    row_key: str
+    head: str
+    body: str
+    fields: Mapping[str, FieldValue]
+    tenant: str | None
+
+
+def build_document(row_key: str, row: Mapping[str, object], rules: DocumentRules) -> Document | None:
+    """The document of a row; None when no text is in it."""
+    columns = rules.text_columns
+    texts = [_to_text(row.get(name)) for name in columns]
+    if not any(texts):
+        return None
+    head, parts = "", texts
+    if len(columns) > 1 and len(texts[0]) <= MAX_HEAD_CHARACTERS:
+        head, parts = " ".join(texts[0].split()), texts[1:]
+    return Document(
+        row_key=row_key,
+        head=head,
+        body="\n\n".join(part for part in parts if part),
+        fields=build_fields(row, rules),
+        tenant=_to_tenant(row.get(rules.tenant)) if rules.tenant else None,
+    )
+
+
+def build_fields(row: Mapping[str, object], rules: DocumentRules) -> dict[str, FieldValue]:
+    """The plain values of a row by column; what is null is left out."""
+    found = {name: _to_field(row.get(name)) for name in rules.fields}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def clean_text(text: str) -> str:
+    """Composed characters, no control or invisible ones, no space at the ends of lines."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    if not text.isprintable():
+        text = "".join(char for char in text.replace("\r\n", "\n") if _is_kept(char))
+        return "\n".join(line.rstrip() for line in text.split("\n")).strip()
+    return text.strip()
+
+
+def _is_kept(char: str) -> bool:
+    return char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(part for part in map(_to_text, value) if part)
+    plain = _to_field(value)
+    return "" if plain is None else clean_text(str(plain))
+
+
+def _to_tenant(value: object) -> str | None:
+    plain = _to_field(value)
+    return None if plain is None else str(plain)
+
+
+def _to_field(value: object) -> FieldValue:
+    """Text, number, truth or a list of texts; None for what is none of them."""
+    if isinstance(value, (str, bool)) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if -_MAX_INTEGER <= value < _MAX_INTEGER else str(value)
+    if isinstance(value, (float, Decimal)):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is None else value.astimezone(timezone.utc)).isoformat()
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        parts = [_to_field(part) for part in value]
+        return [str(part) for part in parts if part is not None and not isinstance(part, list)]
+    return None

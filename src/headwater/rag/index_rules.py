@@ -1,0 +1,90 @@
+"""What an index is made by: which rows, texts and fields, and the fingerprints of that. Pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from headwater.config.search import SearchConfig
+from headwater.errors import SearchError
+from headwater.rag.documents import TEXT_VERSION, DocumentRules
+from headwater.rag.vector_stores.protocol import IndexSpec
+
+OWN_PREFIXES = ("_hoodie_", "_headwater_")
+"""Columns of Hudi and of headwater: no fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRules:
+    """`key` are the columns that name a row. `can_repeat`: several rows may have the same name, of which the
+    newest is indexed. `removed_at` is a column that is set when a row no longer counts."""
+
+    search: SearchConfig
+    key: tuple[str, ...]
+    can_repeat: bool
+    removed_at: str
+
+    def build_fingerprint(self, model: str) -> str:
+        """Of all that makes a chunk's texts and vectors: those of different ones never mix."""
+        search = self.search
+        made_by = {
+            "table": search.table,
+            "key": self.key,
+            "text": list(search.text.items()),
+            "chunk": search.chunk.model_dump(),
+            "model": model,
+            "version": TEXT_VERSION,
+        }
+        return _hash(made_by)
+
+    def build_selection(self) -> str:
+        """Of all that makes which rows and fields are there: another one means looking at every row."""
+        search = self.search
+        return _hash({"where": search.where, "fields": search.fields, "tenant": search.tenant})
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raises `SearchError` for a column that the table does not have."""
+        search = self.search
+        wanted = [
+            *(("search.text", name) for name in search.text),
+            *(("search.fields", name) for name in search.fields),
+            *(("search.id", name) for name in (search.id,) if name),
+            *(("search.tenant", name) for name in (search.tenant,) if name),
+        ]
+        missing = [f"{key}: no column {name!r}" for key, name in wanted if name not in columns]
+        if missing:
+            own = [name for name in columns if not name.startswith(OWN_PREFIXES)]
+            raise SearchError(
+                f"table {search.table!r} cannot be indexed: {'; '.join(missing)}",
+                hint=f"its columns are: {', '.join(own)}",
+            )
+
+    def build_document_rules(self, plain_columns: Sequence[str]) -> DocumentRules:
+        """`plain_columns` are those of the table that hold text, numbers, times, truths or lists of them."""
+        # What is searched as text is not weighed again as a field.
+        text = self.search.text
+        own = [name for name in plain_columns if name not in text and not name.startswith(OWN_PREFIXES)]
+        return DocumentRules(text=text, fields=self.search.fields or tuple(own), tenant=self.search.tenant)
+
+
+def build_spec(
+    fingerprint: str, analysis: str, dimensions: int, sparse_names: tuple[str, ...], kinds: Mapping[str, str]
+) -> IndexSpec:
+    """What a version of the index is made for. `analysis` tells how words become sparse vectors; `kinds` are
+    the kinds of the fields, as the chunks table keeps them."""
+    filtered: dict[str, Literal["keyword", "number", "bool"]] = {}
+    for name, kind in kinds.items():
+        if kind in ("keyword", "number", "bool"):
+            filtered[name] = kind  # type: ignore[assignment]
+    return IndexSpec(dimensions, sparse_names, f"{fingerprint}.{_hash(analysis)}", filtered)
+
+
+def read_chunks_fingerprint(spec: IndexSpec) -> str:
+    """The fingerprint of the chunks that a version was made from."""
+    return spec.fingerprint.partition(".")[0]
+
+
+def _hash(what: object) -> str:
+    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
+    return blake2b(text.encode(), digest_size=6).hexdigest()

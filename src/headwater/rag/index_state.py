@@ -1,0 +1,43 @@
+"""What each commit of the chunks table says, for the next run and for readers without Spark. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+METADATA_PREFIX = "index-"
+"""Of the key in the commit's metadata; the fingerprint follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """`as_of` is the completion time of the data table's newest commit seen, `selection` of which rows and
+    fields. `purged` is the completion time before which chunks may have been deleted without a trace.
+
+    `kinds` are the kinds of fields. The counts are of all runs together.
+    """
+
+    table_id: str
+    as_of: str
+    selection: str
+    revision: int
+    dimensions: int
+    model: str
+    purged: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    embedded: int = 0
+    reused: int = 0
+
+    def to_metadata(self, fingerprint: str) -> dict[str, str]:
+        """Keys of the commit metadata, without headwater's prefix."""
+        return {metadata_key(fingerprint): json.dumps(asdict(self), sort_keys=True)}
+
+
+def metadata_key(fingerprint: str) -> str:
+    """Where the state of one fingerprint is kept."""
+    return f"{METADATA_PREFIX}{fingerprint}"
+
+
+def parse_index_state(metadata: Mapping[str, str] | None, fingerprint: str) -> IndexState | None:
+    """Inverse of `IndexState.to_metadata`; None when there is nothing of that fingerprint."""
+    text = (metadata or {}).get(metadata_key(fingerprint))
+    return IndexState(**json.loads(text)) if text else None

@@ -1,0 +1,98 @@
+"""The chunks table: one partition a fingerprint, one row a chunk; deleted chunks stay for a while as such."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from headwater.lake.keyed_table import KeyedTable
+from headwater.observability.crash_points import crash_point
+from headwater.rag.index_state import IndexState, metadata_key, parse_index_state
+
+CHUNKS_SCHEMA = StructType(
+    [
+        StructField("fingerprint", StringType()),
+        StructField("chunk_id", StringType()),
+        StructField("row_key", StringType()),
+        StructField("chunk_number", IntegerType()),
+        StructField("text", StringType()),
+        StructField("content_hash", StringType()),
+        StructField("terms_hash", StringType()),
+        StructField("fields", StringType()),
+        StructField("fields_hash", StringType()),
+        StructField("tenant", StringType()),
+        StructField("model", StringType()),
+        StructField("dimensions", IntegerType()),
+        StructField("vector", ArrayType(FloatType())),
+        StructField("source_key", StringType()),
+        StructField("instant", StringType()),
+        StructField("content_revision", LongType()),
+        StructField("deleted", BooleanType()),
+        StructField("changed_at", TimestampType()),
+    ]
+)
+
+KEEP_DELETED = timedelta(days=7)
+"""How long readers can be told of a deleted chunk; later ones compare everything."""
+
+# A commit may complete this long after its rows were stamped.
+_MARGIN = timedelta(hours=1)
+_BUCKETS = 8
+
+
+class ChunksTable:
+    """The chunks of one fingerprint. One writer at a time. Raises `LakeError`."""
+
+    def __init__(self, spark: SparkSession, path: str, fingerprint: str) -> None:
+        self._spark = spark
+        self._fingerprint = fingerprint
+        self._table = KeyedTable(
+            spark, path, "chunks", CHUNKS_SCHEMA, ("chunk_id",), ("fingerprint",), buckets=_BUCKETS
+        )
+
+    def load_state(self) -> IndexState | None:
+        """What the newest commit of this fingerprint says; None when there is none."""
+        timeline = self._table.load_timeline()
+        found = timeline.find_metadata(metadata_key(self._fingerprint)) if timeline.exists() else None
+        return parse_index_state(found, self._fingerprint)
+
+    def read(self) -> DataFrame:
+        """All chunks of this fingerprint, deleted ones included; none when nothing was ever written."""
+        found = self._table.read()
+        if found is None:
+            return self._spark.createDataFrame([], CHUNKS_SCHEMA)
+        return found.where(F.col("fingerprint") == self._fingerprint).select(*CHUNKS_SCHEMA.fieldNames())
+
+    def write(self, rows: DataFrame, state: IndexState) -> None:
+        """Rows and state in one commit."""
+        crash_point("before_chunks_commit")
+        self._table.write_frame(
+            rows.select(*CHUNKS_SCHEMA.fieldNames()), state.to_metadata(self._fingerprint)
+        )
+        crash_point("after_chunks_commit")
+
+    def purge(self, now: datetime, keep: timedelta = KEEP_DELETED) -> int:
+        """Remove what was deleted longer ago than `keep`; gives how many chunks those were."""
+        state = self.load_state()
+        if state is None:
+            return 0
+        cutoff = now - keep
+        old = self.read().where(F.col("deleted") & (F.col("changed_at") < F.lit(cutoff - _MARGIN)))
+        count = old.count()
+        if count:
+            purged = cutoff.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+            state = replace(state, purged=max(purged, state.purged))
+            self._table.delete_frame(old, state.to_metadata(self._fingerprint))
+        return count

@@ -1,0 +1,58 @@
+"""The rows of a data table as documents need them."""
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from headwater.errors import SearchError
+from headwater.rag.documents import DocumentRules
+from headwater.rag.index_rules import IndexRules
+
+
+def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) -> DataFrame:
+    """The columns that documents are made of, with the row's names and whether it is wanted.
+
+    Raises `SearchError` for a condition that cannot be asked.
+    """
+    search = rules.search
+    key = F.concat_ws("#", *(F.col(f"`{name}`").cast("string") for name in rules.key))
+    is_named = F.lit(True)
+    for name in rules.key:
+        is_named = is_named & F.col(f"`{name}`").isNotNull()
+    is_wanted = is_named
+    if rules.removed_at in source.columns:
+        is_wanted = is_wanted & F.col(rules.removed_at).isNull()
+    if search.where:
+        is_wanted = is_wanted & F.coalesce(F.expr(f"boolean({search.where})"), F.lit(False))
+    names = dict.fromkeys((*search.text, *documents.fields, *([search.tenant] if search.tenant else [])))
+    try:
+        return source.select(
+            *(F.col(f"`{name}`") for name in names),
+            source_key(),
+            F.col("_hoodie_commit_time").alias("commit"),
+            key.alias("row_key"),
+            is_wanted.alias("is_wanted"),
+        )
+    except PySparkException as error:
+        raise SearchError(
+            f"search.where cannot be asked of table {search.table!r}: {_first_line(error)}",
+            hint=f"write a condition as SQL has it; columns: {', '.join(documents.fields)}",
+        ) from error
+
+
+def newest_of_each(rules: IndexRules, split: DataFrame) -> DataFrame:
+    """Chunks, without the marks of rows that have none; of several rows with one name the newest's."""
+    chunks = split.where(F.col("row_key").isNotNull())
+    if not rules.can_repeat:
+        return chunks
+    order = Window.partitionBy("row_key").orderBy(F.desc("commit"), F.desc("source_key"))
+    return chunks.withColumn("place", F.rank().over(order)).where("place = 1").drop("place")
+
+
+def source_key() -> Column:
+    """How the table itself tells its rows apart."""
+    return F.concat_ws("\x1f", "_hoodie_partition_path", "_hoodie_record_key").alias("source_key")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:300]

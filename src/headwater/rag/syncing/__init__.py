@@ -1,0 +1,1 @@
+"""Chunks table -> index, without a JVM."""

@@ -1,0 +1,187 @@
+"""Bring an index up to the chunks: write what is new, then remove what is old, then the checkpoint."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+from headwater.errors import IndexUnavailableError
+from headwater.observability.crash_points import crash_point
+from headwater.rag.chunk import Chunk
+from headwater.rag.syncing.divergence import Divergence, compare_states
+from headwater.rag.syncing.position import SyncPosition, parse_position
+from headwater.rag.syncing.protocol import ChunkLook, ChunkSource, PassageEncoder
+from headwater.rag.vector_stores.protocol import Checkpoint, Index, Point
+
+_log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+PAGE = 256
+_ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What one sync did. `compared`: the changes could not be told any more, so everything was compared.
+
+    Then `divergent_rows` are those that were missing, wrong or too many.
+    """
+
+    upserted: int = 0
+    fields_set: int = 0
+    deleted: int = 0
+    compared: bool = False
+    divergent_rows: int = 0
+    as_of: str = ""
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything was written."""
+        return bool(self.upserted or self.fields_set or self.deleted)
+
+
+class IndexSync:
+    """Follows chunks with one version of the index. Safe to kill anywhere, to repeat, and beside others.
+
+    All that it knows is in the index itself. Raises `HeadwaterError`; then trying again is safe.
+    """
+
+    def __init__(
+        self, source: ChunkSource, index: Index, encoder: PassageEncoder, now: Callable[[], datetime]
+    ) -> None:
+        self._source = source
+        self._index = index
+        self._encoder = encoder
+        self._now = now
+
+    def run(self) -> SyncReport:
+        """Write what changed since the checkpoint; nothing when nothing did."""
+        stored = self._index.read_checkpoint()
+        look = self._source.look()
+        if stored is not None and parse_position(stored.position) == look.position:
+            return SyncReport(as_of=look.position.as_of)
+        return self._follow(look, stored, always_compare=False)
+
+    def reconcile(self) -> SyncReport:
+        """Compare all of the index with all of the chunks, and mend what differs."""
+        self.run()
+        stored = self._index.read_checkpoint()
+        look = self._source.look()
+        if stored is None or parse_position(stored.position) != look.position:
+            return SyncReport(as_of=look.position.as_of)  # it moves on just now: the next time
+        return self._follow(look, stored, always_compare=True)
+
+    def count_divergence(self) -> int:
+        """Rows that are not as in the chunks now; those that a sync would bring count, too."""
+        return len(compare_states(self._source.look().iter_states(), self._index.iter_states()).rows)
+
+    def _follow(self, look: ChunkLook, stored: Checkpoint | None, *, always_compare: bool) -> SyncReport:
+        report = SyncReport()
+        began = parse_position(stored.position) if stored else None
+        for _ in range(_ATTEMPTS):
+            self._apply(look, None if always_compare else began, report)
+            report.as_of = look.position.as_of
+            if always_compare and not report.has_changed:
+                return report
+            if self._write_checkpoint(look, stored):
+                return report
+            # Another sync was quicker. What we wrote may be older than what it wrote, so the newest state
+            # of all that we may have touched is written again.
+            _log.warning("another process brings this index up to date, too; doing it again")
+            stored = self._index.read_checkpoint()
+            look = self._source.look()
+        raise IndexUnavailableError(
+            "the index is written to by other processes all the time",
+            hint="let one process keep it up: `headwater serve`, or `headwater index sync`",
+        )
+
+    def _write_checkpoint(self, look: ChunkLook, stored: Checkpoint | None) -> bool:
+        crash_point("before_index_checkpoint")
+        checkpoint = Checkpoint(
+            look.position.to_text(), stored.sequence + 1 if stored else 1, self._now().isoformat()
+        )
+        is_written = self._index.write_checkpoint(checkpoint, stored)
+        crash_point("after_index_checkpoint")
+        return is_written
+
+    def _apply(self, look: ChunkLook, since: SyncPosition | None, report: SyncReport) -> None:
+        changes = look.iter_changes(since) if since else None
+        if since is None or changes is None:
+            self._compare(look, report)
+            return
+        gone: list[str] = []
+        for page in _in_pages(changes):
+            gone += [chunk.chunk_id for chunk in page if chunk.deleted]
+            present = [chunk for chunk in page if not chunk.deleted]
+            self._upsert([chunk for chunk in present if chunk.content_revision > since.revision], report)
+            self._set_fields([chunk for chunk in present if chunk.content_revision <= since.revision], report)
+        self._delete(gone, report)
+
+    def _compare(self, look: ChunkLook, report: SyncReport) -> None:
+        report.compared = True
+        found = compare_states(look.iter_states(), self._index.iter_states())
+        report.divergent_rows = len(found.rows)
+        self._mend(look, found, report)
+
+    def _mend(self, look: ChunkLook, found: Divergence, report: SyncReport) -> None:
+        # Fields may have brought other words to be found by, so all of the point is written.
+        wrong = {*found.missing, *found.changed_text, *found.changed_fields}
+        for page in _in_pages(look.iter_chunks(wrong)):
+            self._upsert(page, report)
+        self._delete(found.surplus, report)
+
+    def _upsert(self, chunks: Sequence[Chunk], report: SyncReport) -> None:
+        if not chunks:
+            return
+        crash_point("before_index_upsert")
+        self._index.upsert(build_points(chunks, self._encoder))
+        report.upserted += len(chunks)
+        crash_point("after_index_upsert")
+
+    def _set_fields(self, chunks: Sequence[Chunk], report: SyncReport) -> None:
+        if not chunks:
+            return
+        self._index.set_fields([build_bare_point(chunk) for chunk in chunks])
+        report.fields_set += len(chunks)
+        crash_point("after_index_fields")
+
+    def _delete(self, chunk_ids: Sequence[str], report: SyncReport) -> None:
+        for page in _in_pages(chunk_ids):
+            crash_point("before_index_delete")
+            self._index.delete(page)
+            report.deleted += len(page)
+            crash_point("after_index_delete")
+
+
+def build_points(chunks: Sequence[Chunk], encoder: PassageEncoder) -> list[Point]:
+    """Whole points of chunks that are there."""
+    bare = [build_bare_point(chunk) for chunk in chunks]
+    return [
+        replace(point, dense=chunk.vector, sparse=encoder.encode_passage(point.text, point.fields))
+        for point, chunk in zip(bare, chunks, strict=True)
+    ]
+
+
+def build_bare_point(chunk: Chunk) -> Point:
+    """A point for `set_fields`: without vectors."""
+    return Point(
+        chunk_id=chunk.chunk_id,
+        row_key=chunk.row_key,
+        chunk_number=chunk.chunk_number,
+        text=chunk.text,
+        content_hash=chunk.content_hash,
+        fields_hash=chunk.fields_hash,
+        instant=chunk.instant,
+        dense=(),
+        fields=chunk.load_fields(),
+        tenant=chunk.tenant,
+    )
+
+
+def _in_pages(items: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(items)
+    while page := list(islice(remaining, PAGE)):
+        yield page

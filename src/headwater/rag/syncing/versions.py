@@ -1,0 +1,147 @@
+"""Versions of the index: a new one is filled beside the live one, proved, and switched to in one step."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headwater.errors import IndexNotFoundError, SearchError
+from headwater.observability.crash_points import crash_point
+from headwater.rag.syncing.sync import IndexSync, SyncReport
+from headwater.rag.vector_stores.protocol import Index, IndexSpec, VectorStore
+
+KEPT_VERSIONS = 2
+"""Besides the live one."""
+
+_NAME = re.compile(r"v(\d{4,})")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a new version may go live. `reason` is a sentence, `figures` what it rests on."""
+
+    passed: bool
+    reason: str
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """A version was filled; `is_live` when searches ask it now. `dropped` are versions removed."""
+
+    version: str
+    points: int
+    is_live: bool
+    verdict: Verdict
+    sync: SyncReport
+    dropped: tuple[str, ...] = ()
+
+
+Gate = Callable[[Index | None, Index], Verdict]
+"""Judges a new version beside the live one, if there is one."""
+
+OpenSync = Callable[[Index], IndexSync]
+"""The sync that fills a version."""
+
+
+class IndexVersions:
+    """The versions in one store. Raises `SearchError`."""
+
+    def __init__(self, store: VectorStore) -> None:
+        self._store = store
+
+    def open_live(self) -> tuple[str, Index] | None:
+        """Name and index that searches ask."""
+        name = self._store.find_live()
+        return (name, self._store.open(name)) if name else None
+
+    def build(self, spec: IndexSpec, open_sync: OpenSync, gate: Gate) -> BuildReport:
+        """Fill a new version and switch to it when the gate lets it through; else it is dropped."""
+        self._drop_unfinished()
+        live = self.open_live()
+        name = self._name_next()
+        index = self._store.create(name, spec)
+        sync = open_sync(index)
+        report = sync.run()
+        verdict = gate(live[1] if live else None, index)
+        if not verdict.passed:
+            points = index.count()
+            self._store.drop([name])
+            return BuildReport(name, points, False, verdict, report)
+        sync.run()  # what came meanwhile
+        crash_point("before_index_switch")
+        self._store.set_live(name)
+        return BuildReport(name, index.count(), True, verdict, report, self._drop_old())
+
+    def rollback(self) -> str:
+        """Let searches ask the version before the live one again; gives its name."""
+        live = self._store.find_live()
+        older = [name for name in self._list_finished() if live is not None and name < live]
+        if not older:
+            raise IndexNotFoundError(
+                "there is no older version of the index to go back to",
+                hint=f"versions: {', '.join(self._store.list_versions()) or 'none'}; live: {live or 'none'}",
+            )
+        self._store.set_live(older[-1])
+        return older[-1]
+
+    def _list_finished(self) -> list[str]:
+        # The first checkpoint of a version is written when all of its points are.
+        names = [name for name in self._store.list_versions() if _NAME.fullmatch(name)]
+        return [name for name in names if self._store.open(name).read_checkpoint() is not None]
+
+    def _drop_unfinished(self) -> None:
+        names = [name for name in self._store.list_versions() if _NAME.fullmatch(name)]
+        self._store.drop(set(names) - set(self._list_finished()) - {self._store.find_live() or ""})
+
+    def _drop_old(self) -> tuple[str, ...]:
+        live = self._store.find_live()
+        others = [name for name in self._list_finished() if name != live]
+        dropped = tuple(others[:-KEPT_VERSIONS])
+        self._store.drop(dropped)
+        return dropped
+
+    def _name_next(self) -> str:
+        numbers = [int(found[1]) for found in map(_NAME.fullmatch, self._store.list_versions()) if found]
+        return f"v{max(numbers, default=0) + 1:04}"
+
+
+def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> Verdict:
+    """Without judged queries: is anything in it, and does each of some rows find itself?"""
+    from headwater.rag.vector_stores.protocol import SearchRequest
+
+    points = new.count()
+    figures: dict[str, float] = {"points": points, "live_points": live.count() if live else 0}
+    if not points and figures["live_points"]:
+        return Verdict(False, "the new version is empty, and the live one is not", figures)
+    states = [state for at, state in enumerate(new.iter_states()) if at % max(1, points // canaries) == 0]
+    asked = [point for point in new.load([state.row_key for state in states[:canaries]]) if any(point.dense)]
+    found = new.search([SearchRequest("dense", point.dense, 10) for point in asked])
+    texts = {(hit.row_key, hit.text) for hits in found for hit in hits}
+    # Rows with the same text cannot be told apart by it.
+    hits = sum(
+        1
+        for point, answer in zip(asked, found, strict=True)
+        if point.row_key in {hit.row_key for hit in answer} or any(text == point.text for _, text in texts)
+    )
+    figures |= {"canaries": len(asked), "found": hits}
+    if hits < len(asked) * 0.9:
+        return Verdict(False, f"only {hits} of {len(asked)} rows are found by their own vector", figures)
+    return Verdict(
+        True, f"{points} points; {hits} of {len(asked)} rows are found by their own vector", figures
+    )
+
+
+def check_spec(spec: IndexSpec, live: IndexSpec) -> None:
+    """Raises `SearchError` when the live version was made for another configuration."""
+    if spec.dimensions != live.dimensions:
+        problem = (
+            f"its vectors have {live.dimensions} numbers, those of the configured model {spec.dimensions}"
+        )
+    elif spec.fingerprint != live.fingerprint:
+        problem = "model, text columns, chunks or words are not those configured now"
+    else:
+        return
+    raise SearchError(
+        f"the live index was built for another configuration: {problem}",
+        hint="`headwater index build` makes a new version beside it and switches when that is as good",
+    )

@@ -1,0 +1,172 @@
+"""How a point lies in Qdrant, as server or embedded: its payload and the paths of its fields. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from headwater.errors import SearchError
+from headwater.rag.vector_stores.protocol import (
+    Checkpoint,
+    Hit,
+    IndexSpec,
+    Point,
+    PointState,
+    SearchRequest,
+    SparseVector,
+)
+
+DENSE = "dense"
+TENANT = "tenant"
+CHECKPOINT_ID = str(UUID(int=0))
+"""A point without vectors: no search finds it."""
+
+STATE_KEYS = ["row_key", "content_hash", "fields_hash"]
+HIT_KEYS = ["row_key", "chunk_number", "text", "fields", "instant"]
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
+
+Payload = dict[str, Any]
+
+
+def build_payload(point: Point) -> Payload:
+    """All of a point but its vectors, its text last of all that `set_fields` leaves."""
+    return {**build_fields_payload(point), "text": point.text}
+
+
+def build_fields_payload(point: Point) -> Payload:
+    """What `set_fields` writes."""
+    # Embedded Qdrant 0.9 takes a truth value in a filter for a number, so those are kept as words, too.
+    flags = {name: _to_word(value) for name, value in point.fields.items() if isinstance(value, bool)}
+    return {
+        "row_key": point.row_key,
+        "chunk_number": point.chunk_number,
+        "content_hash": point.content_hash,
+        "fields_hash": point.fields_hash,
+        "instant": point.instant,
+        "fields": {name: value for name, value in point.fields.items() if value is not None},
+        "flags": flags,
+        "tenant": point.tenant,
+    }
+
+
+def parse_hit(point_id: object, score: float, payload: Payload) -> Hit:
+    """A point that was found."""
+    return Hit(
+        chunk_id=str(point_id),
+        row_key=payload["row_key"],
+        chunk_number=payload["chunk_number"],
+        score=score,
+        text=payload["text"],
+        fields=payload["fields"],
+        instant=payload["instant"],
+    )
+
+
+def parse_state(point_id: object, payload: Payload) -> PointState:
+    """What is compared."""
+    return PointState(str(point_id), *(payload[key] for key in STATE_KEYS))
+
+
+def parse_point(
+    point_id: object, payload: Payload, dense: list[float], sparse: Mapping[str, SparseVector]
+) -> Point:
+    """Inverse of `build_payload`, with the vectors."""
+    return Point(
+        chunk_id=str(point_id),
+        row_key=payload["row_key"],
+        chunk_number=payload["chunk_number"],
+        text=payload["text"],
+        content_hash=payload["content_hash"],
+        fields_hash=payload["fields_hash"],
+        instant=payload["instant"],
+        dense=dense,
+        sparse=sparse,
+        fields=payload["fields"],
+        tenant=payload.get("tenant"),
+    )
+
+
+def write_checkpoint_payload(checkpoint: Checkpoint) -> Payload:
+    """The payload of the reserved point."""
+    return {
+        "position": checkpoint.position,
+        "sequence": checkpoint.sequence,
+        "written_at": checkpoint.written_at,
+    }
+
+
+def parse_checkpoint(payload: Payload) -> Checkpoint:
+    """Inverse of `write_checkpoint_payload`."""
+    return Checkpoint(payload["position"], payload["sequence"], payload["written_at"])
+
+
+def write_spec(spec: IndexSpec) -> str:
+    """As JSON."""
+    return json.dumps(
+        {
+            "dimensions": spec.dimensions,
+            "sparse_names": list(spec.sparse_names),
+            "fingerprint": spec.fingerprint,
+            "filtered": dict(sorted(spec.filtered.items())),
+        }
+    )
+
+
+def parse_spec(text: str) -> IndexSpec:
+    """Inverse of `write_spec`."""
+    found = json.loads(text)
+    return IndexSpec(
+        found["dimensions"], tuple(found["sparse_names"]), found["fingerprint"], found["filtered"]
+    )
+
+
+def build_path(name: str, *, is_flag: bool = False) -> str:
+    """Where a field, or the tenant, lies in the payload."""
+    if name == TENANT:
+        return TENANT
+    return f"{'flags' if is_flag else 'fields'}.{name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)}"
+
+
+def to_match(value: object) -> tuple[bool, str | int | float]:
+    """A value as it is asked for: whether as a flag, and as what."""
+    if isinstance(value, bool):
+        return True, _to_word(value)
+    return False, value if isinstance(value, (str, int, float)) else str(value)
+
+
+def check_point(point: Point, spec: IndexSpec) -> None:
+    """Raises `SearchError` when the point's vectors are not those of the version."""
+    if len(point.dense) != spec.dimensions:
+        raise SearchError(
+            f"chunk {point.chunk_id} has a vector of {len(point.dense)} numbers; "
+            f"this version of the index holds {spec.dimensions}",
+            hint="build a new version of the index for another model: headwater index build",
+        )
+    for name in point.sparse:
+        _check_name(name, spec)
+
+
+def check_request(request: SearchRequest, spec: IndexSpec) -> None:
+    """Raises `SearchError` when the version cannot answer that."""
+    if isinstance(request.vector, SparseVector):
+        _check_name(request.using, spec)
+    elif request.using != DENSE or len(request.vector) != spec.dimensions:
+        raise SearchError(
+            f"a query of {len(request.vector)} numbers for {request.using!r}; "
+            f"{DENSE!r} vectors of this version have {spec.dimensions}",
+            hint="ask with the model that the index was built with, or: headwater index build",
+        )
+
+
+def _check_name(name: str, spec: IndexSpec) -> None:
+    if name not in spec.sparse_names:
+        raise SearchError(
+            f"this version of the index has no vectors called {name!r}; "
+            f"it has {', '.join((DENSE, *spec.sparse_names))}",
+            hint="build a new version of the index: headwater index build",
+        )
+
+
+def _to_word(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,386 @@
+"""A Qdrant server, over HTTP or gRPC. A version is a collection; an alias names the live one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from grpc import RpcError
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from headwater.errors import IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.vector_stores.grouping import search_rows
+from headwater.rag.vector_stores.payload import (
+    CHECKPOINT_ID,
+    DENSE,
+    HIT_KEYS,
+    STATE_KEYS,
+    build_fields_payload,
+    build_path,
+    build_payload,
+    check_point,
+    check_request,
+    parse_checkpoint,
+    parse_hit,
+    parse_point,
+    parse_spec,
+    parse_state,
+    to_match,
+    write_checkpoint_payload,
+    write_spec,
+)
+from headwater.rag.vector_stores.protocol import (
+    Checkpoint,
+    Condition,
+    Filter,
+    Hit,
+    IndexSpec,
+    Point,
+    PointState,
+    SearchRequest,
+    SparseVector,
+)
+
+_SPEC_KEY = "headwater_spec"
+_PAGE = 1_000
+_SECONDS = 30
+_INDEX_KINDS = {
+    "keyword": models.PayloadSchemaType.KEYWORD,
+    "number": models.PayloadSchemaType.FLOAT,
+    "bool": models.PayloadSchemaType.KEYWORD,
+}
+
+
+class QdrantIndex:
+    """One version: a collection. What it knows is on the server; writes wait until searches see them."""
+
+    def __init__(self, client: QdrantClient, collection: str, spec: IndexSpec) -> None:
+        self._client = client
+        self._name = collection
+        self._spec = spec
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What it was made for."""
+        return self._spec
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        for point in points:
+            check_point(point, self._spec)
+        if points:
+            with explained(self._name):
+                self._client.upsert(self._name, [_to_point(point) for point in points])
+
+    def set_fields(self, points: Sequence[Point]) -> None:
+        """Write all but text and vectors of points that are there."""
+        with explained(self._name):
+            ids: list[Any] = [point.chunk_id for point in points]
+            records = self._client.retrieve(self._name, ids, with_payload=False)
+            there = {str(record.id) for record in records}
+            operations = [
+                models.SetPayloadOperation(
+                    set_payload=models.SetPayload(
+                        payload=build_fields_payload(point), points=[point.chunk_id]
+                    )
+                )
+                for point in points
+                if point.chunk_id in there
+            ]
+            if operations:
+                self._client.batch_update_points(self._name, operations)
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Remove points; those not there are no error."""
+        if chunk_ids:
+            with explained(self._name):
+                self._client.delete(self._name, models.PointIdsList(points=list(chunk_ids)))
+
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """One list of hits for each request."""
+        for request in requests:
+            check_request(request, self._spec)
+        return search_rows(requests, self._fetch)
+
+    def load(self, row_keys: Sequence[str]) -> list[Point]:
+        """All chunks of the rows."""
+        found: list[Point] = []
+        for start in range(0, len(row_keys), _PAGE):
+            match = models.MatchAny(any=list(row_keys[start : start + _PAGE]))
+            wanted = models.Filter(must=[models.FieldCondition(key="row_key", match=match)])
+            found += [_parse_record(record) for record in self._scroll(True, wanted, with_vectors=True)]
+        return found
+
+    def iter_states(self) -> Iterator[PointState]:
+        """All points, in the order of chunk ids."""
+        for record in self._scroll(STATE_KEYS):
+            yield parse_state(record.id, record.payload or {})
+
+    def iter_texts(self) -> Iterator[tuple[str, str]]:
+        """Row key and text of all points."""
+        for record in self._scroll(["row_key", "text"]):
+            payload = record.payload or {}
+            yield payload["row_key"], payload["text"]
+
+    def count(self) -> int:
+        """Points."""
+        with explained(self._name):
+            total: int = self._client.count(self._name, exact=True).count
+            return total - len(self._client.retrieve(self._name, [CHECKPOINT_ID], with_payload=False))
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """The newest written."""
+        with explained(self._name):
+            found = self._client.retrieve(self._name, [CHECKPOINT_ID])
+        return parse_checkpoint(found[0].payload or {}) if found else None
+
+    def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
+        """Write it if the stored one is still `expected`: the server decides, so two writers cannot both."""
+        if self.read_checkpoint() != expected:
+            return False
+        point = models.PointStruct(id=CHECKPOINT_ID, vector={}, payload=write_checkpoint_payload(checkpoint))
+        with explained(self._name):
+            if expected is None:
+                self._client.upsert(self._name, [point], update_mode=models.UpdateMode.INSERT_ONLY)
+            else:
+                self._client.upsert(self._name, [point], update_filter=_match_checkpoint(expected))
+        return self.read_checkpoint() == checkpoint
+
+    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[Hit]]:
+        queries = [_build_query(request, depth) for request, depth in requests]
+        with explained(self._name):
+            answers = self._client.query_batch_points(self._name, queries)
+        return [[parse_hit(hit.id, hit.score, hit.payload or {}) for hit in one.points] for one in answers]
+
+    def _scroll(
+        self, keys: bool | list[str], wanted: models.Filter | None = None, *, with_vectors: bool = False
+    ) -> Iterator[models.Record]:
+        offset: Any = None
+        while True:
+            with explained(self._name):
+                records, offset = self._client.scroll(
+                    self._name, wanted, _PAGE, offset=offset, with_payload=keys, with_vectors=with_vectors
+                )
+            yield from (record for record in records if str(record.id) != CHECKPOINT_ID)
+            if offset is None:
+                return
+
+
+class QdrantStore:
+    """All versions on one server. `client` may be a server's or one in this process.
+
+    Raises `IndexUnavailableError` when the server does not answer, `SearchError` when it refuses.
+    """
+
+    def __init__(self, client: QdrantClient, collection: str) -> None:
+        self._client = client
+        self._collection = collection
+
+    @classmethod
+    def connect(cls, url: str, collection: str, *, api_key: str | None, prefer_grpc: bool) -> "QdrantStore":
+        """A client of the server at `url`; nothing is asked yet."""
+        client = QdrantClient(
+            url=url, api_key=api_key, prefer_grpc=prefer_grpc, timeout=_SECONDS, check_compatibility=False
+        )
+        return cls(client, collection)
+
+    def list_versions(self) -> list[str]:
+        """Names, in their order."""
+        prefix = self._to_name("")
+        with explained(self._collection):
+            found = [one.name for one in self._client.get_collections().collections]
+        return sorted(name.removeprefix(prefix) for name in found if name.startswith(prefix))
+
+    def create(self, version: str, spec: IndexSpec) -> QdrantIndex:
+        """An empty version, or the one that is there with the same spec."""
+        name = self._to_name(version)
+        if version not in self.list_versions():
+            with explained(name):
+                _create_collection(self._client, name, spec)
+        index = self.open(version)
+        if index.spec != spec:
+            raise SearchError(
+                f"version {version!r} of the index was made for something else: {index.spec}",
+                hint="give the new version another name",
+            )
+        with explained(name):
+            _create_indexes(self._client, name, spec)
+        return index
+
+    def open(self, version: str) -> QdrantIndex:
+        """Raises `IndexNotFoundError` when there is none of that name."""
+        self._check(version)
+        name = self._to_name(version)
+        with explained(name):
+            metadata: Mapping[str, Any] = self._client.get_collection(name).config.metadata or {}
+        if _SPEC_KEY not in metadata:
+            raise SearchError(
+                f"collection {name} was not made by headwater",
+                hint="choose another search.store.collection, or delete that collection",
+            )
+        return QdrantIndex(self._client, name, parse_spec(metadata[_SPEC_KEY]))
+
+    def drop(self, versions: Iterable[str]) -> None:
+        """Remove versions. Raises `SearchError` for the live one."""
+        names = set(versions)
+        if (live := self.find_live()) in names:
+            raise SearchError(f"version {live!r} of the index is live", hint="set another live before")
+        for version in names & set(self.list_versions()):
+            with explained(self._collection):
+                self._client.delete_collection(self._to_name(version))
+
+    def find_live(self) -> str | None:
+        """The version that searches ask."""
+        with explained(self._collection):
+            aliases = self._client.get_aliases().aliases
+        found = [one.collection_name for one in aliases if one.alias_name == self._collection]
+        return found[0].removeprefix(self._to_name("")) if found else None
+
+    def set_live(self, version: str) -> None:
+        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        self._check(version)
+        operations: list[Any] = []
+        if self.find_live() is not None:
+            gone = models.DeleteAlias(alias_name=self._collection)
+            operations.append(models.DeleteAliasOperation(delete_alias=gone))
+        made = models.CreateAlias(collection_name=self._to_name(version), alias_name=self._collection)
+        operations.append(models.CreateAliasOperation(create_alias=made))
+        with explained(self._collection):
+            self._client.update_collection_aliases(operations)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _to_name(self, version: str) -> str:
+        return f"{self._collection}-{version}"
+
+    def _check(self, version: str) -> None:
+        names = self.list_versions()
+        if version not in names:
+            raise IndexNotFoundError(
+                f"there is no version {version!r} of the index {self._collection!r}; "
+                f"there are: {', '.join(names) or 'none'}",
+                hint="headwater index build",
+            )
+
+
+@contextmanager
+def explained(collection: str) -> Iterator[None]:
+    """Turn what the client throws meanwhile into one sentence with a fix."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        text = f"collection {collection}: the server said {error.status_code}: {_to_line(error.content)}"
+        if error.status_code in (401, 403):
+            raise SearchError(text, hint="set HEADWATER_QDRANT_API_KEY") from error
+        if error.status_code is not None and error.status_code >= 500:
+            raise IndexUnavailableError(text, hint="look at the server's log") from error
+        raise SearchError(text, hint="are client and server of about the same version?") from error
+    except (ResponseHandlingException, RpcError, ConnectionError) as error:
+        raise IndexUnavailableError(
+            f"collection {collection}: the vector store does not answer: {_to_line(error)}",
+            hint="is the server up? check search.store.url, the network and HEADWATER_QDRANT_API_KEY",
+        ) from error
+    except (ApiException, ValueError) as error:
+        raise SearchError(
+            f"collection {collection}: {_to_line(error)}", hint="headwater index status"
+        ) from error
+
+
+def _to_line(what: object) -> str:
+    text = what.decode("utf-8", "replace") if isinstance(what, bytes) else str(what)
+    return " ".join(text.split())[:300]
+
+
+def _create_collection(client: QdrantClient, name: str, spec: IndexSpec) -> None:
+    client.create_collection(
+        name,
+        vectors_config={DENSE: models.VectorParams(size=spec.dimensions, distance=models.Distance.DOT)},
+        sparse_vectors_config={
+            one: models.SparseVectorParams(modifier=models.Modifier.IDF) for one in spec.sparse_names
+        },
+        metadata={_SPEC_KEY: write_spec(spec)},
+    )
+
+
+def _create_indexes(client: QdrantClient, name: str, spec: IndexSpec) -> None:
+    """Repeated after a creation that was cut short; those that are there are left as they are."""
+    client.create_payload_index(
+        name, "tenant", models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+    )
+    client.create_payload_index(name, "row_key", models.PayloadSchemaType.KEYWORD)
+    for field, kind in spec.filtered.items():
+        path = build_path(field, is_flag=kind == "bool")
+        if path != "tenant":
+            client.create_payload_index(name, path, _INDEX_KINDS[kind])
+
+
+def _match_checkpoint(expected: Checkpoint) -> models.Filter:
+    conditions: list[Any] = [
+        models.FieldCondition(key=key, match=models.MatchValue(value=value))
+        for key, value in write_checkpoint_payload(expected).items()
+    ]
+    return models.Filter(must=conditions)
+
+
+def _to_point(point: Point) -> models.PointStruct:
+    vectors: dict[str, Any] = {DENSE: [float(number) for number in point.dense]}
+    for name, vector in point.sparse.items():
+        if vector.indices:
+            vectors[name] = models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+    return models.PointStruct(id=point.chunk_id, vector=vectors, payload=build_payload(point))
+
+
+def _parse_record(record: models.Record) -> Point:
+    vectors: Mapping[str, Any] = record.vector if isinstance(record.vector, dict) else {}
+    sparse = {
+        name: SparseVector(tuple(vector.indices), tuple(vector.values))
+        for name, vector in vectors.items()
+        if name != DENSE
+    }
+    return parse_point(record.id, record.payload or {}, list(vectors[DENSE]), sparse)
+
+
+def _build_query(request: SearchRequest, depth: int) -> models.QueryRequest:
+    vector: Any = request.vector
+    if isinstance(vector, SparseVector):
+        vector = models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+    else:
+        vector = [float(number) for number in vector]
+    return models.QueryRequest(
+        query=vector,
+        using=request.using,
+        limit=depth,
+        filter=_build_filter(request.conditions),
+        with_payload=HIT_KEYS,
+    )
+
+
+def _build_filter(conditions: Filter) -> models.Filter | None:
+    if not conditions:
+        return None
+    must: list[Any] = []
+    must_not: list[Any] = []
+    for condition in conditions:
+        (must_not if condition.operator in {"ne", "not_in"} else must).append(_build_condition(condition))
+    return models.Filter(must=must, must_not=must_not)
+
+
+def _build_condition(condition: Condition) -> Any:
+    operator, value = condition.operator, condition.value
+    if operator in {"lt", "lte", "gt", "gte"}:
+        limit: Any = {operator: value}
+        return models.FieldCondition(key=build_path(condition.field), range=models.Range(**limit))
+    values = value if isinstance(value, (list, tuple)) else [value]
+    # An empty list has no match: a filter of nothing would let all through.
+    nothing: Any = models.HasIdCondition(has_id=[])
+    return models.Filter(should=[_build_match(condition.field, one) for one in values] or [nothing])
+
+
+def _build_match(field: str, value: object) -> Any:
+    is_flag, asked = to_match(value)
+    path = build_path(field, is_flag=is_flag)
+    if isinstance(asked, str):
+        return models.FieldCondition(key=path, match=models.MatchValue(value=asked))
+    return models.FieldCondition(key=path, range=models.Range(gte=asked, lte=asked))

@@ -1,0 +1,343 @@
+"""Qdrant in this process, in a folder. One process at a time may have it open.
+
+<folder>/<collection>/lock, live (the version that searches ask), <version>/spec.json, <version>/shard/
+"""
+
+import fcntl
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import qdrant_edge as qdrant
+
+from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.vector_stores.grouping import search_rows
+from headwater.rag.vector_stores.payload import (
+    CHECKPOINT_ID,
+    DENSE,
+    STATE_KEYS,
+    build_fields_payload,
+    build_path,
+    check_point,
+    check_request,
+    parse_checkpoint,
+    parse_hit,
+    parse_spec,
+    parse_state,
+    write_checkpoint_payload,
+    write_spec,
+)
+from headwater.rag.vector_stores.protocol import (
+    Checkpoint,
+    Hit,
+    IndexSpec,
+    Point,
+    PointState,
+    SearchRequest,
+)
+from headwater.rag.vector_stores.qdrant_edge_words import build_query, parse_record, to_point
+
+_SHARD = "shard"
+_SPEC = "spec.json"
+_LIVE = "live"
+_PAGE = 1_000
+OPTIMIZE_AFTER = 10_000
+"""So many points written, and the graph is worth building: until then they are looked through one by one."""
+
+_INDEX_KINDS = {
+    "keyword": qdrant.PayloadSchemaType.Keyword,
+    "number": qdrant.PayloadSchemaType.Float,
+    "bool": qdrant.PayloadSchemaType.Keyword,
+}
+
+
+class EdgeIndex:
+    """One version: a shard. Searches run beside writes; writes wait for each other."""
+
+    def __init__(self, folder: Path, spec: IndexSpec) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._unoptimized = 0
+        with explained(folder):
+            self._shard = _open_shard(folder / _SHARD, spec)
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What it was made for."""
+        return self._spec
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        for point in points:
+            check_point(point, self._spec)
+        if points:
+            self._update(qdrant.UpdateOperation.upsert_points([to_point(point) for point in points]))
+            self._unoptimized += len(points)
+
+    def set_fields(self, points: Sequence[Point]) -> None:
+        """Write all but text and vectors of points that are there."""
+        with self._lock, explained(self._folder):
+            ids: list[Any] = [point.chunk_id for point in points]
+            there = {str(record.id) for record in self._shard.retrieve(ids, False, False)}
+            for point in points:
+                if point.chunk_id in there:
+                    payload = build_fields_payload(point)
+                    self._shard.update(qdrant.UpdateOperation.set_payload([point.chunk_id], payload))
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Remove points; those not there are no error."""
+        if chunk_ids:
+            self._update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
+
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """One list of hits for each request."""
+        for request in requests:
+            check_request(request, self._spec)
+        return search_rows(requests, self._fetch)
+
+    def load(self, row_keys: Sequence[str]) -> list[Point]:
+        """All chunks of the rows."""
+        found: list[Point] = []
+        for start in range(0, len(row_keys), _PAGE):
+            match = qdrant.MatchAny(list(row_keys[start : start + _PAGE]))
+            wanted = qdrant.Filter(must=[qdrant.FieldCondition(key="row_key", match=match)])
+            found += [parse_record(record) for record in self._scroll(True, wanted, with_vector=True)]
+        return found
+
+    def iter_states(self) -> Iterator[PointState]:
+        """All points, in the order of chunk ids."""
+        for record in self._scroll(STATE_KEYS):
+            yield parse_state(record.id, record.payload or {})
+
+    def iter_texts(self) -> Iterator[tuple[str, str]]:
+        """Row key and text of all points."""
+        for record in self._scroll(["row_key", "text"]):
+            payload = record.payload or {}
+            yield payload["row_key"], payload["text"]
+
+    def count(self) -> int:
+        """Points."""
+        with explained(self._folder):
+            total = self._shard.count(qdrant.CountRequest(exact=True))
+            return total - len(self._shard.retrieve([CHECKPOINT_ID], False, False))
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """The newest written."""
+        with explained(self._folder):
+            found = self._shard.retrieve([CHECKPOINT_ID], True, False)
+        return parse_checkpoint(found[0].payload or {}) if found else None
+
+    def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
+        """Write it if the stored one is still `expected`; what was written before is on disk then."""
+        with self._lock, explained(self._folder):
+            if self.read_checkpoint() != expected:
+                return False
+            self._shard.flush()
+            point = qdrant.Point(CHECKPOINT_ID, {}, write_checkpoint_payload(checkpoint))
+            self._shard.update(qdrant.UpdateOperation.upsert_points([point]))
+            self._shard.flush()
+        self._build_graph()
+        return True
+
+    def close(self) -> None:
+        """Write what is open and let go of the files."""
+        with self._lock, explained(self._folder):
+            self._shard.flush()
+            self._shard.close()
+
+    def _build_graph(self) -> None:
+        # Takes a minute for 100,000 points; searches go on meanwhile, and the checkpoint is written already.
+        with explained(self._folder):
+            if self._unoptimized >= max(OPTIMIZE_AFTER, self.count() // 5):
+                self._unoptimized = 0
+                self._shard.optimize()
+
+    def _update(self, operation: qdrant.UpdateOperation) -> None:
+        with self._lock, explained(self._folder):
+            self._shard.update(operation)
+
+    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[Hit]]:
+        queries = [build_query(request, depth) for request, depth in requests]
+        with explained(self._folder):
+            answers = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
+        return [
+            [
+                parse_hit(hit.id, hit.score, hit.payload or {})
+                for hit in answer
+                if str(hit.id) != CHECKPOINT_ID
+            ]
+            for answer in answers
+        ]
+
+    def _scroll(
+        self, keys: bool | list[str], wanted: qdrant.Filter | None = None, *, with_vector: bool = False
+    ) -> Iterator[qdrant.Record]:
+        offset: Any = None
+        while True:
+            request = qdrant.ScrollRequest(
+                offset=offset, limit=_PAGE, filter=wanted, with_payload=keys, with_vector=with_vector
+            )
+            with explained(self._folder):
+                records, offset = self._shard.scroll(request)
+            yield from (record for record in records if str(record.id) != CHECKPOINT_ID)
+            if offset is None:
+                return
+
+
+class EdgeVectorStore:
+    """All versions in one folder. Raises `IndexUnavailableError` when another process has it open."""
+
+    def __init__(self, folder: Path, collection: str) -> None:
+        self._folder = folder / collection
+        self._threads = threading.RLock()
+        self._open: dict[str, EdgeIndex] = {}
+        with explained(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock_file = _lock_folder(self._folder)
+
+    def list_versions(self) -> list[str]:
+        """Names, in their order."""
+        return sorted(path.parent.name for path in self._folder.glob(f"*/{_SPEC}"))
+
+    def create(self, version: str, spec: IndexSpec) -> EdgeIndex:
+        """An empty version, or the one that is there with the same spec."""
+        with self._threads:
+            folder = self._folder / version
+            if not (folder / _SPEC).exists():
+                with explained(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    folder.mkdir()
+                    self._open[version] = EdgeIndex(folder, spec)
+                    _write_file(folder / _SPEC, write_spec(spec))
+            index = self.open(version)
+        if index.spec != spec:
+            raise SearchError(
+                f"version {version!r} of the index was made for something else: {index.spec}",
+                hint="give the new version another name",
+            )
+        return index
+
+    def open(self, version: str) -> EdgeIndex:
+        """Raises `IndexNotFoundError` when there is none of that name."""
+        with self._threads:
+            if version not in self._open:
+                self._check(version)
+                folder = self._folder / version
+                self._open[version] = EdgeIndex(folder, parse_spec((folder / _SPEC).read_text("utf-8")))
+            return self._open[version]
+
+    def drop(self, versions: Iterable[str]) -> None:
+        """Remove versions. Raises `SearchError` for the live one."""
+        with self._threads:
+            names = set(versions)
+            if self.find_live() in names:
+                raise SearchError(
+                    f"version {self.find_live()!r} of the index is live", hint="set another live before"
+                )
+            for name in names & set(self.list_versions()):
+                # Without its spec a folder is no version, also when the rest is not removed any more.
+                (self._folder / name / _SPEC).unlink()
+                index = self._open.pop(name, None)
+                if index is not None:
+                    index.close()
+                shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def find_live(self) -> str | None:
+        """The version that searches ask."""
+        try:
+            return (self._folder / _LIVE).read_text("utf-8")
+        except FileNotFoundError:
+            return None
+
+    def set_live(self, version: str) -> None:
+        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        with self._threads:
+            self._check(version)
+            with explained(self._folder):
+                _write_file(self._folder / _LIVE, version)
+
+    def close(self) -> None:
+        """Write what is open, and let others have the folder."""
+        with self._threads:
+            for index in self._open.values():
+                index.close()
+            self._open.clear()
+            os.close(self._lock_file)
+
+    def _check(self, version: str) -> None:
+        names = self.list_versions()
+        if version not in names:
+            raise IndexNotFoundError(
+                f"there is no version {version!r} of the index in {self._folder}; "
+                f"there are: {', '.join(names) or 'none'}",
+                hint="headwater index build",
+            )
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn what the engine or the disk throw meanwhile into one sentence."""
+    try:
+        yield
+    except HeadwaterError:
+        raise
+    # The engine knows no narrower class than Exception.
+    except Exception as error:
+        raise SearchError(
+            f"the index in {folder} cannot be used: {error}",
+            hint="is the disk full or the folder damaged? without it: headwater index build makes a new one",
+        ) from error
+
+
+def _lock_folder(folder: Path) -> int:
+    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.read(file, 20).decode("ascii", "replace").strip() or "another process"
+        os.close(file)
+        raise IndexUnavailableError(
+            f"the index in {folder} is in use by process {owner}",
+            hint="a local index is for one process: `headwater serve` keeps its index up by itself, so stop "
+            "it before `headwater index`, or use a server: search.store.type: qdrant",
+        ) from error
+    os.ftruncate(file, 0)
+    os.pwrite(file, str(os.getpid()).encode(), 0)
+    return file
+
+
+def _open_shard(folder: Path, spec: IndexSpec) -> qdrant.EdgeShard:
+    if folder.exists():
+        return qdrant.EdgeShard.load(str(folder))
+    folder.mkdir()
+    config = qdrant.EdgeConfig(
+        vectors={DENSE: qdrant.EdgeVectorParams(size=spec.dimensions, distance=qdrant.Distance.Dot)},
+        sparse_vectors={
+            name: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf) for name in spec.sparse_names
+        },
+    )
+    shard = qdrant.EdgeShard.create(str(folder), config)
+    tenant = qdrant.KeywordIndexParams(is_tenant=True)
+    shard.update(qdrant.UpdateOperation.create_field_index("tenant", tenant))
+    row_key = qdrant.PayloadSchemaType.Keyword
+    shard.update(qdrant.UpdateOperation.create_field_index("row_key", row_key))
+    for name, kind in spec.filtered.items():
+        path = build_path(name, is_flag=kind == "bool")
+        if path != "tenant":
+            shard.update(qdrant.UpdateOperation.create_field_index(path, _INDEX_KINDS[kind]))
+    return shard
+
+
+def _write_file(path: Path, text: str) -> None:
+    """All of it or nothing of it."""
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
