@@ -1,0 +1,97 @@
+"""A folder of products becomes an index, by commands alone."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+from tests.fixtures.end_to_end.command import Finished, run_command
+
+PRODUCTS = [
+    {"sku": "a", "title": "Swimming headphones", "description": "Made for lanes. " * 20, "price": 59.0},
+    {"sku": "b", "title": "Desk lamp", "description": "Warm light.", "price": 19.0},
+]
+
+
+class Shop:
+    """A configuration and a folder of files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "landing").mkdir()
+        self.configure()
+
+    def configure(self, **search: Any) -> None:
+        settings = {
+            "source": {"type": "local", "path": str(self.folder / "landing")},
+            "lake": str(self.folder / "lake"),
+            "tables": {"products": {"path": "*.json", "mode": "mirror"}},
+            "search": {"table": "products", "text": ["title", "description"], "id": "sku", **search},
+        }
+        (self.folder / "headwater.yaml").write_text(json.dumps(settings))
+
+    def put(self, *products: dict[str, Any]) -> None:
+        text = "".join(json.dumps(product) + "\n" for product in products)
+        (self.folder / "landing" / "all.json").write_text(text)
+
+    def say(self, *words: str, codes: tuple[int, ...] = (0,)) -> Any:
+        """What a command prints as JSON; of a failed one what it says on stderr."""
+        done: Finished = run_command(*words, "--json", folder=self.folder, timeout=200)
+        done.expect(*codes)
+        return json.loads(done.stderr.splitlines()[-1] if done.exit_code else done.stdout)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def test_from_files_to_versions_of_an_index(shop: Shop) -> None:
+    assert "index build" in shop.say("index", "sync", codes=(2,))["hint"]
+    shop.put(*PRODUCTS)
+    shop.say("run", "--once")
+    assert shop.say("index", "sync")["sync"]["upserted"] == 2
+    status = shop.say("index", "status", "--compare")
+    assert (status["live"], status["lag_seconds"], status["divergence_rows"]) == ("v0001", 0, 0)
+    assert (status["embedded"], status["versions"][0]["points"]) == (2, 2)
+
+    # Another size of chunks: chunks first, then a version beside the live one.
+    shop.configure(chunk={"size": 80})
+    built = shop.say("index", "build")
+    assert (built["build"]["version"], built["build"]["is_live"]) == ("v0002", True)
+    assert built["indexed"]["embedded"] == built["build"]["points"] > 2
+    assert shop.say("index", "rollback") == {"live": "v0001"}
+    assert "no older version" in shop.say("index", "rollback", codes=(2,))["message"]
+    versions = {one["name"]: one["is_as_configured"] for one in shop.say("index", "status")["versions"]}
+    assert versions == {"v0001": False, "v0002": True}
+
+    # The index is only a copy: without it nothing is embedded, and no JVM is needed.
+    shutil.rmtree(shop.folder / "lake" / "_headwater" / "index")
+    rebuilt = shop.say("index", "build")
+    assert (rebuilt["indexed"], rebuilt["build"]["points"]) == (None, built["build"]["points"])
+
+
+def test_a_store_in_use_is_told_by_status_too(shop: Shop) -> None:
+    store = EdgeVectorStore(shop.folder / "index", "headwater")
+    shop.configure(store={"type": "local", "path": str(shop.folder / "index")})
+    done = run_command("index", "status", "--json", folder=shop.folder)
+    assert "in use by process" in json.loads(done.expect(1).stdout)["problem"]
+    store.close()
+
+
+def test_a_missing_column_and_a_missing_section_say_what_to_write(shop: Shop) -> None:
+    shop.configure(text=["name"], where="price > 1")
+    shop.put(*PRODUCTS)
+    done = run_command("run", "--once", "--json", folder=shop.folder, timeout=200).expect(1)
+    # The table is there: only its index is not.
+    assert json.loads(done.stdout)["tables"]["products"]["rows"] == 2
+    said = json.loads(done.stderr.splitlines()[-1])
+    assert "no column 'name'" in said["message"]
+    assert "title" in said["hint"]
+    plain = json.loads((shop.folder / "headwater.yaml").read_text())
+    del plain["search"]
+    (shop.folder / "headwater.yaml").write_text(json.dumps(plain))
+    assert "search:" in shop.say("index", "status", codes=(2,))["message"]
