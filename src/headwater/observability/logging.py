@@ -11,7 +11,20 @@ from structlog.typing import Processor
 from headwater.observability.redaction import redact
 
 # Their INFO tells every request; their WARNING is worth reading.
-NOISY_LIBRARIES = ("boto3", "botocore", "py4j", "s3transfer", "urllib3", "watchfiles")
+NOISY_LIBRARIES = (
+    "boto3",
+    "botocore",
+    "httpcore",
+    "httpx",
+    "httpx2",
+    "openai",
+    "py4j",
+    "s3transfer",
+    "urllib3",
+    "uvicorn",
+    "uvicorn.error",
+    "watchfiles",
+)
 
 
 def configure_logging(verbose: bool, json: bool) -> None:

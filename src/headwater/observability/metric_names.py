@@ -53,6 +53,16 @@ CounterName = Literal[
     "clean_source_objects",
     # passes of clean_source that broke off and will be tried again
     "clean_source_failed",
+    # HTTP requests answered, by route and status
+    "requests",
+    # requests refused, by the code that the client got
+    "requests_refused",
+    # answers of /recommend, by who worded them
+    "answers",
+    # answers that a model should have worded and did not, or not to the end
+    "answers_degraded",
+    # statements of a model that the rows did not bear out and that were not said, by fault
+    "statements_ungrounded",
     # chunks whose text was turned into a vector
     "chunks_embedded",
     # chunks written with a vector that was there already
@@ -72,6 +82,10 @@ GaugeName = Literal[
     "lag_events",
     # age of the oldest event that a data table has not consumed; 0 when it has all
     "lag_seconds",
+    # the index had all that the lake had this many seconds ago
+    "index_lag_seconds",
+    # searches that run or wait for a thread
+    "searches_open",
     # rows of the index that were not as in the chunks table when they were compared last
     "index_divergence_rows",
 ]
@@ -83,6 +97,12 @@ HistogramName = Literal[
     "commit_seconds",
     # from the event time of an object to the end of the commit with its rows
     "freshness_seconds",
+    # one HTTP request, to its last byte
+    "request_seconds",
+    # one search, the wait for a thread included
+    "search_seconds",
+    # one answer, from the question to its last word
+    "answer_seconds",
     # from the look at a data table to the commit of its chunks
     "indexing_seconds",
 ]
@@ -90,12 +110,18 @@ HistogramName = Literal[
 MetricName = CounterName | GaugeName | HistogramName
 
 
+# A commit takes about half a second; freshness after an outage is counted in hours.
+SECONDS_BUCKETS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400)
+REQUEST_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """The help text a scraper sees, and the labels every sample must carry."""
+    """The help text a scraper sees, the labels every sample must carry, and a histogram's buckets."""
 
     help: str
     labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = SECONDS_BUCKETS
 
 
 COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
@@ -121,6 +147,11 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "reconcile_failed": MetricDefinition("Reconciles that broke off."),
     "clean_source_objects": MetricDefinition("Objects that clean_source has acted on.", ("result",)),
     "clean_source_failed": MetricDefinition("Passes of clean_source that broke off."),
+    "requests": MetricDefinition("HTTP requests answered.", ("route", "status")),
+    "requests_refused": MetricDefinition("HTTP requests refused.", ("reason",)),
+    "answers": MetricDefinition("Answers given.", ("mode",)),
+    "answers_degraded": MetricDefinition("Answers without the model that should word them.", ("reason",)),
+    "statements_ungrounded": MetricDefinition("Statements that rows did not bear out.", ("fault",)),
     "chunks_embedded": MetricDefinition("Chunks embedded."),
     "chunks_reused": MetricDefinition("Chunks written without embedding them again."),
     "chunks_deleted": MetricDefinition("Chunks deleted."),
@@ -132,6 +163,8 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
     "in_flight_ratio": MetricDefinition("Undeleted messages as a share of the cap, 0 to 1."),
     "lag_events": MetricDefinition("Events not consumed yet.", ("table",)),
     "lag_seconds": MetricDefinition("Age of the oldest event not consumed yet.", ("table",)),
+    "index_lag_seconds": MetricDefinition("How old the index is at most."),
+    "searches_open": MetricDefinition("Searches that run or wait."),
     "index_divergence_rows": MetricDefinition("Rows of the index that differed from the chunks."),
 }
 
@@ -139,5 +172,8 @@ HISTOGRAMS: Final[Mapping[HistogramName, MetricDefinition]] = {
     "message_delay_seconds": MetricDefinition("From event time to receiving the message."),
     "commit_seconds": MetricDefinition("Wall time of one commit.", ("table",)),
     "freshness_seconds": MetricDefinition("From event time to the end of the commit.", ("table",)),
+    "request_seconds": MetricDefinition("One HTTP request.", ("route",), REQUEST_BUCKETS),
+    "search_seconds": MetricDefinition("One search.", (), REQUEST_BUCKETS),
+    "answer_seconds": MetricDefinition("One answer.", ("mode",), REQUEST_BUCKETS),
     "indexing_seconds": MetricDefinition("From the look at a table to the commit of its chunks."),
 }

@@ -12,8 +12,6 @@ from headwater.observability.metric_names import (
 )
 
 NAMESPACE = "headwater"
-# A commit takes about half a second; freshness after an outage is counted in hours.
-SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400)
 
 
 class Metrics:
@@ -34,7 +32,7 @@ class Metrics:
         }
         self._histograms = {
             name: Histogram(
-                name, what.help, what.labels, namespace=NAMESPACE, registry=registry, buckets=SECONDS_BUCKETS
+                name, what.help, what.labels, namespace=NAMESPACE, registry=registry, buckets=what.buckets
             )
             for name, what in HISTOGRAMS.items()
         }

@@ -1,0 +1,41 @@
+"""Who words the answers. A new vendor is one file here and one line in the table."""
+
+from collections.abc import Callable, Mapping
+
+from headwater.config.search.serving import LLM_KEY_VARIABLE, LanguageModelConfig
+from headwater.rag.language_models.breaker import BreakingModel
+from headwater.rag.language_models.protocol import LanguageModel
+
+__all__ = ["LanguageModel", "build_language_model"]
+
+
+def _build_openai(config: LanguageModelConfig, key: str) -> LanguageModel:
+    from headwater.rag.language_models.openai import OpenAILanguageModel
+
+    return OpenAILanguageModel(config, key)
+
+
+def _build_scripted(config: LanguageModelConfig, key: str) -> LanguageModel:
+    from headwater.rag.language_models.scripted import ScriptedLanguageModel
+
+    del config, key
+    return ScriptedLanguageModel()
+
+
+_BUILDERS: dict[str, Callable[[LanguageModelConfig, str], LanguageModel]] = {
+    "openai": _build_openai,
+    "scripted": _build_scripted,
+}
+_NEED_A_KEY = frozenset({"openai"})
+
+
+def build_language_model(
+    config: LanguageModelConfig | None, environ: Mapping[str, str]
+) -> LanguageModel | None:
+    """The configured model; None without one, or without its key: answers are extracts then."""
+    if config is None:
+        return None
+    key = environ.get(LLM_KEY_VARIABLE, "").strip()
+    if not key and config.type in _NEED_A_KEY:
+        return None
+    return BreakingModel(_BUILDERS[config.type](config, key))

@@ -1,8 +1,10 @@
 """What headwater asks of a model that words answers."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+JsonSchema = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,15 @@ class LanguageModel(Protocol):
         """The model."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> AsyncIterator[str]:
-        """The answer in parts. Closing the iterator ends the request."""
+    def stream(
+        self, messages: Sequence[Message], schema: JsonSchema | None = None
+    ) -> AsyncGenerator[str, None]:
+        """The answer in parts. Closing the generator ends the request.
+
+        `schema` is asked for where the model can be held to one; what comes back may be any text.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
         ...

@@ -1,0 +1,230 @@
+"""What a model said against the rows that it was given: what they do not bear out is not said.
+
+A statement is kept whole or not at all. Rules, in their order, each with the word it is counted under:
+
+- `id`: it names an id that is not among the rows found.
+- `uncited`: it names no row.
+- `price`: it gives an amount of money that is not a price of the row it names, or a bound that the price
+  breaks.
+- `attribute`: it has a number that is neither in the row nor in the question; it gives a row the brand,
+  colour or other value of another row; it says that the row is what a true-or-false field denies.
+
+Decision record 0009 tells what this lets through.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.rag.generation.product import Product
+from headwater.rag.generation.sanitizing import clean_text
+from headwater.rag.generation.statements import Statement
+from headwater.rag.vector_stores.protocol import FieldValue
+
+Fault = Literal["id", "uncited", "price", "attribute"]
+
+_NUMBER = r"\d+(?:[.,\u2019' ]\d{3})*(?:[.,]\d+)?"
+_MONEY_SIGN = r"[$€£¥₹]|\b(?:usd|eur|gbp|chf|dollars?|euros?|pounds?|bucks|francs?)\b"
+_MONEY = re.compile(rf"(?i)(?:{_MONEY_SIGN})\s*({_NUMBER})|({_NUMBER})\s*(?:{_MONEY_SIGN})")
+_PRICED = re.compile(
+    rf"(?i)\b(?:costs?|priced? (?:at|is|of)|prices? (?:is|of|:)|sells? for|for only|only)\s+({_NUMBER})\b"
+)
+_DIGITS = re.compile(r"\d+(?:[.,\u2019']\d+)*")
+_BELOW = re.compile(
+    r"(?i)\b(?:under|below|less than|cheaper than|up to|at most|within|not more than)\s+\W{0,2}$"
+)
+_ABOVE = re.compile(r"(?i)\b(?:over|above|more than|at least|from)\s+\W{0,2}$")
+_MAKER = re.compile(
+    r"\b(?:[Mm]ade by|[Mm]anufactured by|[Bb]rand(?:ed)?(?: is|:)?|[Bb]y|[Ff]rom)\s+([A-Z][\w&-]+)"
+)
+_DENIAL = re.compile(
+    r"(?i)\b(?:not?|isn['\u2019]t|aren['\u2019]t|without|never|no longer|out of|lacks?|un)\W*"
+    r"(?:(?:an?|any|really|very|fully|completely|currently|yet|being)\W+){0,2}$"
+)
+_COLOURS = frozenset(
+    [
+        "black",
+        "white",
+        "red",
+        "blue",
+        "green",
+        "yellow",
+        "orange",
+        "purple",
+        "violet",
+        "pink",
+        "brown",
+        "grey",
+        "gray",
+        "silver",
+        "gold",
+        "beige",
+        "turquoise",
+    ]
+)
+_TOLERANCE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`text` is what may be said, plain; `fault` why nothing may. `labels` are the rows it speaks of;
+    `unknown` is how many ids it named that are not there."""
+
+    text: str
+    labels: tuple[str, ...]
+    fault: Fault | None = None
+    unknown: int = 0
+
+
+class Grounding:
+    """Checks the statements of one answer."""
+
+    def __init__(self, products: Sequence[Product], question: str) -> None:
+        self._by_name = {name: item for item in products for name in (item.row.row_key, item.label)}
+        self._asked = set(_iter_numbers(question))
+        self._values = _collect_values(products)
+
+    def check(self, statement: Statement) -> Verdict:
+        """What of it may be said."""
+        # Links and markup of a model's own go, too.
+        text = clean_text(statement.text)
+        unknown = sum(name not in self._by_name for name in statement.cited)
+        rows = list(
+            {
+                self._by_name[name].label: self._by_name[name]
+                for name in statement.cited
+                if name in self._by_name
+            }.values()
+        )
+        labels = tuple(item.label for item in rows)
+        if unknown:
+            return Verdict("", labels, "id", unknown)
+        if not rows or not text:
+            return Verdict("", labels, "uncited")
+        if not self._prices_hold(text, rows):
+            return Verdict("", labels, "price")
+        if not (self._numbers_hold(text, rows) and self._values_hold(text, rows)):
+            return Verdict("", labels, "attribute")
+        return Verdict(text, labels)
+
+    def _prices_hold(self, text: str, rows: Sequence[Product]) -> bool:
+        amounts = list(_iter_amounts(text))
+        prices = [price for item in rows for _, price in item.iter_prices()]
+        # Which amount is whose cannot be told in a sentence about several rows of different prices.
+        if amounts and len(rows) > 1 and len(set(prices)) > 1:
+            return False
+        for before, readings in amounts:
+            if prices and _BELOW.search(before) and self._asked & readings:
+                if min(prices) > max(readings):
+                    return False
+            elif prices and _ABOVE.search(before) and self._asked & readings:
+                if max(prices) < min(readings):
+                    return False
+            elif prices:
+                if not any(_is_near(price, value) for price in prices for value in readings):
+                    return False
+            elif not readings & set(_iter_row_numbers(rows)):
+                return False
+        return True
+
+    def _numbers_hold(self, text: str, rows: Sequence[Product]) -> bool:
+        known = {*_iter_row_numbers(rows), *self._asked}
+        return all(readings & known for _, readings in _iter_readings(_DIGITS, text))
+
+    def _values_hold(self, text: str, rows: Sequence[Product]) -> bool:
+        own = " ".join(_iter_words(rows)).casefold()
+        spoken = text.casefold()
+        for name, values in self._values.items():
+            if not any(name in item.fields for item in rows):
+                continue
+            # `colour: red` and `red` alike: a value of others that this row's words do not have.
+            foreign = (value for value in values if not _has_words(own, value))
+            if any(_has_words(spoken, value) for value in foreign):
+                return False
+        if any(not _has_words(own, maker.casefold()) for maker in _MAKER.findall(text)):
+            return False
+        return all(_flags_hold(spoken, item.fields) for item in rows)
+
+
+def _collect_values(products: Sequence[Product]) -> Mapping[str, set[str]]:
+    """Short values of word fields, over all rows; for colours those that there are anywhere."""
+    found: dict[str, set[str]] = {}
+    for item in products:
+        for name, value in item.fields.items():
+            if value == item.title:
+                continue
+            for word in value if isinstance(value, list) else [value]:
+                if isinstance(word, str) and 2 < len(word) <= 40 and len(word.split()) <= 3:
+                    found.setdefault(name, set()).add(word.casefold())
+            if re.fullmatch(r"(?i)colou?rs?", name):
+                found.setdefault(name, set()).update(_COLOURS)
+    return found
+
+
+def _flags_hold(spoken: str, fields: Mapping[str, FieldValue]) -> bool:
+    for name, value in fields.items():
+        if not isinstance(value, bool):
+            continue
+        words = re.sub(r"^(?:is|has)[_ ]", "", name.casefold()).replace("_", "[ -]?")
+        for match in re.finditer(rf"(?<!\w){words}(?!\w)", spoken):
+            is_denied = bool(_DENIAL.search(spoken[: match.start()]))
+            if value == is_denied:
+                return False
+        if value and words.endswith("stock") and re.search(r"out of stock|sold out", spoken):
+            return False
+    return True
+
+
+def _has_words(text: str, words: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+
+
+def _iter_words(rows: Sequence[Product]) -> Iterator[str]:
+    for item in rows:
+        yield from (item.title, item.text)
+        for value in item.fields.values():
+            yield from map(str, value if isinstance(value, list) else [value])
+
+
+def _iter_row_numbers(rows: Sequence[Product]) -> Iterator[float]:
+    for item in rows:
+        yield from _iter_numbers(item.label)
+        for value in item.fields.values():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield from (float(value), round(float(value), 2), round(float(value), 1))
+    for words in _iter_words(rows):
+        yield from _iter_numbers(words)
+
+
+def _iter_numbers(text: str) -> Iterator[float]:
+    for _, readings in _iter_readings(_DIGITS, text):
+        yield from readings
+
+
+def _iter_amounts(text: str) -> Iterator[tuple[str, set[float]]]:
+    yield from _iter_readings(_MONEY, text)
+    yield from _iter_readings(_PRICED, text)
+
+
+def _iter_readings(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, set[float]]]:
+    """What stands before each number, and what the number can mean: `1,299` is two."""
+    for match in pattern.finditer(text):
+        digits = next((group for group in match.groups() if group), None) if match.groups() else match[0]
+        yield text[: match.start()], set(_read_number(digits or match[0]))
+
+
+def _read_number(digits: str) -> Iterator[float]:
+    plain = re.sub("[\u2019' ]", "", digits).rstrip(".,")
+    head, mark, tail = plain.rpartition("," if plain.rfind(",") > plain.rfind(".") else ".")
+    if not mark:
+        yield float(plain)
+        return
+    whole = re.sub(r"[.,]", "", head)
+    yield float(f"{whole or 0}.{tail}")
+    if len(tail) == 3:
+        yield float(f"{whole}{tail}")
+
+
+def _is_near(price: float, value: float) -> bool:
+    return abs(price - value) <= _TOLERANCE

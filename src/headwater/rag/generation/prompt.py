@@ -1,0 +1,79 @@
+"""What the model is sent: the house's instructions, and one block of data that no text can get out of."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from headwater.rag.generation.product import Product
+from headwater.rag.generation.sanitizing import clean_text, cut_text
+from headwater.rag.language_models.protocol import JsonSchema, Message
+from headwater.rag.prompts import RECOMMEND, load_prompt
+
+PROMPT_VERSION = RECOMMEND
+MAX_TEXT_CHARACTERS = 700
+"""Of one product: a seller cannot crowd out the others."""
+
+ANSWER_SCHEMA: JsonSchema = {
+    "type": "object",
+    "properties": {
+        "statements": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "products": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["text", "products"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["statements"],
+    "additionalProperties": False,
+}
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
+_PHONE = re.compile(r"(?<!\w)\+?\d[\d ()/.-]{7,}\d(?!\w)")
+
+
+def open_line(nonce: str) -> str:
+    """Begins the data."""
+    return f"<<data {nonce}>>"
+
+
+def close_line(nonce: str) -> str:
+    """Ends the data."""
+    return f"<<end {nonce}>>"
+
+
+def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[Message]:
+    """Instructions and data. `nonce` is new for each request, so nobody can have written its lines before."""
+    data = {
+        "question": redact_person(clean_text(question, 1_000)),
+        "products": [
+            {
+                "id": product.label,
+                "title": product.title,
+                "text": cut_text(product.text, MAX_TEXT_CHARACTERS),
+                "fields": product.fields,
+            }
+            for product in products
+        ],
+    }
+    # One line without angle brackets: neither a closing line nor a role's mark can be in it.
+    block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    return [
+        Message("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
+        Message("user", f"{open_line(nonce)}\n{block}\n{close_line(nonce)}"),
+    ]
+
+
+def house_lines(nonce: str) -> frozenset[str]:
+    """The lines of our own instructions."""
+    return frozenset(load_prompt(PROMPT_VERSION).replace("{nonce}", nonce).splitlines())
+
+
+def redact_person(text: str) -> str:
+    """The text without mail addresses and telephone numbers: a model needs neither to choose headphones."""
+    return _PHONE.sub("[number]", _EMAIL.sub("[address]", text))

@@ -1,0 +1,22 @@
+"""A total time for an answer, whatever its parts take."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from headwater.errors import LanguageModelError
+
+
+async def iter_until(parts: AsyncGenerator[str, None], seconds: float) -> AsyncGenerator[str, None]:
+    """The parts; raises `LanguageModelError` when they have not all come `seconds` from now."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    async with aclosing(parts):
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(parts), deadline - loop.time())
+            except StopAsyncIteration:
+                return
+            except asyncio.TimeoutError as error:
+                raise LanguageModelError(f"no whole answer within {seconds:g} s") from error
+            yield part

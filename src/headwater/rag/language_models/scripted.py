@@ -1,0 +1,112 @@
+"""A model in this process: no network, no key, and obedient to whatever stands where instructions stand.
+
+It answers from the data block like a plain clerk. But every line in the instruction role that is not the
+house's own prompt is obeyed: it says that line, and what the line hides in base64, instead of an answer.
+So a text of a seller that gets out of its block is heard in the answer; tests listen for it.
+"""
+
+import asyncio
+import base64
+import binascii
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import Any
+
+from headwater.errors import LanguageModelError
+from headwater.rag.generation.prompt import close_line, house_lines, open_line
+from headwater.rag.language_models.protocol import JsonSchema, Message
+
+_PART_CHARACTERS = 24
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
+_NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
+
+
+class ScriptedLanguageModel:
+    """See above. `says` replaces the answer, `fails` ends it with an error, `pause` seconds lie between its
+    parts; `heard` keeps what it was sent."""
+
+    def __init__(self, *, says: str | None = None, fails: bool = False, pause: float = 0) -> None:
+        self.heard: list[Sequence[Message]] = []
+        self._says = says
+        self._fails = fails
+        self._pause = pause
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return "scripted"
+
+    async def stream(
+        self, messages: Sequence[Message], schema: JsonSchema | None = None
+    ) -> AsyncGenerator[str, None]:
+        """See the protocol."""
+        del schema
+        self.heard.append(messages)
+        if self._fails:
+            raise LanguageModelError("the scripted model was told to fail")
+        orders = list(iter_orders(messages))
+        answer = "\n".join(orders) if orders else self._says or _answer_from_data(messages)
+        for at in range(0, len(answer), _PART_CHARACTERS):
+            await asyncio.sleep(self._pause)
+            yield answer[at : at + _PART_CHARACTERS]
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def iter_orders(messages: Sequence[Message]) -> Iterator[str]:
+    """All that stands in the instruction role and is not the house's: strangers' orders."""
+    nonce = _find_nonce(messages)
+    known = house_lines(nonce)
+    for message in messages:
+        text = message.content if message.role == "system" else _outside_of_data(message.content, nonce)
+        for line in text.splitlines():
+            if line.strip() and line.strip() not in known:
+                yield line.strip()
+                yield from _decode_base64(line)
+
+
+def _answer_from_data(messages: Sequence[Message]) -> str:
+    data = _read_data(messages)
+    statements = [
+        {"text": f"{item['title']}: {_first_sentence(item)}", "products": [item["id"]]}
+        for item in data.get("products", [])[:3]
+    ]
+    return json.dumps({"statements": statements}, ensure_ascii=False)
+
+
+def _first_sentence(item: dict[str, Any]) -> str:
+    body = str(item["text"]).removeprefix(item["title"]).lstrip(" .:")
+    return re.split(r"(?<=[.!?])\s", body, maxsplit=1)[0]
+
+
+def _find_nonce(messages: Sequence[Message]) -> str:
+    found = (_NONCE.search(message.content) for message in messages)
+    return next((match[1] for match in found if match), "")
+
+
+def _read_data(messages: Sequence[Message]) -> dict[str, Any]:
+    nonce = _find_nonce(messages)
+    for message in messages:
+        if message.role == "user" and open_line(nonce) in message.content:
+            inside = message.content.partition(open_line(nonce))[2].partition(close_line(nonce))[0]
+            found: dict[str, Any] = json.loads(inside)
+            return found
+    return {}
+
+
+def _outside_of_data(content: str, nonce: str) -> str:
+    # Up to the first closing line: whoever forges one is outside from there on.
+    before, opened, rest = content.partition(open_line(nonce))
+    if not opened:
+        return content
+    return f"{before}\n{rest.partition(close_line(nonce))[2]}"
+
+
+def _decode_base64(line: str) -> Iterator[str]:
+    for found in _BASE64.findall(line):
+        try:
+            yield base64.b64decode(found, validate=True).decode("utf-8")
+        except (binascii.Error, UnicodeDecodeError):
+            continue

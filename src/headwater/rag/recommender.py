@@ -1,0 +1,160 @@
+"""Question -> rows -> an answer that says nothing the rows do not say."""
+
+import secrets
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Literal
+
+import structlog
+
+from headwater.errors import LanguageModelError
+from headwater.rag.generation.extract import list_extracts
+from headwater.rag.generation.grounding import Fault, Grounding
+from headwater.rag.generation.product import Product, build_products
+from headwater.rag.generation.prompt import ANSWER_SCHEMA, PROMPT_VERSION, build_messages
+from headwater.rag.generation.statements import AnswerReader, Statement
+from headwater.rag.language_models.deadline import iter_until
+from headwater.rag.language_models.protocol import LanguageModel
+from headwater.rag.retrieval.query import SearchQuery, SearchResult
+
+Mode = Literal["llm", "extractive"]
+Reason = Literal[
+    "", "no_language_model", "language_model_failed", "ungrounded", "interrupted", "nothing_found"
+]
+MAX_STATEMENTS = 8
+NOTHING_FOUND = "No product matches."
+log = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows that the answer will be about; first of all events."""
+
+    result: SearchResult
+    products: Sequence[Product]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One checked statement."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Answer:
+    """How it went; last of all events. `removed` counts what was kept from being said, by fault."""
+
+    message: str = ""
+    mode: Mode = "extractive"
+    reason: Reason = ""
+    cited: list[str] = field(default_factory=list)
+    removed: Counter[Fault] = field(default_factory=Counter)
+    prompt_version: str = ""
+
+    @property
+    def degraded(self) -> bool:
+        """Whether a model should have answered and did not, or not to the end."""
+        return self.reason not in {"", "nothing_found"}
+
+
+Event = Found | Said | Answer
+Search = Callable[[SearchQuery], Awaitable[SearchResult]]
+
+
+class Recommender:
+    """Answers questions; each call by itself. `search` may raise `SearchError`, which is passed on; trouble
+    with the model never is: the answer is an extract then, and says so."""
+
+    def __init__(
+        self,
+        search: Search,
+        model: LanguageModel | None,
+        *,
+        title_fields: Sequence[str] = (),
+        model_seconds: float = 20,
+    ) -> None:
+        self._search = search
+        self._model = model
+        self._title_fields = title_fields
+        self._model_seconds = model_seconds
+
+    async def stream(self, query: SearchQuery) -> AsyncGenerator[Event, None]:
+        """`Found`, then `Said` as often as needed, then `Answer`."""
+        result = await self._search(query)
+        products = build_products(result.rows, self._title_fields)
+        yield Found(result, products)
+        answer = Answer()
+        if not products:
+            answer.message, answer.reason = NOTHING_FOUND, "nothing_found"
+            yield answer
+            return
+        answer.reason = "" if self._model else "no_language_model"
+        if self._model:
+            async with aclosing(self._iter_worded(self._model, query.text, products, answer)) as worded:
+                async for text in worded:
+                    yield Said(_append(answer, text))
+        if not answer.message:
+            answer.mode = "extractive"
+            for label, text in list_extracts(products, query.text):
+                answer.cited.append(label)
+                yield Said(_append(answer, text))
+        yield answer
+
+    async def recommend(self, query: SearchQuery) -> tuple[Found, Answer]:
+        """The same at once."""
+        found: Found | None = None
+        async with aclosing(self.stream(query)) as events:
+            async for event in events:
+                if isinstance(event, Found):
+                    found = event
+                elif isinstance(event, Answer) and found:
+                    return found, event
+        raise AssertionError("a stream ends with its answer")
+
+    async def _iter_worded(
+        self, model: LanguageModel, question: str, products: Sequence[Product], answer: Answer
+    ) -> AsyncGenerator[str, None]:
+        messages = build_messages(question, products, secrets.token_hex(8))
+        grounding, reader = Grounding(products, question), AnswerReader(products)
+        answer.mode, answer.prompt_version = "llm", PROMPT_VERSION
+        said = 0
+        try:
+            parts = iter_until(model.stream(messages, ANSWER_SCHEMA), self._model_seconds)
+            async with aclosing(parts):
+                async for part in parts:
+                    for text in _iter_kept(grounding, reader.feed(part), answer):
+                        said += 1
+                        yield text
+                    if said >= MAX_STATEMENTS:
+                        return
+            for text in _iter_kept(grounding, reader.finish(), answer):
+                said += 1
+                yield text
+        except LanguageModelError as error:
+            log.warning("language model failed", error=error.message, said=said)
+            answer.reason = "interrupted" if said else "language_model_failed"
+            return
+        if not said:
+            answer.reason = "ungrounded"
+
+
+def _iter_kept(grounding: Grounding, statements: Sequence[Statement], answer: Answer) -> list[str]:
+    kept = []
+    for statement in statements:
+        verdict = grounding.check(statement)
+        if verdict.fault:
+            answer.removed[verdict.fault] += max(1, verdict.unknown)
+        else:
+            kept.append(verdict.text)
+            answer.cited += [label for label in verdict.labels if label not in answer.cited]
+    return kept
+
+
+def _append(answer: Answer, text: str) -> str:
+    """What is added to the message: statements are lines."""
+    piece = f"\n{text}" if answer.message else text
+    answer.message += piece
+    return piece

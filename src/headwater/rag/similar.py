@@ -1,0 +1,28 @@
+"""Rows like a row: near to the mean of its chunks."""
+
+import numpy as np
+
+from headwater.rag.retrieval.query import FoundRow
+from headwater.rag.vector_stores.conditions import TENANT
+from headwater.rag.vector_stores.protocol import Condition, Index, SearchRequest
+
+_DENSE = "dense"
+
+
+def find_similar(index: Index, row_key: str, limit: int, tenant: str | None) -> list[FoundRow] | None:
+    """At most `limit` other rows, nearest first; None when there is no such row of that tenant."""
+    points = [point for point in index.load([row_key]) if tenant is None or point.tenant == tenant]
+    if not points:
+        return None
+    middle = np.mean(np.asarray([point.dense for point in points], dtype=np.float32), axis=0)
+    length = float(np.linalg.norm(middle))
+    if not length:
+        return []
+    conditions = [Condition(TENANT, "eq", tenant)] if tenant is not None else []
+    # One more: the row itself is among them.
+    [hits] = index.search([SearchRequest(_DENSE, (middle / length).tolist(), limit + 1, conditions)])
+    others = [hit for hit in hits if hit.row_key != row_key][:limit]
+    return [
+        FoundRow(hit.row_key, rank, hit.score, hit.text, hit.fields, hit.instant)
+        for rank, hit in enumerate(others, 1)
+    ]

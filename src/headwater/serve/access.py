@@ -1,0 +1,73 @@
+"""Who asks, and how often: keys and rates."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import Request
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
+
+from headwater.config.search.keys import ApiKey, find_key
+from headwater.serve.problems import RequestError
+
+_MAX_KEY_CHARACTERS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `tenant` goes into every query; `is_operator` may see the pipeline's state."""
+
+    name: str
+    tenant: str | None = None
+    is_admin: bool = False
+    is_operator: bool = False
+
+
+class Access:
+    """Lets a request in or raises `RequestError`. Without keys everybody may ask, at an address's rate."""
+
+    def __init__(self, keys: Sequence[ApiKey], requests_per_minute: int) -> None:
+        self._keys = keys
+        self._rate = RateLimitItemPerMinute(requests_per_minute)
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    async def admit(self, request: Request) -> Caller:
+        """The caller. A dependency of every route but health and the page's files."""
+        address = request.client.host if request.client else ""
+        given = _read_key(request)
+        key = find_key(self._keys, given) if self._keys and given else None
+        # A wrong key counts for its address: guessing is limited, too.
+        self._count(f"key:{key.name}" if key else f"address:{address}")
+        if not self._keys:
+            return Caller("", is_operator=True)
+        if key is None:
+            headers = {"WWW-Authenticate": "Bearer"}
+            raise RequestError("key_wrong" if given else "key_missing", headers=headers)
+        request.state.key_name = key.name
+        return Caller(key.name, key.tenant, key.is_admin, key.is_admin or key.tenant is None)
+
+    async def admit_operator(self, request: Request) -> Caller:
+        """The caller, if a tenant's key is not all that it has."""
+        caller = await self.admit(request)
+        if not caller.is_operator:
+            raise RequestError(
+                "forbidden", "the state of the pipeline is for keys without a tenant, or of scope admin"
+            )
+        return caller
+
+    def _count(self, who: str) -> None:
+        if self._limiter.hit(self._rate, who):
+            return
+        reset = self._limiter.get_window_stats(self._rate, who).reset_time
+        seconds = max(1, math.ceil(reset - time.time()))
+        detail = f"at most {self._rate.amount} a minute"
+        raise RequestError("rate_limited", detail, headers={"Retry-After": str(seconds)})
+
+
+def _read_key(request: Request) -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    given = token.strip() if scheme.lower() == "bearer" else request.headers.get("X-API-Key", "")
+    return given[:_MAX_KEY_CHARACTERS]

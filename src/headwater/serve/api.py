@@ -1,0 +1,145 @@
+"""The API as one ASGI application."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from headwater import __version__
+from headwater.config.search.keys import ApiKey
+from headwater.config.search.serving import ServeConfig
+from headwater.errors import HeadwaterError
+from headwater.observability.metrics import Metrics
+from headwater.rag.language_models.protocol import LanguageModel
+from headwater.rag.recommender import Recommender
+from headwater.rag.searcher import Searcher
+from headwater.serve.access import Access
+from headwater.serve.background import refresh_for_ever, sample_for_ever
+from headwater.serve.frame import REQUEST_ID, Frame
+from headwater.serve.pipeline_state import PipelineState, ReadState
+from headwater.serve.problems import (
+    PROBLEM_TYPE,
+    RequestError,
+    translate_error,
+    translate_http,
+    translate_validation,
+)
+from headwater.serve.routes import operations, page, recommend, search
+from headwater.serve.schemas import ProblemBody
+from headwater.serve.search_pool import SearchPool
+from headwater.serve.service import Service
+
+_PROBLEM = {
+    "model": ProblemBody,
+    "description": "What is wrong, with a `code`.",
+    "content": {PROBLEM_TYPE: {}},
+}
+log = structlog.stdlib.get_logger(__name__)
+
+
+def build_service(
+    config: ServeConfig,
+    searcher: Searcher,
+    read_state: ReadState,
+    *,
+    model: LanguageModel | None = None,
+    model_seconds: float = 20,
+    keys: Sequence[ApiKey] = (),
+    title_fields: Sequence[str] = (),
+) -> Service:
+    """What the routes share, with metrics in a registry of its own."""
+    pool = SearchPool(config.concurrency, config.timeout)
+    recommender = Recommender(
+        lambda query: pool.run(searcher.search, query),
+        model,
+        title_fields=title_fields,
+        model_seconds=model_seconds,
+    )
+    return Service(
+        config=config,
+        searcher=searcher,
+        recommender=recommender,
+        pool=pool,
+        access=Access(keys, config.requests_per_minute),
+        metrics=Metrics(CollectorRegistry()),
+        pipeline=PipelineState(read_state),
+    )
+
+
+def build_api(
+    service: Service, refresh: Callable[[], None] | None = None, close: Callable[[], None] | None = None
+) -> FastAPI:
+    """The application. `refresh` is called over and over while it runs, `close` once at the end."""
+
+    @asynccontextmanager
+    async def live(api: FastAPI) -> AsyncIterator[None]:
+        del api
+        tasks = [asyncio.create_task(sample_for_ever(service))]
+        if refresh:
+            tasks.append(asyncio.create_task(refresh_for_ever(refresh, service.config.sync_interval)))
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            service.pool.close()
+            service.pipeline.close()
+            if close:
+                close()
+
+    api = FastAPI(
+        title="headwater",
+        version=__version__,
+        summary="Search and recommendations, as fresh as the table and grounded in it.",
+        lifespan=live,
+        # Their pages load scripts from elsewhere; docs/reference/api.md is ours.
+        docs_url=None,
+        redoc_url=None,
+        responses={"4XX": _PROBLEM, "5XX": _PROBLEM},
+    )
+    for module in (search, recommend, operations, page):
+        api.include_router(module.build_router(service))
+    _add_problem_handlers(api, service)
+    # The last one added is the outermost.
+    api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=service.config.max_body_bytes)
+    if service.config.cors_origins:
+        api.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.config.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
+            expose_headers=[REQUEST_ID, "Retry-After"],
+        )
+    return api
+
+
+def _add_problem_handlers(api: FastAPI, service: Service) -> None:
+    def respond(request: Request, problem: RequestError) -> JSONResponse:
+        if problem.status < 500 or problem.code in {"overloaded", "timeout"}:
+            service.metrics.count("requests_refused", reason=problem.code)
+        return problem.to_response(getattr(request.state, "request_id", ""))
+
+    @api.exception_handler(RequestError)
+    async def on_problem(request: Request, error: RequestError) -> JSONResponse:
+        return respond(request, error)
+
+    @api.exception_handler(RequestValidationError)
+    async def on_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        return respond(request, translate_validation(request, error))
+
+    @api.exception_handler(HTTPException)
+    async def on_http(request: Request, error: HTTPException) -> JSONResponse:
+        return respond(request, translate_http(error))
+
+    @api.exception_handler(HeadwaterError)
+    async def on_error(request: Request, error: HeadwaterError) -> JSONResponse:
+        log.warning("search failed", error=str(error), kind=type(error).__name__)
+        return respond(request, translate_error(error))

@@ -1,0 +1,148 @@
+"""Around every request: its id, its size, its time, its line in the log, and nothing of ours in an error."""
+
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.observability.metrics import Metrics
+from headwater.serve.problems import RequestError
+
+REQUEST_ID = "X-Request-Id"
+_GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+_HEADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "Content-Security-Policy": PAGE_POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+)
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Frame:
+    """Plain ASGI: a response that streams passes through part by part."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, max_body_bytes: int) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; anything but HTTP goes straight on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(REQUEST_ID, "")
+        request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+        reply = _Reply(send, request_id)
+        started = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._pass_on(scope, receive, reply)
+            except Exception:
+                # Its words are for the log, which knows how to hide secrets.
+                log.exception("request failed")
+                if not reply.status:
+                    await RequestError("internal").to_response(request_id)(scope, receive, reply)
+            finally:
+                self._account(scope, reply.status, time.perf_counter() - started)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
+        if scope["method"] in _READING:
+            await self._app(scope, receive, reply)
+            return
+        try:
+            body = await self._read_body(scope, receive)
+        except RequestError as problem:
+            self._metrics.count("requests_refused", reason=problem.code)
+            response: Response = problem.to_response(scope["state"]["request_id"])
+            # What was not read would be taken for the next request.
+            response.headers["Connection"] = "close"
+            await response(scope, receive, reply)
+            return
+        await self._app(scope, _Replay(body, receive), reply)
+
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
+        headers = Headers(scope=scope)
+        limit = self._max_body_bytes
+        length = headers.get("Content-Length", "0")
+        if not length.isdecimal() or len(length) > 12 or int(length) > limit:
+            raise RequestError("body_too_large", f"at most {limit} bytes")
+        body = bytearray()
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > limit:
+                raise RequestError("body_too_large", f"at most {limit} bytes")
+            if not message.get("more_body") or message["type"] == "http.disconnect":
+                break
+        kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RequestError("unsupported_media_type")
+        try:
+            body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RequestError("not_utf8", f"byte {error.start}") from error
+        return bytes(body)
+
+    def _account(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        self._metrics.count("requests", route=route, status=str(status or 499))
+        self._metrics.observe("request_seconds", seconds, route=route)
+        # Not the query: people write their names and numbers into it.
+        log.info(
+            "request",
+            method=scope["method"],
+            route=route,
+            status=status or 499,
+            took_ms=round(seconds * 1000, 1),
+            key=scope["state"].get("key_name", ""),
+        )
+
+
+class _Reply:
+    """`send` with our headers; `status` is 0 until the response has begun."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers[REQUEST_ID] = self._request_id
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+class _Replay:
+    """`receive` that gives a body which was read already, then what comes after it."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}

@@ -1,0 +1,175 @@
+"""Configuration -> a server: in this process, or in several workers under it."""
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from headwater.app.pipeline_state import read_pipeline_state
+from headwater.app.search.index import SearchIndex
+from headwater.app.search.live import LiveSearch
+from headwater.app.search.wiring import find_search
+from headwater.config.environment import (
+    CONFIG_VARIABLE,
+    PREFIX,
+    find_config_path,
+    read_environment,
+    temporary_environment,
+)
+from headwater.config.loader import load_settings
+from headwater.config.search.keys import API_KEYS_VARIABLE, parse_api_keys
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError, PlatformError, UsageError
+from headwater.rag.language_models import build_language_model
+from headwater.serve.api import build_api, build_service
+
+STOP_SECONDS = 10
+log = structlog.stdlib.get_logger(__name__)
+
+
+def open_lake_search(settings: Settings, environ: Mapping[str, str], *, syncs: bool) -> LiveSearch:
+    """The live index, opened. Raises `HeadwaterError`, each with what to do."""
+    index = SearchIndex(settings, environ=environ)
+    search = LiveSearch(index, syncs=syncs)
+    try:
+        search.open()
+    except BaseException:
+        search.close()
+        raise
+    return search
+
+
+def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveSearch) -> FastAPI:
+    """The API on a lake; closes `search` when it ends. Raises `ConfigError` for bad keys."""
+    config = find_search(settings)
+    keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=config.tenant is not None)
+    language = config.language_model
+    service = build_service(
+        config.serve,
+        search,
+        lambda: read_pipeline_state(settings),
+        model=build_language_model(language, environ),
+        model_seconds=language.timeout if language else 0,
+        keys=keys,
+        title_fields=sorted(config.text, key=lambda name: -config.text[name]),
+    )
+    return build_api(service, search.refresh, search.close)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening address; port 0 takes a free one. Raises `PlatformError` when it is taken or not ours."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise PlatformError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            hint="another process has the port: take another one with --port, or 0 for a free one",
+        ) from error
+    bound.set_inheritable(True)
+    return bound
+
+
+def serve(api: FastAPI, bound: socket.socket) -> None:
+    """Answer until SIGTERM or SIGINT, then finish what is open."""
+    _Server(_configure(api)).run(sockets=[bound])
+
+
+def serve_with_workers(
+    bound: socket.socket, workers: int, settings: Settings, config: Path, overrides: Mapping[str, str]
+) -> None:
+    """The same in `workers` processes; this one keeps the index up to date for all of them."""
+    # How `create_worker` finds its configuration: processes are started anew.
+    told: dict[str, str | None] = {CONFIG_VARIABLE: str(config.absolute())}
+    told |= {PREFIX + "__".join(key.split(".")): text for key, text in overrides.items()}
+    with temporary_environment(told), _keep_synced(settings):
+        server = _configure("headwater.serve.launch:create_worker", factory=True, workers=workers)
+        Multiprocess(server, [bound]).run()
+
+
+def create_worker() -> FastAPI:
+    """The API in a worker; uvicorn calls it."""
+    from headwater.observability.logging import configure_logging
+
+    configure_logging(verbose=False, json=False)
+    environ = read_environment()
+    settings = load_settings(find_config_path(None, environ), environ)
+    return build_lake_api(settings, environ, open_lake_search(settings, environ, syncs=False))
+
+
+def check_workers(settings: Settings, workers: int) -> None:
+    """Raises `UsageError` when the store is for one process."""
+    store = settings.search.store.type if settings.search else ""
+    if workers > 1 and store != "qdrant":
+        raise UsageError(
+            f"--workers {workers}: a `{store}` store is for one process",
+            hint="use a Qdrant server: search.store: {type: qdrant, url: ...}; or one worker",
+        )
+
+
+def _configure(app: FastAPI | str, **options: bool | int) -> uvicorn.Config:
+    # The log is ours, with ids and without queries; addresses are believed of nobody but the peer itself.
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=STOP_SECONDS,
+        **options,  # type: ignore[arg-type]  # two of its many parameters
+    )
+
+
+class _Server(uvicorn.Server):
+    """Stopping it is no failure: uvicorn would raise the signal again at its end."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        def ask_to_stop(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            self.should_exit = True
+
+        before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def _keep_synced(settings: Settings) -> Iterator[None]:
+    interval = find_search(settings).serve.sync_interval
+    stop = threading.Event()
+    index = SearchIndex(settings)
+
+    def follow() -> None:
+        while not stop.wait(interval):
+            try:
+                index.sync()
+            except HeadwaterError as error:
+                log.warning("index could not be brought up to date", error=str(error))
+                stop.wait(interval * 5)
+
+    thread = threading.Thread(target=follow, name="sync", daemon=True)
+    if interval:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if thread.is_alive():
+            thread.join(STOP_SECONDS)
+        index.close()

@@ -1,0 +1,51 @@
+"""The state of the pipeline for the page: read in a thread of its own, kept for a second."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import structlog
+
+KEPT_SECONDS = 1.0
+PATIENCE_SECONDS = 5.0
+log = structlog.stdlib.get_logger(__name__)
+
+ReadState = Callable[[], Mapping[str, Any]]
+
+
+class PipelineState:
+    """The last state read; while the lake does not answer, the last good one, and an error word beside it."""
+
+    def __init__(self, read: ReadState) -> None:
+        self._read = read
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="status")
+        self._reading: asyncio.Task[None] | None = None
+        self._found: Mapping[str, Any] | None = None
+        self._read_at = float("-inf")
+        self._error = ""
+
+    async def get(self) -> tuple[Mapping[str, Any] | None, str]:
+        """The state (None before the first good read) and what kept it from being newer."""
+        if time.monotonic() - self._read_at > KEPT_SECONDS:
+            if self._reading is None or self._reading.done():
+                self._reading = asyncio.create_task(self._refresh())
+            # Whoever asks waits a while; the read goes on for the next one.
+            await asyncio.wait([self._reading], timeout=PATIENCE_SECONDS)
+        return self._found, self._error
+
+    def close(self) -> None:
+        """Read no more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _refresh(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._found = await loop.run_in_executor(self._thread, self._read)
+            self._error = ""
+        # Whatever it is: the page says that it is old, the log says why.
+        except Exception as error:
+            log.warning("status could not be read", error=str(error))
+            self._error = type(error).__name__
+        self._read_at = time.monotonic()

@@ -1,0 +1,70 @@
+"""What the routes share."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from headwater.config.search.serving import ServeConfig
+from headwater.observability.metrics import Metrics
+from headwater.rag.recommender import Recommender
+from headwater.rag.retrieval.query import FoundRow, SearchResult
+from headwater.rag.searcher import Searcher
+from headwater.serve.access import Access, Caller
+from headwater.serve.pipeline_state import PipelineState
+from headwater.serve.schemas import Stamp
+from headwater.serve.search_pool import SearchPool
+
+HISTORY_SAMPLES = 720
+
+
+@dataclass(frozen=True, slots=True)
+class LagSample:
+    """How old the index was, once."""
+
+    at: datetime
+    lag_seconds: float | None
+
+
+def read_clock() -> datetime:
+    """Now, UTC."""
+    return datetime.now(timezone.utc)
+
+
+@dataclass(slots=True)
+class Service:
+    """Built once a process. `history` holds the last lags, oldest first."""
+
+    config: ServeConfig
+    searcher: Searcher
+    recommender: Recommender
+    pool: SearchPool
+    access: Access
+    metrics: Metrics
+    pipeline: PipelineState
+    now: Callable[[], datetime] = read_clock
+    history: deque[LagSample] = field(default_factory=lambda: deque(maxlen=HISTORY_SAMPLES))
+
+    def lag_seconds(self) -> float | None:
+        """Of the index, now."""
+        return self.searcher.freshness().lag_seconds(self.now())
+
+    def stamp(self, result: SearchResult, took_seconds: float) -> Stamp:
+        """What every answer says of itself."""
+        lag = self.lag_seconds()
+        return Stamp(
+            index_version=result.index_version,
+            as_of=result.as_of,
+            lag_seconds=None if lag is None else round(lag, 3),
+            took_ms=round(took_seconds * 1000, 1),
+        )
+
+
+def score_of(row: FoundRow, caller: Caller, raw: bool = False) -> float:
+    """What may be told: by rank, so that nobody measures how near a hidden text is."""
+    return row.score if raw and caller.is_admin else round(1 / row.rank, 3)
+
+
+def plain_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """As JSON has it."""
+    return {name: value for name, value in fields.items() if value is not None}
