@@ -16,7 +16,7 @@ from headwater.cli import config, demo, doctor, init, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import clean_source, explain, quarantine, reconcile, routing, verify
 from headwater.cli.rendering import render_error, render_text
-from headwater.cli.search import index
+from headwater.cli.search import index, serve
 from headwater.cli.source import resources
 from headwater.cli.tables import schema
 from headwater.errors import HeadwaterError
@@ -37,6 +37,7 @@ COMMANDS = (
     schema,
     quarantine,
     index,
+    serve,
     config,
     doctor,
 )

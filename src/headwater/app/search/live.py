@@ -1,0 +1,172 @@
+"""The index as a server uses it: followed while it is searched, and never let go for trouble elsewhere."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+import structlog
+
+from headwater.app.search.index import SearchIndex
+from headwater.capture.position import parse_instant
+from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError, UsageError
+from headwater.lake.layout import table_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.rag.retrieval.query import SearchQuery, SearchResult
+from headwater.rag.retrieval.reranking import CrossEncoderReranker
+from headwater.rag.retrieval.retriever import Retriever
+from headwater.rag.searcher import FieldKind, Freshness
+from headwater.rag.similar import find_similar
+from headwater.rag.syncing.position import parse_position
+from headwater.rag.vector_stores.conditions import TENANT
+from headwater.rag.vector_stores.protocol import Index
+
+NO_INDEX_HINT = "fill the tables with `headwater run --once`, then `headwater index build`"
+log = structlog.stdlib.get_logger(__name__)
+
+
+def read_clock() -> datetime:
+    """Now, UTC."""
+    return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """One version of the index, opened."""
+
+    version: str
+    index: Index
+    retriever: Retriever
+
+
+class LiveSearch:
+    """Searches the live version; `refresh` follows the lake, and switches when another version goes live.
+
+    `syncs`: `refresh` brings the index up to the chunks; else another process does. Searches run beside a
+    refresh. Raises `SearchError` when the index cannot be asked.
+    """
+
+    def __init__(self, index: SearchIndex, *, syncs: bool, now: Callable[[], datetime] = read_clock) -> None:
+        self._index = index
+        self._syncs = syncs
+        self._now = now
+        self._live: _Live | None = None
+        self._known = Freshness("", "", None, 0)
+        self._compared_at = now()
+
+    def open(self) -> Freshness:
+        """Load the model and the live version; what is not in the lake now is no obstacle when there is one.
+
+        Raises `IndexNotFoundError` when nothing was ever indexed, `HeadwaterError` when model or store
+        cannot be used.
+        """
+        self._index.embedder.embed_queries(["ready"])
+        trouble: HeadwaterError | None = None
+        try:
+            self.refresh()
+        except HeadwaterError as error:
+            trouble = error
+        if self._live is None:
+            raise trouble or IndexNotFoundError("there is no index yet", hint=NO_INDEX_HINT)
+        if trouble:
+            log.warning("the index could not be brought up to date", error=str(trouble))
+        return self._known
+
+    def search(self, query: SearchQuery) -> SearchResult:
+        """See `Searcher`."""
+        as_of = self._known.as_of
+        if query.as_of and query.as_of != as_of:
+            raise UsageError(f"the index stands at commit {as_of or 'unknown'}, not at {query.as_of}")
+        return self._find_live().retriever.search(replace(query, as_of=""))
+
+    def similar(self, row_key: str, limit: int, tenant: str | None = None) -> SearchResult | None:
+        """See `Searcher`."""
+        live = self._find_live()
+        rows = find_similar(live.index, row_key, limit, tenant)
+        return None if rows is None else SearchResult(rows, live.version, self._known.as_of)
+
+    def filterable(self) -> Mapping[str, FieldKind]:
+        """See `Searcher`."""
+        filtered = self._live.index.spec.filtered if self._live else {}
+        # The tenant is the key's, never the query's.
+        return {name: kind for name, kind in filtered.items() if name != TENANT}
+
+    def freshness(self) -> Freshness:
+        """See `Searcher`."""
+        return self._known
+
+    def refresh(self) -> None:
+        """Sync if that is ours to do, open the live version, find out how old it is.
+
+        Raises `HeadwaterError`; then searches go on with what was open before.
+        """
+        try:
+            trouble = self._sync() if self._syncs else None
+            self._open_live()
+            self._look()
+        except HeadwaterError as error:
+            self._known = replace(self._known, error=type(error).__name__)
+            raise
+        if trouble:
+            self._known = replace(self._known, error=type(trouble).__name__)
+            raise trouble
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._index.close()
+
+    def _sync(self) -> HeadwaterError | None:
+        interval = self._index.search.serve.reconcile_interval
+        try:
+            if self._live and interval and (self._now() - self._compared_at).total_seconds() >= interval:
+                self._compared_at = self._now()
+                self._index.reconcile()
+            else:
+                self._index.sync()
+        except HeadwaterError as error:
+            return error
+        return None
+
+    def _find_live(self) -> _Live:
+        if self._live is None:
+            raise IndexUnavailableError("no version of the index is open")
+        return self._live
+
+    def _open_live(self) -> None:
+        found = self._index.versions.open_live()
+        if found is None:
+            raise IndexNotFoundError("there is no index yet", hint=NO_INDEX_HINT)
+        version, index = found
+        if self._live is not None and self._live.version == version:
+            return
+        self._live = _Live(version, index, self._build_retriever(version, index))
+
+    def _build_retriever(self, version: str, index: Index) -> Retriever:
+        config = self._index.search.retrieval
+        return Retriever(
+            index,
+            self._index.embedder,
+            config,
+            version=version,
+            as_of=lambda: self._known.as_of,
+            reranker=CrossEncoderReranker(config.rerank) if config.rerank else None,
+        )
+
+    def _look(self) -> None:
+        live = self._find_live()
+        began = self._now()
+        checkpoint = live.index.read_checkpoint()
+        as_of = parse_position(checkpoint.position).as_of if checkpoint else ""
+        known = Freshness(live.version, as_of, self._known.complete_at, live.index.count())
+        # What is in the index is known; whether that is all, the lake has to say.
+        self._known = replace(known, error=self._known.error)
+        missed = [completed for completed in self._list_commits() if completed > as_of]
+        complete_at = parse_instant(missed[0]) if missed else began
+        self._known = replace(known, complete_at=complete_at)
+
+    def _list_commits(self) -> list[str]:
+        """Completion times of the table's commits, oldest first. Raises `LakeError`, also when it is gone."""
+        settings = self._index.settings
+        options = build_storage_options(settings.lake, settings.lake_storage)
+        reader = SnapshotReader(table_path(settings.lake, self._index.search.table), options)
+        return [name.completed for name in reader.commit_names]

@@ -1,0 +1,71 @@
+"""`headwater serve`: search and recommendations over HTTP, and a page; no JVM."""
+
+import ipaddress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation
+from headwater.cli.rendering import render_text
+
+if TYPE_CHECKING:
+    from headwater.rag.searcher import Freshness
+
+DEFAULT_PORT = 8080
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Processes; more than one needs a Qdrant server.")
+    ] = 1,
+) -> None:
+    """Answer /search and /recommend from the index, keep it up to date, and show a page.
+
+    Keys come from HEADWATER_API_KEYS, the language model's key from HEADWATER_LLM_API_KEY.
+    """
+    from headwater.app.search.wiring import find_search
+    from headwater.config.environment import read_environment
+    from headwater.config.search.keys import API_KEYS_VARIABLE, parse_api_keys
+    from headwater.serve import launch
+
+    invocation = Invocation.of(ctx)
+    settings, environ = invocation.load_settings(), read_environment()
+    search = find_search(settings)
+    keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=search.tenant is not None)
+    launch.check_workers(settings, workers)
+    with launch.bind(host, port) as bound:
+        live = launch.open_lake_search(
+            settings, environ, syncs=workers == 1 and search.serve.sync_interval > 0
+        )
+        _tell(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
+        if workers == 1:
+            launch.serve(launch.build_lake_api(settings, environ, live), bound)
+            return
+        live.close()
+        launch.serve_with_workers(bound, workers, settings, invocation.config_path, invocation.overrides)
+
+
+def _tell(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    # Flushed at once: scripts wait for this line.
+    render_text(
+        f"serving index {known.index_version} ({known.points:,} chunks) on http://{shown}:{port}/  "
+        "(Ctrl-C ends it)"
+    )
+    if not has_keys and not _is_loopback(host):
+        render_text("no HEADWATER_API_KEYS: everybody who reaches this address may ask")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
