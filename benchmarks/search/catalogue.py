@@ -1,0 +1,84 @@
+"""A shop of any size, of the shipped generator, in the engine that runs in a process."""
+
+import random
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+
+from headwater.config.search.index import EmbedderConfig
+from headwater.rag.embedding import Embedder, build_embedder
+from headwater.rag.evaluation.judged import Product
+from headwater.rag.evaluation.shop.products import build_items
+from headwater.rag.evaluation.shop.queries import draw_queries
+from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
+from headwater.rag.vector_stores.protocol import Checkpoint, IndexSpec, Point
+from headwater.rag.vector_stores.qdrant_edge import EdgeIndex, EdgeVectorStore
+
+COLLECTION = "bench"
+VERSION = "v0001"
+_PAGE = 2_000
+
+
+def build_default_embedder() -> Embedder:
+    """The one that ships."""
+    return build_embedder(EmbedderConfig(), {})
+
+
+def list_queries(number: int) -> list[str]:
+    """Questions to the shop, of all kinds, the same each time."""
+    draw = random.Random(7)
+    queries = [wanted.text for _, wanted in draw_queries(build_items(random.Random(1)), draw)]
+    return [queries[at % len(queries)] for at in range(number)]
+
+
+def fill_store(folder: Path, products: int) -> None:
+    """A live version with so many products, as `index build` makes one."""
+    embedder, encoder = build_default_embedder(), SparseEncoder()
+    kinds = {
+        "category": "keyword",
+        "brand": "keyword",
+        "color": "keyword",
+        "material": "keyword",
+        "price": "number",
+    }
+    store = EdgeVectorStore(folder, COLLECTION)
+    index = store.create(VERSION, IndexSpec(embedder.dimensions, SPARSE_NAMES, "bench", kinds))  # type: ignore[arg-type]
+    rows = islice(_iter_products(), products)
+    while page := list(islice(rows, _PAGE)):
+        texts = [f"{one.title}\n{one.description}" for one in page]
+        vectors = embedder.embed_passages(texts)
+        index.upsert(
+            [
+                Point(
+                    chunk_id=f"00000000-0000-4000-8000-{int(one.product_id):012d}",
+                    row_key=one.product_id,
+                    chunk_number=0,
+                    text=text,
+                    content_hash="",
+                    fields_hash="",
+                    instant="",
+                    dense=vector.tolist(),
+                    sparse=encoder.encode_passage(text, one.fields),
+                    fields=one.fields,
+                )
+                for one, text, vector in zip(page, texts, vectors, strict=True)
+            ]
+        )
+    # Also lets the engine build its graph, as after a first sync.
+    index.write_checkpoint(Checkpoint("bench", 1, ""), None)
+    store.set_live(VERSION)
+    store.close()
+
+
+def open_index(folder: Path) -> tuple[EdgeVectorStore, EdgeIndex]:
+    """The live version; close the store at the end."""
+    store = EdgeVectorStore(folder, COLLECTION)
+    return store, store.open(VERSION)
+
+
+def _iter_products() -> Iterator[Product]:
+    numbers = count(1)
+    for seed in count(1):
+        for item in build_items(random.Random(seed)):
+            made = item.product
+            yield Product(str(next(numbers)), made.title, made.description, made.fields)
