@@ -19,6 +19,7 @@ from headwater.capture.queues import build_queue
 from headwater.config.loader import load_settings
 from headwater.config.settings import Settings
 from headwater.demo.emulator import CREDENTIALS, REGION, Emulator, ensure_emulator
+from headwater.demo.finale import SHELF_FOLDER, Finale, FinaleReport
 from headwater.demo.landing_zone import Clients, build_clients
 from headwater.demo.plain_reading import compare_rows, read_plainly
 from headwater.demo.progress import Progress
@@ -33,6 +34,7 @@ from headwater.demo.surroundings import (
     use_emulator_only,
 )
 from headwater.demo.upload import ShopBucket, Uploader, create_shop_bucket, read_uploads
+from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
@@ -102,14 +104,17 @@ class _Show:
         self._scenario = scenario
         self._clients = clients
         self._shop = shop
-        selectors = {name: build_selector(table) for name, table in settings.tables.items()}
+        self._shelf = settings.search.table if settings.search else ""
+        tables = {name: table for name, table in settings.tables.items() if name != self._shelf}
+        selectors = {name: build_selector(table) for name, table in tables.items()}
         self._progress = Progress(
             scenario,
-            tuple(settings.tables),
+            tuple(tables),
             lambda key: [name for name, select in selectors.items() if select(key) is None],
         )
         self._ended = threading.Event()
         self._is_open = False
+        self._finale: FinaleReport | None = None
         self._uploader = Uploader(clients, shop, scenario, stop=self._ended, on_step=self._progress.note_step)
 
     def play(
@@ -122,6 +127,8 @@ class _Show:
             pipeline = threads.submit(self._run_pipeline)
             try:
                 self._watch(screen, pipeline, stop)
+                if not (stop.is_set() or pipeline.done() or self._uploader.failure):
+                    self._finale = self._play_finale(screen, stop)
             finally:
                 self._end(screen, pipeline)
             done = pipeline.result()
@@ -135,11 +142,25 @@ class _Show:
 
     def _run_pipeline(self) -> RunReport:
         app = App(self._settings, environ=self._environ)
-        observer = RunObserver(self._progress.note_capture, self._progress.note_batch)
+        observer = RunObserver(self._progress.note_capture, self._note_batch)
         try:
             return Run(app, observer=observer, on_session=self._open).until(self._ended)
         finally:
             app.close()
+
+    def _note_batch(self, result: BatchResult) -> None:
+        if result.table != self._shelf:
+            self._progress.note_batch(result)
+
+    def _play_finale(self, screen: Screen, stop: threading.Event) -> FinaleReport:
+        bucket = self._shop.zone.bucket
+        finale = Finale(self._clients, bucket, self._settings, self._environ, self._progress.enter, stop)
+        with ThreadPoolExecutor(1, "finale") as threads:
+            playing = threads.submit(finale.play)
+            while not playing.done():
+                screen.show(self._progress.look())
+                time.sleep(LOOK_SECONDS)
+            return playing.result()
 
     def _open(self) -> None:
         self._progress.enter("the first file of each table: Spark warms up, tables are made")
@@ -194,12 +215,14 @@ class _Show:
             columns = list(rows[0]) if rows else []
             found = SnapshotReader(table_path(lake, name)).read(columns).to_pylist()
             checks.append(compare_rows(name, rows, found))
+        keys = SnapshotReader(events_path(lake)).read(["key"])["key"].to_pylist()
         findings = Findings(
             checks=checks,
             quarantine=QuarantineReader(quarantine_path(lake)).list_rows(),
-            event_keys=SnapshotReader(events_path(lake)).read(["key"])["key"].to_pylist(),
+            event_keys=[key for key in keys if not key.startswith(SHELF_FOLDER)],
             dead_letters=self._count_dead_letters(),
             failures=[f"table {name}: {error.message}" for name, error in done.failures.items()],
+            finale=self._finale,
         )
         return build_report(self._scenario, expected, findings, view, workspace.config_path, command)
 

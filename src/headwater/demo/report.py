@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headwater.demo.finale import FinaleReport
 from headwater.demo.plain_reading import Expected, TableCheck, Unusable
 from headwater.demo.progress import View, find_percentile
 from headwater.demo.scenario import Scenario
@@ -32,6 +33,7 @@ class Findings:
     event_keys: Sequence[str]
     dead_letters: int = 0
     failures: Sequence[str] = ()
+    finale: FinaleReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ def build_report(
         "",
         *_write_freshness(view),
         "",
+        *([*findings.finale.write_lines(), ""] if findings.finale else []),
         *_write_verdict(problems),
         "",
         *_write_commands(config_path, command),
@@ -71,6 +74,7 @@ def find_problems(scenario: Scenario, expected: Expected, findings: Findings) ->
     wanted = sorted(map(str, list_expected_unusable(scenario, expected)))
     found = sorted(str(_identify(row)) for row in findings.quarantine)
     yield from _compare("quarantine", _subtract(wanted, found), _subtract(found, wanted))
+    yield from findings.finale.problems if findings.finale else ()
     if findings.dead_letters:
         yield f"{findings.dead_letters} messages went to the dead-letter queue"
 
@@ -171,7 +175,7 @@ def _write_verdict(problems: Sequence[str]) -> Iterator[str]:
 def _write_commands(config_path: Path, command: str) -> Iterator[str]:
     start = f"{shlex.quote(command)} --config {shlex.quote(str(config_path))}"
     yield "Look further (the tables outlive the emulator):"
-    for words in (("status",), *(("sql", query) for query in QUERIES), ("quarantine", "list")):
+    for words in (("serve",), ("status",), *(("sql", query) for query in QUERIES), ("quarantine", "list")):
         yield f"  {start} {' '.join(word if word.isalpha() else quote_query(word) for word in words)}"
 
 

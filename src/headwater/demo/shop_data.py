@@ -34,6 +34,24 @@ _THINGS = {
     "kitchen": ("Cast-iron pan", "Chef's knife", "Crème brûlée torch", "Smørrebrød board"),
     "home": ("Linen blanket", "Reading lamp", "Plant pot", "Wool rug"),
 }
+_ABOUT = {
+    "Espresso cups, set of 4": "Four small porcelain cups for a short, strong shot.",
+    "Café au lait bowl": "A wide bowl for milk coffee at breakfast.",
+    'Filter "No. 4"': "Unbleached paper for pour-over brewing.",
+    "Hand grinder": "A crank mill with a steel burr: grinds beans by hand, fine to coarse, without power.",
+    "抹茶 Matcha, 50 g": "Stone-ground green tea powder from Uji.",
+    "Earl Grey": "Black tea with oil of bergamot.",
+    "Teekanne Grün": "A green ceramic pot for one litre.",
+    "Bamboo whisk": "Eighty prongs that foam matcha.",
+    "Cast-iron pan": "Pre-seasoned, for the stove and the oven.",
+    "Chef's knife": "Twenty centimetres of carbon steel.",
+    "Crème brûlée torch": "A small flame that browns sugar.",
+    "Smørrebrød board": "Oiled oak for open sandwiches.",
+    "Linen blanket": "Washed linen for summer nights.",
+    "Reading lamp": "A warm light on a bendable arm.",
+    "Plant pot": "Terracotta with a saucer.",
+    "Wool rug": "Hand-woven, two metres by three.",
+}
 _CITIES = ("Lisboa", "Zürich", "København", "東京", "Kraków", "Boston", "São Paulo")
 _PAGES = ("/", "/search", "/product", "/product", "/product", "/cart", "/checkout")
 _REFERRERS = ("", "", "newsletter", "search, paid", "search", "friend's link")
@@ -59,6 +77,15 @@ def list_catalog() -> list[Row]:
             "updated_at": OPENED_AT,
         }
         for at, (category, title) in enumerate(titles)
+    ]
+
+
+def list_shelf() -> list[Row]:
+    """The catalog as visitors see it, with words about each product."""
+    kept = ("product_id", "title", "category", "price", "stock")
+    return [
+        {**{name: product[name] for name in kept}, "description": _ABOUT[str(product["title"])]}
+        for product in list_catalog()
     ]
 
 

@@ -39,6 +39,14 @@ tables:
   products:                  # Parquet: rows follow their key, the newer file wins
     path: products/**/*.parquet
     record_key: product_id
+  shelf:                     # one JSON file a product: rows follow their file, and go with it
+    path: shelf/*.json
+    mode: mirror
+search:                      # the shelf, for visitors: `headwater serve`
+  table: shelf
+  id: product_id
+  text: {{title: 3, description: 1}}
+  serve: {{sync_interval: 0.5}}
 """
 _CLICK_SCHEMA = (
     "click_id bigint, session string, page string, referrer string, product_id string, at timestamp, ms int"

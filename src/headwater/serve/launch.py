@@ -32,6 +32,7 @@ from headwater.rag.language_models import build_language_model
 from headwater.serve.api import build_api, build_service
 
 STOP_SECONDS = 10
+_STARTING_SECONDS = 0.02
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -84,6 +85,22 @@ def bind(host: str, port: int) -> socket.socket:
 def serve(api: FastAPI, bound: socket.socket) -> None:
     """Answer until SIGTERM or SIGINT, then finish what is open."""
     _Server(_configure(api)).run(sockets=[bound])
+
+
+@contextmanager
+def serve_beside(api: FastAPI, bound: socket.socket) -> Iterator[int]:
+    """Answer in a thread of its own while the block runs; gives the port."""
+    server = uvicorn.Server(_configure(api))
+    thread = threading.Thread(target=server.run, args=([bound],), name="api", daemon=True)
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            thread.join(_STARTING_SECONDS)
+        yield bound.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(STOP_SECONDS * 2)
+        bound.close()
 
 
 def serve_with_workers(
