@@ -123,7 +123,7 @@ class Finale:
         while not self._is_over(began):
             found, message = self._ask(port)
             if is_right(found):
-                self._report.message = self._report.message or message
+                self._report.message = self._report.message or message.partition("\n")[0]
                 return time.monotonic() - began
             self._stop.wait(_PAUSE_SECONDS)
         if not self._stop.is_set():

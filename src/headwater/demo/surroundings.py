@@ -30,6 +30,7 @@ tables:
     path: ["orders/**/*.json", "orders/**/*.json.gz"]
     record_key: order_id
     ordering: updated_at
+    on_bad_object: {{missing: quarantine}}  # by default it is tried again for a while
   clicks:                    # CSV: each file's rows are added once
     path: clicks/**
     format: csv

@@ -1,6 +1,8 @@
 """`headwater demo` as a user starts it: a real process, emulator, JVM and all."""
 
+import http.client
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +67,36 @@ def test_what_cannot_be_used_is_told_with_address_and_reason(demo):
 def test_it_tells_how_fresh_the_tables_were(demo):
     _, output = demo
     assert "Freshness, PUT to committed: p50" in output
+
+
+def test_answers_follow_the_bucket(demo):
+    _, output = demo
+    steps = re.findall(r"^  (.+ after) \d+\.\d s$", output, re.MULTILINE)
+    assert steps == [
+        "the shelf's files were put; the first answer came after",
+        "P-103's file got a lower price; the answer said so after",
+        "P-103's file was removed; it was recommended no more after",
+    ]
+    assert "Hand grinder" in output
+
+
+def test_search_is_served_on_what_it_left(demo):
+    folder, output = demo
+    (config,) = folder.glob("demo/run-*/headwater.yaml")
+    assert f"--config {config.relative_to(folder)} serve" in output
+    command = [str(HEADWATER), "--config", str(config), "serve", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = re.search(r"http://(127\.0\.0\.1:\d+)/", server.stdout.readline())[1]
+            connection = http.client.HTTPConnection(address, timeout=60)
+            body = json.dumps({"query": "a pan for the oven", "limit": 16})
+            connection.request("POST", "/search", body, {"Content-Type": "application/json"})
+            found = [hit["id"] for hit in json.loads(connection.getresponse().read())["hits"]]
+            connection.close()
+        finally:
+            server.terminate()
+    assert found[0] == "P-108"
+    assert "P-103" not in found
 
 
 def test_it_leaves_no_process(demo):

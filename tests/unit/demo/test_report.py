@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.demo.finale import FinaleReport
 from headwater.demo.plain_reading import Expected, TableCheck
 from headwater.demo.progress import TableProgress, View
 from headwater.demo.report import Findings, build_report
@@ -116,3 +117,10 @@ def test_each_difference_is_a_problem_that_names_what_differs(findings, problem)
     report = report_of(findings)
     assert report.problems == (problem,)
     assert f"  - {problem}" in report.lines
+
+
+def test_last_act_is_told_with_its_seconds_and_its_problems():
+    done = FinaleReport(6.04, 3.2, None, "Hand grinder (price 49.5)", ["search: P-103 was still recommended"])
+    lines = done.write_lines()
+    assert lines[-1] == "  P-103's file got a lower price; the answer said so after 3.2 s"
+    assert not any("recommended no more" in line for line in lines)
