@@ -39,6 +39,7 @@ def test_the_written_configuration_is_good_and_its_lake_lies_beside_it(tmp_path)
         "orders": ("merge", "json"),
         "clicks": ("append", "csv"),
         "products": ("merge", "parquet"),
+        "shelf": ("mirror", "json"),
     }
 
 
