@@ -82,11 +82,13 @@ class LakeLook:
             return None
         return self._iter_chunks(self._reader.read_since(since.completed, _COLUMNS))
 
-    def iter_chunks(self, chunk_ids: Collection[str]) -> Iterator[Chunk]:
-        """Those of the chunks that are there."""
-        if not chunk_ids:
+    def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
+        """Those of the chunks that are there, or all."""
+        if chunk_ids is not None and not chunk_ids:
             return iter(())
         found = self._live(self._reader.read(_COLUMNS))
+        if chunk_ids is None:
+            return self._iter_chunks(found)
         wanted = pc.is_in(found.column("chunk_id"), value_set=pa.array(chunk_ids, pa.string()))
         return self._iter_chunks(found.filter(wanted))
 

@@ -63,9 +63,9 @@ class MemoryLook:
             return None
         return (chunk for revision, chunk in self.rows.values() if revision > since.revision)
 
-    def iter_chunks(self, chunk_ids: Collection[str]) -> Iterator[Chunk]:
-        """Those that are there."""
-        found = (self.rows.get(chunk_id) for chunk_id in chunk_ids)
+    def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
+        """Those that are there, or all."""
+        found = (self.rows.get(chunk_id) for chunk_id in (self.rows if chunk_ids is None else chunk_ids))
         return (row[1] for row in found if row is not None and not row[1].deleted)
 
     def iter_states(self) -> Iterator[PointState]:

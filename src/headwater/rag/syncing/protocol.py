@@ -21,8 +21,8 @@ class ChunkLook(Protocol):
         cannot be told any more: then only a comparison helps."""
         ...
 
-    def iter_chunks(self, chunk_ids: Collection[str]) -> Iterator[Chunk]:
-        """Those of the chunks that are there, in no order."""
+    def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
+        """Those of the chunks that are there, or all of them, in no order."""
         ...
 
     def iter_states(self) -> Iterator[PointState]:

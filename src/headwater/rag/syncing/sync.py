@@ -121,6 +121,10 @@ class IndexSync:
         self._delete(gone, report)
 
     def _compare(self, look: ChunkLook, report: SyncReport) -> None:
+        if not self._index.count():
+            for page in _in_pages(look.iter_chunks(None)):
+                self._upsert(page, report)
+            return
         report.compared = True
         found = compare_states(look.iter_states(), self._index.iter_states())
         report.divergent_rows = len(found.rows)
