@@ -6,7 +6,9 @@ from headwater.rag.vector_stores.protocol import Hit, SearchRequest
 
 # Sums of the same numbers differ in the last bits from segment to segment; ties must not depend on that.
 _DECIMALS = 6
-_FIRST_EXTRA = 16
+# Most rows are one chunk, and each chunk asked for costs; where that is too few, one asks again, deeper.
+_FIRST_SHARE = 1.25
+_FIRST_EXTRA = 8
 # Ties deeper than this are left in the order of the store.
 _TIE_DEPTH = 1_024
 _DEEPEST = 1_000_000
@@ -18,7 +20,9 @@ Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[Hit]]]
 def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hit]]:
     """For each request the best chunk of each of the best rows; equal scores in the order of row keys."""
     found: list[list[Hit]] = [[] for _ in requests]
-    depths = {at: 4 * one.limit + _FIRST_EXTRA for at, one in enumerate(requests) if one.limit > 0}
+    depths = {
+        at: int(_FIRST_SHARE * one.limit) + _FIRST_EXTRA for at, one in enumerate(requests) if one.limit > 0
+    }
     while depths:
         answers = fetch([(requests[at], depth) for at, depth in depths.items()])
         deeper: dict[int, int] = {}
