@@ -42,10 +42,12 @@ class S3InventoryLister:
 
     @cached_property
     def manifest(self) -> InventoryManifest:
-        """Fetched once. Raises `UsageError` when it is not the manifest of this bucket's inventory."""
+        """Fetched once. Raises `UsageError` when it is not the manifest of this bucket's inventory, and
+        `SourceError` when it is not the one that S3 wrote."""
         with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as folder:
             target = Path(folder) / "manifest.json"
             self._files.fetch(self._uri, target)
+            self._check_manifest(target)
             manifest = parse_manifest(target.read_text("utf-8", errors="replace"), self._uri)
         if manifest.bucket != self._bucket:
             raise UsageError(
@@ -64,17 +66,30 @@ class S3InventoryLister:
     def _fetch(self, file: InventoryFile, stem: Path) -> Path:
         path = stem.with_suffix(".csv.gz" if file.key.endswith(".gz") else ".data")
         self._files.fetch(self._address(file), path)
-        with path.open("rb") as stream:
-            found = hashlib.md5(usedforsecurity=False)
-            while block := stream.read(_COPY_BYTES):
-                found.update(block)
-        if found.hexdigest() != file.md5:
+        found = _compute_md5(path)
+        if found != file.md5:
             raise SourceError(
-                f"{self._address(file)} is not what the manifest says: its MD5 is {found.hexdigest()}, "
+                f"{self._address(file)} is not what the manifest says: its MD5 is {found}, "
                 f"not {file.md5} ({path.stat().st_size} bytes of {file.size}); nothing of it was used",
                 hint="fetch the report again, or take another day's",
             )
         return path
+
+    def _check_manifest(self, manifest: Path) -> None:
+        """S3 writes a manifest's MD5 beside it, last of all: what a report is made of is complete by then."""
+        uri = self._uri.removesuffix(".json") + ".checksum"
+        target = manifest.with_suffix(".checksum")
+        try:
+            self._files.fetch(uri, target)
+        except UsageError:
+            return  # a copied report may have come without
+        wanted, found = target.read_text("ascii", errors="replace").strip().lower(), _compute_md5(manifest)
+        if found != wanted:
+            raise SourceError(
+                f"{self._uri} is not the manifest that {uri} was written for: "
+                f"its MD5 is {found}, not {wanted}; nothing of it was used",
+                hint="fetch the report again, or take another day's",
+            )
 
     def _address(self, file: InventoryFile) -> str:
         if self._uri.startswith("s3://"):
@@ -105,3 +120,11 @@ class LocalFiles:
             ) from error
         except OSError as error:
             raise SourceError(f"{uri} cannot be read: {error.strerror}", hint="check its rights") from error
+
+
+def _compute_md5(path: Path) -> str:
+    with path.open("rb") as stream:
+        found = hashlib.md5(usedforsecurity=False)
+        while block := stream.read(_COPY_BYTES):
+            found.update(block)
+    return found.hexdigest()

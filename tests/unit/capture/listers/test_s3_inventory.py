@@ -31,6 +31,7 @@ def open_report(manifest: Path, bucket: str = "landing") -> S3InventoryLister:
 
 def edit(manifest: Path, **changes: object) -> Path:
     data = json.loads(manifest.read_text())
+    manifest.with_suffix(".checksum").unlink()
     manifest.write_text(json.dumps(data | changes))
     return manifest
 
@@ -62,6 +63,21 @@ def test_a_file_with_another_checksum_is_refused_before_anything_is_listed(tmp_p
     with pytest.raises(SourceError, match=r"0001\.csv\.gz .* MD5") as failure:
         next(open_report(manifest).iter_objects())
     assert "again" in failure.value.hint
+
+
+def test_a_manifest_that_its_checksum_does_not_bear_out_is_refused(tmp_path: Path) -> None:
+    manifest = write_inventory(tmp_path, "CSV", [[build_row("a")], [build_row("b")]])
+    data = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(data | {"files": data["files"][:1]}))
+    with pytest.raises(SourceError, match=r"manifest\.json is not the manifest that .* MD5") as failure:
+        next(open_report(manifest).iter_objects())
+    assert "again" in failure.value.hint
+
+
+def test_a_copied_report_may_come_without_its_checksum(tmp_path: Path) -> None:
+    manifest = write_inventory(tmp_path, "CSV", [[build_row("a")]])
+    manifest.with_suffix(".checksum").unlink()
+    assert [found.key for found in open_report(manifest).iter_objects()] == ["a"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
