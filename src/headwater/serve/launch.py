@@ -32,6 +32,7 @@ from headwater.rag.language_models import build_language_model
 from headwater.serve.api import build_api, build_service
 
 STOP_SECONDS = 10
+BACKLOG = 2_048
 _STARTING_SECONDS = 0.02
 log = structlog.stdlib.get_logger(__name__)
 

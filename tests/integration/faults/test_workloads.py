@@ -75,7 +75,7 @@ def run_waves(
         return Outcome(landing, layer, app, waves, reports)
 
 
-@pytest.fixture(scope="module", params=["unversioned", "versioned"])
+@pytest.fixture(scope="module", params=["versioned", pytest.param("unversioned", marks=pytest.mark.long)])
 def outcome(
     request: pytest.FixtureRequest,
     spark: SparkSession,

@@ -45,6 +45,8 @@ def serve(
         live = launch.open_lake_search(
             settings, environ, syncs=workers == 1 and search.serve.sync_interval > 0
         )
+        # Who reads the line may connect at once.
+        bound.listen(launch.BACKLOG)
         _tell(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
         if workers == 1:
             launch.serve(launch.build_lake_api(settings, environ, live), bound)

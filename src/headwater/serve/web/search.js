@@ -157,8 +157,13 @@ function highlight(text, terms, query) {
 }
 
 async function showSimilar(id, title) {
+  // What was asked before must not come in over it, nor it over what is asked next.
+  current?.abort();
+  const mine = (current = new AbortController());
+  byId("ask-button").removeAttribute("aria-busy");
   try {
     const found = await getJson(`/products/${encodeURIComponent(id)}/similar?limit=6`);
+    if (mine !== current) return;
     show(byId("answer"), false);
     byId("cards").replaceChildren(...found.hits.map((hit) => make("li", {}, makeCard({ ...hit, matched_content: hit.text }, ""))));
     byId("results-title").textContent = `Products like ${title}`;
@@ -166,7 +171,7 @@ async function showSimilar(id, title) {
     stamp(found);
     byId("results-title").focus();
   } catch (error) {
-    complain(error);
+    if (mine === current) complain(error);
   }
 }
 
