@@ -13,6 +13,8 @@ const REASONS = {
 let current = null;
 
 export async function startSearch() {
+  // Read before anything can be asked: a question puts itself into the address.
+  const asked = new URLSearchParams(location.search).get("q");
   byId("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
@@ -28,8 +30,7 @@ export async function startSearch() {
     byId("key-use").click();
   });
   await loadSetup();
-  const asked = new URLSearchParams(location.search).get("q");
-  if (asked) {
+  if (asked && !current) {
     byId("query").value = asked;
     ask();
   }
