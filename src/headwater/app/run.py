@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from headwater.app.application import App
+from headwater.app.background import BackgroundLoop
 from headwater.app.capture import Capture
 from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.objects.redrive import RetryLoop
@@ -165,7 +166,7 @@ class Run:
             # What a dying JVM makes fail is told by its death, not by the broken connection.
             self._app.check_session()
             raise self._capture.failure
-        for loop in beside:
+        for loop in (*beside, *([self._index] if self._index else ())):
             if loop.defect:
                 raise loop.defect
         if once and not stop.is_set() and not runner.failures:
@@ -184,7 +185,7 @@ class Run:
             self._index.failure if self._index else None,
         )
 
-    def _start_loops(self, beside: Sequence[RetryLoop | ReconcileLoop | CleanLoop]) -> None:
+    def _start_loops(self, beside: Sequence[BackgroundLoop]) -> None:
         for loop in beside:
             loop.start()
         if self._index:
@@ -201,10 +202,10 @@ class Run:
             self._clean.count_failure()
             self._clean_failure = error
 
-    def _build_loops(self) -> list[RetryLoop | ReconcileLoop | CleanLoop]:
+    def _build_loops(self) -> list[BackgroundLoop]:
         """What goes on beside the live flow of a run that does not end by itself."""
         app = self._app
-        loops: list[RetryLoop | ReconcileLoop | CleanLoop] = [RetryLoop(app)]
+        loops: list[BackgroundLoop] = [RetryLoop(app)]
         if self._reconcile is not None:
             loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
         if self._clean is not None:
@@ -231,7 +232,9 @@ class Run:
             raise
         finally:
             if self._index:
-                self._index.stop(catch_up=catch_up)
+                self._index.stop()
+                if catch_up:
+                    self._index.catch_up()
 
     def _start_runner(self) -> Runner:
         app = self._app

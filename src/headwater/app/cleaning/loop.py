@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import structlog
 
+from headwater.app.background import BackgroundLoop
 from headwater.app.cleaning.passes import CleanSource
 from headwater.errors import HeadwaterError
 
@@ -18,7 +19,6 @@ _SHORTEST_PAUSE = 60.0
 _DRAIN_PATIENCE = 600.0
 """Seconds after which a queue that never gets empty is not waited for."""
 _LOOK_SECONDS = 1.0
-_STOP_SECONDS = 60.0
 
 
 def choose_pause(delay_seconds: float) -> float:
@@ -26,8 +26,8 @@ def choose_pause(delay_seconds: float) -> float:
     return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, delay_seconds / 10))
 
 
-class CleanLoop:
-    """Never ends a run: trouble is logged, and a `defect` kept, to be raised at the run's end."""
+class CleanLoop(BackgroundLoop):
+    """Stops at the next object; a later pass finds what is left to do."""
 
     def __init__(
         self,
@@ -38,47 +38,29 @@ class CleanLoop:
         *,
         first_seconds: float = _FIRST_SECONDS,
     ) -> None:
+        super().__init__("clean-source", is_session_alive)
         self._clean = clean
         self._pause = choose_pause(delay_seconds)
         self._first = first_seconds
         self._is_drained = is_drained
-        self._is_session_alive = is_session_alive
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clean-source", daemon=True)
-        self.defect: Exception | None = None
 
-    def start(self) -> None:
-        """Begin; the session must be up."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End at the next object; a later pass finds what is left to do. Idempotent."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(_STOP_SECONDS)
-
-    def _run(self) -> None:
+    def work(self, stop: threading.Event) -> None:
+        """Passes, with pauses between them."""
         pause = self._first
-        while not self._stop.wait(pause):
+        while not stop.wait(pause):
             pause = self._pause
-            self._wait_for_queue()
-            if self._stop.is_set():
+            self._wait_for_queue(stop)
+            if stop.is_set():
                 return
             try:
-                self._clean.run_pass(self._stop)
+                self._clean.run_pass(stop)
             except HeadwaterError as error:
                 self._clean.count_failure()
                 log.warning("the source is cleaned later", error=error.message, hint=error.hint)
-            except Exception as error:
-                # What a dying JVM makes fail is told by its death.
-                if self._is_session_alive():
-                    log.exception("cleaning the source ended by a defect")
-                    self.defect = error
-                return
 
-    def _wait_for_queue(self) -> None:
+    def _wait_for_queue(self, stop: threading.Event) -> None:
         """What the queue holds may be about objects that are due: it is taken in first."""
         deadline = time.monotonic() + _DRAIN_PATIENCE
         while not self._is_drained() and time.monotonic() < deadline:
-            if self._stop.wait(_LOOK_SECONDS):
+            if stop.wait(_LOOK_SECONDS):
                 return

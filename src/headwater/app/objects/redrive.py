@@ -8,6 +8,7 @@ from datetime import datetime
 import structlog
 
 from headwater.app.application import App, read_clock
+from headwater.app.background import BackgroundLoop
 from headwater.app.scope import source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.notifications import parse_message
@@ -133,29 +134,19 @@ def drain(pipeline: TablePipeline) -> None:
     pipeline.save_checkpoint()
 
 
-class RetryLoop:
-    """A thread beside a run that has due objects tried again. Never ends a run: trouble is logged."""
+class RetryLoop(BackgroundLoop):
+    """Has due objects tried again. Stops when the look in hand is done."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, look_seconds: float = _LOOK_SECONDS) -> None:
+        super().__init__("retries", app.is_session_alive, stop_seconds=None)
         self._redrive = Redrive(app)
         self._app = app
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="retries", daemon=True)
-        self.defect: Exception | None = None
+        self._pause = look_seconds
 
-    def start(self) -> None:
-        """Begin; the session must be up."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End, when the look in hand is done."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
+    def work(self, stop: threading.Event) -> None:
+        """Looks, with pauses between them."""
         self._app.use_pool("retries")
-        while not self._stop.wait(_LOOK_SECONDS):
+        while not stop.wait(self._pause):
             try:
                 if asked := self._redrive.ask_for_due():
                     log.info("objects in quarantine are tried again", objects=asked)

@@ -5,6 +5,7 @@ import threading
 import structlog
 
 from headwater.app.application import App, read_clock
+from headwater.app.background import BackgroundLoop
 from headwater.app.search.wiring import build_rules
 from headwater.errors import HeadwaterError
 from headwater.lake.layout import chunks_path, table_path
@@ -38,42 +39,36 @@ def build_indexer(app: App) -> Indexer:
     )
 
 
-class IndexLoop:
-    """A thread beside a run. Never ends a run: trouble is logged, and tried again."""
+class IndexLoop(BackgroundLoop):
+    """Follows the table, and looks again after a defect, too: the next commit may be past it."""
 
     def __init__(self, app: App, metrics: Metrics | None = None) -> None:
+        super().__init__("index", app.is_session_alive, stop_seconds=None)
         self._app = app
         self._metrics = metrics
         self._indexer: Indexer | None = None
-        self._stop = threading.Event()
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="index", daemon=True)
         self.failure: HeadwaterError | None = None
-
-    def start(self) -> None:
-        """Begin; the session must be up."""
-        self._thread.start()
 
     def wake(self) -> None:
         """The table has a new commit."""
         self._wake.set()
 
-    def stop(self, *, catch_up: bool = False) -> None:
-        """End, when the look in hand is done; `catch_up` looks once more, in the calling thread.
-
-        What failed last is in `failure`.
-        """
+    def stop(self) -> None:
+        """End, when the look in hand is done. What failed last is in `failure` or `defect`."""
         self._stop.set()
         self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        if catch_up:
-            self._try()
+        super().stop()
 
-    def _run(self) -> None:
+    def catch_up(self) -> None:
+        """Look once more, in the calling thread, when the loop has stopped."""
+        self._try()
+
+    def work(self, stop: threading.Event) -> None:
+        """Look at each commit, and now and then."""
         since_purge = 0.0
         self._app.use_pool("index")
-        while not self._stop.is_set():
+        while not stop.is_set():
             self._wake.clear()
             is_done = self._try()
             if is_done and since_purge <= 0:
@@ -82,7 +77,7 @@ class IndexLoop:
             seconds = _LOOK_SECONDS if is_done else _RETRY_SECONDS
             since_purge -= seconds
             # After trouble another commit is no reason to try sooner.
-            (self._wake if is_done else self._stop).wait(seconds)
+            (self._wake if is_done else stop).wait(seconds)
 
     def _try(self, *, purge: bool = False) -> bool:
         try:
@@ -95,11 +90,10 @@ class IndexLoop:
             self.failure = error
             self._count_failure(error)
             return False
-        # A defect here must not end ingestion either; the next look may be past it.
-        except Exception:
-            log.exception("indexing failed")
+        except Exception as error:
+            self.note_defect(error)
             return False
-        self.failure = None
+        self.failure = self.defect = None
         return True
 
     def _count_failure(self, error: HeadwaterError) -> None:

@@ -1,0 +1,54 @@
+"""`BackgroundLoop`: a thread beside a run."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import structlog
+
+log = structlog.stdlib.get_logger(__name__)
+
+_STOP_SECONDS = 60.0
+
+
+class BackgroundLoop(ABC):
+    """Never ends a run. Trouble that is to be expected is the work's own to log and try again.
+
+    Anything else is a `defect`, which is kept, to be raised at the run's end.
+    """
+
+    def __init__(
+        self, name: str, is_session_alive: Callable[[], bool], *, stop_seconds: float | None = _STOP_SECONDS
+    ) -> None:
+        self._name = name
+        self._is_session_alive = is_session_alive
+        self._stop_seconds = stop_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.defect: Exception | None = None
+
+    def start(self) -> None:
+        """Begin; the session must be up."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the work to end, and wait for it. Idempotent."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(self._stop_seconds)
+
+    @abstractmethod
+    def work(self, stop: threading.Event) -> None:
+        """Everything the thread does; returns soon after `stop` is set."""
+
+    def note_defect(self, error: Exception) -> None:
+        """Keep it, unless the JVM has died: what that makes fail is told by its death."""
+        if self._is_session_alive():
+            log.exception("ended by a defect", loop=self._name)
+            self.defect = error
+
+    def _run(self) -> None:
+        try:
+            self.work(self._stop)
+        except Exception as error:
+            self.note_defect(error)

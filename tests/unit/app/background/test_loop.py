@@ -1,0 +1,53 @@
+"""What all threads beside a run have in common."""
+
+import threading
+from collections.abc import Callable
+
+from headwater.app.background import BackgroundLoop
+from tests.fixtures.waiting import wait_until
+
+
+class Working(BackgroundLoop):
+    def __init__(self, work: Callable[[threading.Event], None], *, is_alive: bool = True) -> None:
+        super().__init__("working", lambda: is_alive)
+        self._work = work
+
+    def work(self, stop: threading.Event) -> None:
+        self._work(stop)
+
+
+def fail(stop: threading.Event) -> None:
+    raise ValueError("wrong")
+
+
+def test_stopping_waits_for_the_work_and_may_be_repeated() -> None:
+    ended = threading.Event()
+
+    def work(stop: threading.Event) -> None:
+        assert stop.wait(10)
+        ended.set()
+
+    loop = Working(work)
+    loop.start()
+    loop.stop()
+    loop.stop()
+    assert ended.is_set()
+    assert loop.defect is None
+
+
+def test_one_that_never_started_can_be_stopped() -> None:
+    Working(fail).stop()
+
+
+def test_a_defect_is_kept() -> None:
+    loop = Working(fail)
+    loop.start()
+    wait_until(lambda: loop.defect is not None)
+    assert str(loop.defect) == "wrong"
+
+
+def test_what_a_dying_jvm_makes_fail_is_no_defect() -> None:
+    loop = Working(fail, is_alive=False)
+    loop.start()
+    loop.stop()
+    assert loop.defect is None
