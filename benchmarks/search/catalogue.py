@@ -11,7 +11,7 @@ from headwater.rag.evaluation.judged import Product
 from headwater.rag.evaluation.shop.products import build_items
 from headwater.rag.evaluation.shop.queries import draw_queries
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
-from headwater.rag.vector_stores.protocol import Checkpoint, IndexSpec, Point
+from headwater.rag.vector_stores.protocol import Checkpoint, FieldKind, IndexSpec, Point
 from headwater.rag.vector_stores.qdrant_edge import EdgeIndex, EdgeVectorStore
 
 COLLECTION = "bench"
@@ -34,7 +34,7 @@ def list_queries(number: int) -> list[str]:
 def fill_store(folder: Path, products: int) -> None:
     """A live version with so many products, as `index build` makes one."""
     embedder, encoder = build_default_embedder(), SparseEncoder()
-    kinds = {
+    kinds: dict[str, FieldKind] = {
         "category": "keyword",
         "brand": "keyword",
         "color": "keyword",
@@ -42,7 +42,7 @@ def fill_store(folder: Path, products: int) -> None:
         "price": "number",
     }
     store = EdgeVectorStore(folder, COLLECTION)
-    index = store.create(VERSION, IndexSpec(embedder.dimensions, SPARSE_NAMES, "bench", kinds))  # type: ignore[arg-type]
+    index = store.create(VERSION, IndexSpec(embedder.dimensions, SPARSE_NAMES, "bench", kinds))
     rows = islice(_iter_products(), products)
     while page := list(islice(rows, _PAGE)):
         texts = [f"{one.title}\n{one.description}" for one in page]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ from headwater.rag.lexical.sparse import SPARSE_NAMES, WORDS, SparseEncoder
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever, weigh_terms
 from headwater.rag.retrieval.understanding import understand
-from headwater.rag.searcher import FieldKind, Freshness
-from headwater.rag.vector_stores.protocol import SearchRequest
+from headwater.rag.searcher import Freshness
+from headwater.rag.vector_stores.protocol import FieldKind, SearchRequest
 from headwater.rag.vector_stores.qdrant_edge import EdgeIndex
 from headwater.rag.vector_stores.qdrant_edge_words import build_query
 
@@ -73,8 +74,8 @@ def measure_inside(index: EdgeIndex) -> BenchmarkResult:
         index._shard.query_batch(batch)
     found = [len(retriever.search(SearchQuery(text, LIMIT)).rows) for text in queries]
     pairs = measure_pairs(
-        lambda: p95_of([lambda text=text: retriever.search(SearchQuery(text, LIMIT)) for text in queries]),
-        lambda: p95_of([lambda batch=batch: index._shard.query_batch(batch) for batch in raw]),
+        lambda: p95_of([partial(retriever.search, SearchQuery(text, LIMIT)) for text in queries]),
+        lambda: p95_of([partial(index._shard.query_batch, batch) for batch in raw]),
         PAIRS,
     )
     median = choose_median(pairs)

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
+from typing import get_args
 
 from headwater.config.search import SearchConfig
 from headwater.errors import SearchError
 from headwater.rag.documents import TEXT_VERSION, DocumentRules
-from headwater.rag.vector_stores.protocol import IndexSpec
+from headwater.rag.vector_stores.protocol import FieldKind, IndexSpec
 
 OWN_PREFIXES = ("_hoodie_", "_headwater_")
 """Columns of Hudi and of headwater: no fields."""
@@ -73,10 +73,8 @@ def build_spec(
 ) -> IndexSpec:
     """What a version of the index is made for. `analysis` tells how words become sparse vectors; `kinds` are
     the kinds of the fields, as the chunks table keeps them."""
-    filtered: dict[str, Literal["keyword", "number", "bool"]] = {}
-    for name, kind in kinds.items():
-        if kind in ("keyword", "number", "bool"):
-            filtered[name] = kind  # type: ignore[assignment]
+    known: dict[str, FieldKind] = {kind: kind for kind in get_args(FieldKind)}
+    filtered = {name: known[kind] for name, kind in kinds.items() if kind in known}
     return IndexSpec(dimensions, sparse_names, f"{fingerprint}.{_hash(analysis)}", filtered)
 
 

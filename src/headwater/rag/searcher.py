@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
-
-FieldKind = Literal["keyword", "number", "bool"]
+from headwater.rag.vector_stores.protocol import FieldKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from headwater.rag.searcher import FieldKind
-from headwater.rag.vector_stores.protocol import Condition, Operator
+from headwater.rag.vector_stores.protocol import Condition, FieldKind, Operator
 from headwater.serve.problems import RequestError
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)

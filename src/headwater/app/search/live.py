@@ -15,11 +15,11 @@ from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.reranking import CrossEncoderReranker
 from headwater.rag.retrieval.retriever import Retriever
-from headwater.rag.searcher import FieldKind, Freshness
+from headwater.rag.searcher import Freshness
 from headwater.rag.similar import find_similar
 from headwater.rag.syncing.position import parse_position
 from headwater.rag.vector_stores.conditions import TENANT
-from headwater.rag.vector_stores.protocol import Index
+from headwater.rag.vector_stores.protocol import FieldKind, Index
 
 NO_INDEX_HINT = "fill the tables with `headwater run --once`, then `headwater index build`"
 log = structlog.stdlib.get_logger(__name__)

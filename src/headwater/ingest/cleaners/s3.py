@@ -87,7 +87,8 @@ class S3Cleaner:
         source: Any = {"Bucket": self._bucket, "Key": listed.key}
         extra: dict[str, Any] = {"CopySourceIfMatch": f'"{listed.etag}"'}
         if found["ContentLength"] >= _LARGEST_COPY:
-            extra |= {name: found[name] for name in _HEADERS if name in found}  # type: ignore[literal-required]
+            headers: dict[str, Any] = {**found}
+            extra |= {name: headers[name] for name in _HEADERS if name in headers}
             extra["Metadata"] = found.get("Metadata", {})
             tags = self._client.get_object_tagging(Bucket=self._bucket, Key=listed.key)["TagSet"]
             extra["Tagging"] = urlencode([(tag["Key"], tag["Value"]) for tag in tags])

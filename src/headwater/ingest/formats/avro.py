@@ -36,7 +36,7 @@ _UNREADABLE = (
 class AvroFormat:
     """No options: the writer's schema is in the file."""
 
-    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
         """All fields of the records; a container of anything else has one column, `value`."""
         try:
             column, records = _open(source)
@@ -49,7 +49,7 @@ class AvroFormat:
             return pa.table({"value": array})
         return pa.Table.from_arrays(array.flatten(), schema=pa.schema(list(column.data_type)))
 
-    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
         """The columns of the writer's schema."""
         try:
             data_type = _open(source)[0].data_type

@@ -18,11 +18,11 @@ BINARY_SCHEMA = pa.schema(
 class BinaryFormat:
     """No options."""
 
-    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
         """Path, modification time, length in bytes and content."""
         columns = [[source.uri], [source.last_modified], [len(source.data)], [source.data]]
         return pa.table(columns, schema=BINARY_SCHEMA)
 
-    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
         """Always the same four columns."""
         return BINARY_SCHEMA

@@ -55,7 +55,7 @@ class DocumentFormat:
         ]
         return pa.Table.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
 
-    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
         """Always the same columns."""
         return DOCUMENT_SCHEMA
 

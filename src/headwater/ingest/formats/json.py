@@ -13,7 +13,7 @@ DOCUMENT_BORDERS = ("}{", "} {")
 class JsonFormat:
     """Options: multiLine, lineSep, encoding; the record parser knows the others."""
 
-    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
         """One record a line, numbered by lines; blank lines are no records but count.
 
         A line that holds an array stands for its elements, as in Spark, and one that holds several

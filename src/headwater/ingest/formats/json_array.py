@@ -10,7 +10,7 @@ from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 class JsonArrayFormat:
     """Options: encoding; the record parser knows the others."""
 
-    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
         """The elements' own texts, numbered from 1; the whole object is refused when it is no JSON."""
         text = decode_text(source.uri, source.data, options)
         if text.lstrip()[:1] not in ("", "[", "{"):

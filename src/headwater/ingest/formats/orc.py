@@ -14,14 +14,14 @@ _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 class OrcFormat:
     """No options: what an ORC file means is in its footer."""
 
-    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
         """All columns. ORC's footer does not tell the uncompressed size, so `max_bytes` is not checked."""
         try:
             return orc.ORCFile(pa.BufferReader(source.data)).read()
         except _UNREADABLE as error:
             raise _unreadable(source, error) from error
 
-    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
         """The columns of the footer."""
         try:
             return orc.ORCFile(pa.BufferReader(source.data)).schema

@@ -14,7 +14,7 @@ _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 class ParquetFormat:
     """No options: what a Parquet file means is in its footer."""
 
-    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:  # noqa: ARG002
+    def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
         """All columns; the footer's uncompressed size counts against `max_bytes`."""
         try:
             file = _open(source)
@@ -27,7 +27,7 @@ class ParquetFormat:
         except _UNREADABLE as error:
             raise _unreadable(source, error) from error
 
-    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:  # noqa: ARG002
+    def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
         """The columns of the footer."""
         try:
             return _open(source).schema_arrow

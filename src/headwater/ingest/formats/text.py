@@ -8,7 +8,7 @@ from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 class TextFormat:
     """Options: wholetext, lineSep, encoding."""
 
-    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:  # noqa: ARG002
+    def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
         """Every line, blank ones too."""
         text = decode_text(source.uri, source.data, options)
         lines = (

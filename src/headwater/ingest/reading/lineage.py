@@ -98,4 +98,4 @@ def _to_literal(lineages: Sequence[Lineage], schema: StructType) -> Column:
     }
     text = json.dumps(texts, default=lambda time: time.isoformat())
     # The stubs know no maps, Spark does.
-    return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]
+    return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]  # see above

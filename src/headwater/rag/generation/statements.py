@@ -20,6 +20,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*(?:\s*\[[^\[\]\n]{1,200}\])*\s+(
 _LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LIST_MARK = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s*")
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
+_BETWEEN = " \t\r\n,"
 _DECIDING_CHARACTERS = 12
 """Enough to see through a code fence whether an answer is JSON."""
 
@@ -85,7 +86,8 @@ class _JsonReader:
                 return
             self._at = opened.start() + 1
         while True:
-            start = self._at + len(re.match(r"[\s,]*", self._text[self._at :])[0])  # type: ignore[index]
+            rest = self._text[self._at :]
+            start = self._at + len(rest) - len(rest.lstrip(_BETWEEN))
             try:
                 found, self._at = self._decoder.raw_decode(self._text, start)
             except (ValueError, RecursionError):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 FieldValue = str | int | float | bool | None | list[str]
+FieldKind = Literal["keyword", "number", "bool"]
 Operator = Literal["eq", "ne", "in", "not_in", "lt", "lte", "gt", "gte"]
 
 
@@ -97,7 +98,7 @@ class IndexSpec:
     dimensions: int
     sparse_names: tuple[str, ...]
     fingerprint: str
-    filtered: Mapping[str, Literal["keyword", "number", "bool"]] = field(default_factory=dict)
+    filtered: Mapping[str, FieldKind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
