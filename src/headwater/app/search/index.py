@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
+from types import MappingProxyType
 
 from headwater.app.search.wiring import build_rules, find_search, open_store
 from headwater.capture.position import parse_instant
@@ -21,7 +22,7 @@ from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
 from headwater.rag.syncing.lake_chunks import LakeChunks
 from headwater.rag.syncing.position import parse_position
 from headwater.rag.syncing.sync import IndexSync, SyncReport
-from headwater.rag.syncing.versions import BuildReport, Gate, IndexVersions, judge_by_canaries
+from headwater.rag.syncing.versions import BuildReport, Gate, IndexVersions, check_spec, judge_by_canaries
 from headwater.rag.vector_stores.protocol import Index, IndexSpec, VectorStore
 
 
@@ -99,6 +100,15 @@ class SearchIndex:
         """What a version of this configuration is made for. Raises `IndexNotFoundError` without chunks."""
         state = self.open_chunks().look().state
         kinds = dict(state.kinds) | ({"tenant": "keyword"} if self.search.tenant else {})
+        return self.build_bare_spec(kinds)
+
+    def check_version(self, index: Index) -> None:
+        """Raises `SearchError` when the version was made for another configuration: vectors of two models
+        mean different things, be they as long."""
+        check_spec(self.build_bare_spec(), index.spec)
+
+    def build_bare_spec(self, kinds: Mapping[str, str] = MappingProxyType({})) -> IndexSpec:
+        """What needs no look at the lake; `kinds` are those of the fields."""
         return build_spec(
             self.fingerprint, self.encoder.fingerprint, self.embedder.dimensions, SPARSE_NAMES, kinds
         )

@@ -139,6 +139,7 @@ class LiveSearch:
         version, index = found
         if self._live is not None and self._live.version == version:
             return
+        self._index.check_version(index)
         self._live = _Live(version, index, self._build_retriever(version, index))
 
     def _build_retriever(self, version: str, index: Index) -> Retriever:
