@@ -1,7 +1,7 @@
 """What must hold (docs/reference/simulator.md): watched at each effect, and checked at rest."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import QUARANTINED
 from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.planning.ledger_entry import LedgerEntry, is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
@@ -330,5 +331,5 @@ class RebuiltLedger:
     def write(self, _table: str, states: Iterable[LedgerEntry], _mark: Mark) -> None:
         self.states |= {state.object_id: state for state in states}
 
-    def read_states(self, _table: str, object_ids: Iterable[str]) -> dict[str, LedgerEntry]:
-        return {name: self.states[name] for name in object_ids if name in self.states}
+    def iter_texts(self, _table: str) -> Iterator[tuple[str, str]]:
+        yield from ((name, format_state(state)) for name, state in self.states.items())

@@ -1,12 +1,13 @@
 """The ledger's own table, as in `headwater.ingest.ledger.ledger`; above it is the real `TableLedger`."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
+from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -48,11 +49,10 @@ class SimulatedLedger:
         self._marks = marks
         self._crashes.at("ledger written")
 
-    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        if self.find_mark(table) == Mark():
-            return {}
-        found = ((object_id, self._table.find((table, object_id))) for object_id in object_ids)
-        return {object_id: row.state for object_id, row in found if row is not None}
+    def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
+        if self.find_mark(table) != Mark():
+            states = (row.state for row in self._table.read() if row.table == table)
+            yield from ((state.object_id, format_state(state)) for state in states)
 
     def _load_marks(self) -> dict[str, Mark]:
         if self._marks is None:

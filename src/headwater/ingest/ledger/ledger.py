@@ -6,14 +6,13 @@ derived: each commit of a data table carries the outcomes it decided (`outcome_l
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -27,6 +26,7 @@ from pyspark.sql.types import (
 
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.lake.keyed_table import KeyedTable
 from headwater.observability.crash_points import crash_point
@@ -58,8 +58,6 @@ LEDGER_SCHEMA = StructType(
 """Partitioned by `table`. `instant` is the commit of the data table in which the object was last decided."""
 
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_TIMES = frozenset({"event_time", "first_seen"})
 _MARKS_KEY = "marks"
 # A filter of so many ids is looked through for every row; more of them are joined.
 _FILTER_LIMIT = 200
@@ -102,7 +100,15 @@ class Ledger:
         else:
             wanted = self._spark.createDataFrame(pd.DataFrame({"object_id": list(object_ids)}))
             found = frame.join(F.broadcast(wanted), on="object_id", how="left_semi")
-        return {row["object_id"]: parse_state(row) for row in found.select(*select_columns()).collect()}
+        rows = found.select(*select_columns()).collect()
+        return {row["object_id"]: parse_state(row.asDict()) for row in rows}
+
+    def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
+        """Object id and `format_state` of all states, in no order; one partition at a time in memory."""
+        frame = self.read(table)
+        if frame is not None:
+            texts = frame.select("object_id", F.to_json(F.struct(*select_columns())))
+            yield from texts.toLocalIterator(prefetchPartitions=True)
 
     def read(self, table: str) -> DataFrame | None:
         """The rows of one data table; None when there are none yet."""
@@ -121,17 +127,7 @@ class Ledger:
 
 def select_columns() -> list[Any]:
     """The columns of a state, with times as microseconds: PySpark would hand out the driver's local time."""
-    names = [field.name for field in LEDGER_SCHEMA if field.name != "table"]
-    return [F.unix_micros(name).alias(name) if name in _TIMES else F.col(name) for name in names]
-
-
-def parse_state(row: Row | Mapping[str, Any]) -> LedgerEntry:
-    """A row of `select_columns`."""
-    values = row.asDict() if isinstance(row, Row) else dict(row)
-    for name in _TIMES:
-        micros = values[name]
-        values[name] = None if micros is None else _EPOCH + timedelta(microseconds=micros)
-    return LedgerEntry(**{name: value for name, value in values.items() if value is not None})
+    return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
 
 
 def _to_pandas(table: str, states: Iterable[LedgerEntry]) -> pd.DataFrame:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from heapq import merge
 
 from headwater.capture.events_table import EventsTable
-from headwater.ingest.ledger.ledger import Ledger, parse_state, select_columns
+from headwater.ingest.ledger.ledger import Ledger, select_columns
+from headwater.ingest.ledger.state_text import parse_state
 from headwater.ingest.ledger.table_ledger import iter_unwritten
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.lake.table import Table
@@ -49,7 +50,7 @@ class LedgerReader:
         rows = frame.select(*select_columns()).orderBy("key").toLocalIterator(prefetchPartitions=True)
         for row in rows:
             if row["object_id"] not in newest:
-                yield parse_state(row)
+                yield parse_state(row.asDict())
 
     def find_state(self, object_id: str) -> LedgerEntry | None:
         """What the table has made of one object."""

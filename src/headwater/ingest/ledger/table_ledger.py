@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
+from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
 from headwater.ingest.planning.ledger_entry import (
@@ -27,7 +28,6 @@ if TYPE_CHECKING:  # so that the simulator can run this without Spark
 
 _BATCH_KEY = "batch"
 _EVENTS_A_PAGE = 20_000
-_KNOWN_LIMIT = 50_000
 # The first of these that is reached writes the ledger. Commits older than the active timeline cost a look
 # into the archive at the next start, hence far fewer than Hudi keeps active.
 _FLUSH_OUTCOMES = 5_000
@@ -65,7 +65,7 @@ class TableLedger:
         self._events = events
         self._clock = clock
         self._loaded: Mark | None = None
-        self._known: dict[str, LedgerEntry | None] = {}
+        self._states: LocalStates | None = None
         self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
@@ -80,13 +80,10 @@ class TableLedger:
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """What the table has applied of the objects so far; those it knows nothing of are left out."""
         self._load()
-        missing = [object_id for object_id in object_ids if object_id not in self._known]
-        if missing:
-            found = self._ledger.read_states(self._name, missing)
-            self._known.update((object_id, found.get(object_id)) for object_id in missing)
+        known = self._open_states().find(object_ids)
         states = {}
         for object_id in object_ids:
-            state = self._known[object_id]
+            state = known.get(object_id)
             for outcome in self._recent.get(object_id, ()):
                 state = apply_outcome(state, outcome)
             if state is not None:
@@ -142,17 +139,16 @@ class TableLedger:
 
     def _write(self, carried: Sequence[Group], mark: Mark) -> None:
         outcomes = [outcome for group in carried for outcome in group.outcomes]
-        self._load_known({outcome.stored.event.object_id for outcome in outcomes})
+        local = self._open_states()
+        known = local.find({outcome.stored.event.object_id for outcome in outcomes})
         states: dict[str, LedgerEntry] = {}
         for group in carried:
             for outcome in group.outcomes:
                 object_id = outcome.stored.event.object_id
-                prior = states.get(object_id) or self._known[object_id]
+                prior = states.get(object_id) or known.get(object_id)
                 states[object_id] = apply_outcome(prior, outcome, group.instant)
         self._ledger.write(self._name, states.values(), mark)
-        if len(self._known) > _KNOWN_LIMIT:
-            self._known.clear()
-        self._known.update(states)
+        local.put(states.values())
         self._loaded = mark
         self._groups = self._groups[-1:]
         self._recent.clear()
@@ -160,10 +156,10 @@ class TableLedger:
             self._recent[outcome.stored.event.object_id].append(outcome)
         self._unwritten_since = None
 
-    def _load_known(self, object_ids: Collection[str]) -> None:
-        missing = [object_id for object_id in object_ids if object_id not in self._known]
-        found = self._ledger.read_states(self._name, missing)
-        self._known.update((object_id, found.get(object_id)) for object_id in missing)
+    def _open_states(self) -> LocalStates:
+        if self._states is None:
+            self._states = LocalStates(self._ledger.iter_texts(self._name))
+        return self._states
 
     def _resolve_instants(self, carried: Sequence[Group]) -> str:
         """Find the commits that carry the groups; gives the completion time of the newest."""

@@ -1,0 +1,51 @@
+"""The states of one table's objects on this machine: a batch asks for some of them, and not Spark for all."""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+
+from headwater.ingest.ledger.state_text import format_state, parse_state_text
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+
+# What it holds can be had again: nothing of it has to survive.
+_SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
+_TABLE = "CREATE TABLE states (object_id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
+_IDS_A_QUERY = 500
+
+
+class LocalStates:
+    """In a file without a name, in the temporary folder, gone with the process; memory does not grow.
+
+    About 500 bytes an object. Used by one thread at a time.
+    """
+
+    def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
+        # Without a path it is a temporary file, which SQLite writes once its cache is full.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for setting in _SETTINGS:
+            self._database.execute(f"PRAGMA {setting}")
+        self._database.execute(_TABLE)
+        self._put(texts)
+
+    def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
+        """Of those of the objects that are known, by object id."""
+        found: dict[str, LedgerEntry] = {}
+        remaining = iter(object_ids)
+        while page := list(islice(remaining, _IDS_A_QUERY)):
+            marks = ",".join("?" * len(page))
+            query = f"SELECT object_id, state FROM states WHERE object_id IN ({marks})"  # noqa: S608 - marks
+            found.update((name, parse_state_text(text)) for name, text in self._database.execute(query, page))
+        return found
+
+    def put(self, states: Iterable[LedgerEntry]) -> None:
+        """Note the states, in place of what was known of the same objects."""
+        self._put(_iter_texts(states))
+
+    def _put(self, texts: Iterable[tuple[str, str]]) -> None:
+        self._database.execute("BEGIN")
+        self._database.executemany("INSERT OR REPLACE INTO states VALUES (?, ?)", texts)
+        self._database.execute("COMMIT")
+
+
+def _iter_texts(states: Iterable[LedgerEntry]) -> Iterator[tuple[str, str]]:
+    return ((state.object_id, format_state(state)) for state in states)

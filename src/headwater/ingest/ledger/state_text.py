@@ -1,0 +1,37 @@
+"""States of objects as plain values and as text: times in microseconds, and nothing for what is not known."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+
+TIMES = frozenset({"event_time", "first_seen"})
+NAMES = tuple(field.name for field in fields(LedgerEntry))
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def parse_state(values: Mapping[str, Any]) -> LedgerEntry:
+    """By name of the field; what is None or not there is as in a new state."""
+    known = {name: value for name, value in values.items() if value is not None}
+    for name in TIMES & known.keys():
+        known[name] = _EPOCH + timedelta(microseconds=known[name])
+    return LedgerEntry(**known)
+
+
+def parse_state_text(text: str) -> LedgerEntry:
+    """Inverse of `format_state`."""
+    return parse_state(json.loads(text))
+
+
+def format_state(state: LedgerEntry) -> str:
+    """A JSON object, as Spark's `to_json` makes it of the ledger's row."""
+    values: dict[str, Any] = {name: getattr(state, name) for name in NAMES}
+    for name in TIMES:
+        time = values[name]
+        values[name] = None if time is None else (time - _EPOCH) // _MICROSECOND
+    return json.dumps({name: value for name, value in values.items() if value is not None})
