@@ -69,8 +69,9 @@ def choose_moment(answerable: Sequence[Moment], asked: str, newest: str) -> Choi
             f"there is no answer as of {asked} any more: the oldest is of {oldest}, the newest of {newest}",
             hint="search.keep_commits says how far back answers reach, from the next commit on",
         )
-    later = answerable[len(earlier) :]
-    return Choice(earlier[-1], later[0].as_of if later else newest)
+    # Not simply the next one's: after a restore of the data table a commit is as of an earlier one again.
+    later = (moment.as_of for moment in answerable if moment.as_of > asked)
+    return Choice(earlier[-1], min(later, default=newest))
 
 
 def _is_instant(text: str) -> bool:

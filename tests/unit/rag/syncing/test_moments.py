@@ -53,6 +53,15 @@ def test_every_instant_until_the_next_moment_has_the_same_answer() -> None:
         assert not [one for one in moments if choice.moment.as_of < one.as_of <= asked]
 
 
+def test_after_a_restore_the_table_is_what_it_was_set_back_to() -> None:
+    restored = [moment(1, 1), moment(2, 2), moment(3, 3), moment(4, 2), moment(5, 5)]
+    for asked in (instant(2), instant(3), instant(4)):
+        choice = choose_moment(restored, asked, NEWEST)
+        assert choice.moment.requested == "r4"
+        assert choice.moment.as_of <= asked < choice.until
+    assert choose_moment(restored, instant(1), NEWEST).moment.requested == "r1"
+
+
 def test_before_the_oldest_it_says_what_is_there() -> None:
     with pytest.raises(AsOfUnavailableError, match=f"oldest is of {instant(1)}, the newest of {NEWEST}"):
         choose_moment(MOMENTS, instant(0), NEWEST)
