@@ -2,40 +2,17 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
-import fastavro
 import pytest
 
 from headwater.errors import LakeError, TableNotFoundError
 from headwater.lake.options import WriteOptions
 from headwater.lake.snapshot_reader import SnapshotReader
-from tests.fixtures.lakes import FIXTURE_LAKE
-
-# What of Hudi's plan of a clean is read here.
-PLAN = {
-    "type": "record",
-    "name": "HoodieCleanerPlan",
-    "fields": [
-        {
-            "name": "earliestInstantToRetain",
-            "type": [
-                "null",
-                {
-                    "type": "record",
-                    "name": "HoodieActionInstant",
-                    "fields": [{"name": "timestamp", "type": "string"}],
-                },
-            ],
-        }
-    ],
-}
+from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
 
 def write_plan(table: Path, requested: str, earliest: str | None) -> None:
-    record: dict[str, Any] = {"earliestInstantToRetain": earliest and {"timestamp": earliest}}
-    with (table / f".hoodie/timeline/{requested}.clean.requested").open("wb") as file:
-        fastavro.writer(file, PLAN, [record])
+    (table / f".hoodie/timeline/{requested}.clean.requested").write_bytes(build_clean_plan(earliest))
 
 
 @pytest.fixture
