@@ -3,6 +3,7 @@
 HeadwaterError                exit code 1
 ├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
 ├── UsageError                2  a command was asked for something that does not exist
+│   └── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
 ├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
@@ -63,6 +64,13 @@ class UsageError(HeadwaterError):
     """A command names a table, an id or a file that does not exist."""
 
     exit_code = 2
+
+
+class AsOfUnavailableError(UsageError):
+    """The index does not reach back to that instant, or not yet up to it.
+
+    The message says what is allowed, and nothing but instants: clients of the API are shown it.
+    """
 
 
 class PlatformError(HeadwaterError):

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,17 @@ from pyspark.sql.types import StructType
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """`buckets` are the files of one partition; `keep_commits` as in `WriteOptions`."""
+
+    buckets: int = 4
+    keep_commits: int = 0
+
+
+_DEFAULT_SIZES = Sizes()
 
 
 class KeyedTable:
@@ -24,8 +35,7 @@ class KeyedTable:
         schema: StructType,
         key: tuple[str, ...],
         partition: tuple[str, ...] = (),
-        *,
-        buckets: int = 4,
+        sizes: Sizes = _DEFAULT_SIZES,
     ) -> None:
         self._spark = spark
         self._table = Table(spark, path)
@@ -38,8 +48,9 @@ class KeyedTable:
             partition=partition,
             table_type="merge_on_read",
             index="bucket",
-            buckets=buckets,
+            buckets=sizes.buckets,
             compact_after=20,
+            keep_commits=sizes.keep_commits,
         )
 
     def write_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:

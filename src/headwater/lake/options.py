@@ -48,8 +48,9 @@ _CHANGELOG = {
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
-    inline; 0 leaves compaction to others. `unique_keys` promises that no two rows of this write have the same
-    key. `extra` (the user's `hoodie.*`) wins over all of it."""
+    inline; 0 leaves compaction to others. The table can be read as it was up to `keep_commits` ago; 0 leaves
+    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `extra` (the
+    user's `hoodie.*`) wins over all of it."""
 
     table_name: str
     operation: Operation
@@ -61,6 +62,7 @@ class WriteOptions:
     buckets: int = 1
     changelog: bool = False
     compact_after: int = 0
+    keep_commits: int = 0
     unique_keys: bool = False
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +90,11 @@ class WriteOptions:
         if self.compact_after:
             built["hoodie.compact.inline"] = "true"
             built["hoodie.compact.inline.max.delta.commits"] = str(self.compact_after)
+        if self.keep_commits:
+            built["hoodie.clean.commits.retained"] = str(self.keep_commits)
+            # Hudi wants more commits on the timeline than it keeps the files of; by as many as by default.
+            built["hoodie.keep.min.commits"] = str(self.keep_commits + 10)
+            built["hoodie.keep.max.commits"] = str(self.keep_commits + 20)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
         if self.changelog:

@@ -18,7 +18,7 @@ from hudi import HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTab
 
 from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
 from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_NAME_PROPERTY
-from headwater.lake.timeline_files import CommitName, list_commit_names
+from headwater.lake.timeline_files import CommitName, list_commit_names, read_earliest_retained
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
@@ -105,12 +105,28 @@ class SnapshotReader:
             return self.hudi_table.get_schema_with_meta_fields()
 
     def read(
-        self, columns: Sequence[str] | None = None, filters: Sequence[tuple[str, str, str]] | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        filters: Sequence[tuple[str, str, str]] | None = None,
+        *,
+        as_of: str = "",
     ) -> pa.Table:
         """The newest snapshot. `filters` are `(column, operator, value)`, all of which must hold; operators
-        are =, !=, <, <=, >, >=, in and not in (values split at commas)."""
+        are =, !=, <, <=, >, >=, in and not in (values split at commas).
+
+        `as_of`: the snapshot of the commit requested then. That is only whole from `find_earliest_retained`
+        on: of older ones rows are missing, and nothing tells.
+        """
         options = HudiReadOptions(filters=list(filters or ()), projection=_as_list(columns))
-        return self._read(options, columns)
+        return self._read(options.with_as_of_timestamp(as_of) if as_of else options, columns)
+
+    def find_earliest_retained(self) -> str:
+        """Requested time of the oldest commit whose snapshot no clean has taken files from, as of now, cleans
+        under way included; empty when nothing was ever cleaned."""
+        if not self._instants:
+            return ""
+        with self.explained():
+            return read_earliest_retained(self._uri, self._options)
 
     def read_since(self, completed: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Newest state of the rows written by commits that completed after `completed`.
@@ -168,6 +184,10 @@ class SnapshotReader:
             names = list_commit_names(self._uri, self._options)
         # The files are listed after the table was opened: what came between belongs to the next look.
         return [name for name in names if name.requested in known]
+
+    def load_commit(self, requested: str) -> Commit:
+        """The commit requested then. Raises `KeyError` for none of `commit_names`."""
+        return self._load_commit(next(name for name in self.commit_names if name.requested == requested))
 
     def _load_commit(self, name: CommitName) -> Commit:
         with self.explained():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ TIMELINE_FOLDER = ".hoodie/timeline"
 _COMPLETED = re.compile(
     r"(?P<requested>\d{14,17})_(?P<completed>\d{14,17})\.(?P<action>commit|deltacommit|replacecommit)"
 )
+_CLEAN_PLAN = re.compile(r"(?P<requested>\d{14,17})\.clean\.requested")
 _CONNECT_SECONDS = 10
 
 
@@ -40,6 +41,33 @@ def list_commit_names(path: str, options: Mapping[str, str]) -> list[CommitName]
     files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
     found = (parse_commit_name(file.base_name) for file in files)
     return sorted(name for name in found if name is not None)
+
+
+def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
+    """Requested time of the oldest commit that the newest clean leaves whole; empty without any clean.
+
+    A clean that has not begun yet counts: what it is about to remove may be gone in a moment. Raises
+    `OSError`, and `ValueError` for a plan that is none.
+    """
+    import fastavro
+    from pyarrow.fs import FileSelector
+
+    system, root = _open_file_system(path, options)
+    files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
+    # An empty plan is one that is being written.
+    plans = {
+        found["requested"]: file.path
+        for file in files
+        if file.size and (found := _CLEAN_PLAN.fullmatch(file.base_name))
+    }
+    if not plans:
+        return ""
+    newest = max(plans)
+    with system.open_input_file(plans[newest]) as file:
+        plan = cast("dict[str, Any]", next(iter(fastavro.reader(file))))
+    earliest = plan.get("earliestInstantToRetain")
+    # Other ways to clean than by commits tell of none: then only what came after the clean is whole.
+    return str(earliest["timestamp"]) if earliest else newest
 
 
 def _open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":

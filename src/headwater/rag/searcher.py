@@ -11,7 +11,7 @@ from headwater.rag.vector_stores.protocol import FieldKind
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How the index stands to the lake.
+    """How the live index stands to the lake.
 
     `complete_at` is the latest moment of which it is known that the index held all that the lake had; None
     when that was never so. `as_of` is the newest commit of the data table in the index. `error` says why the
@@ -33,7 +33,8 @@ class Searcher(Protocol):
     """Thread-safe; `search` and `similar` block. Raises `SearchError` when the index cannot be asked."""
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Rows, best first. Raises `UsageError` for an `as_of` that cannot be answered."""
+        """Rows, best first: of now, or of the newest indexed commit that is not behind `query.as_of`. Raises
+        `AsOfUnavailableError` for one that cannot be answered."""
         ...
 
     def similar(self, row_key: str, limit: int, tenant: str | None = None) -> SearchResult | None:

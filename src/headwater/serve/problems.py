@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from headwater.errors import HeadwaterError, IndexNotFoundError, SearchError, UsageError
+from headwater.errors import AsOfUnavailableError, HeadwaterError, IndexNotFoundError, SearchError
 
 PROBLEM_TYPE = "application/problem+json"
 RETRY_SECONDS = 2
@@ -30,7 +30,7 @@ _TITLES: Mapping[str, tuple[int, str]] = {
     "query_not_text": (422, "The query is not text."),
     "filter_unknown_field": (422, "A filter names a field that cannot be filtered on."),
     "filter_invalid": (422, "A filter is not as it should be."),
-    "as_of_unavailable": (422, "The index does not reach back to that commit."),
+    "as_of_unavailable": (422, "There is no answer as of that instant."),
     "rate_limited": (429, "Too many requests."),
     "internal": (500, "Something went wrong here; the log has it under the request id."),
     "search_failed": (500, "The index could not be searched; the log has it under the request id."),
@@ -87,9 +87,10 @@ class RequestError(Exception):
 
 
 def translate_error(error: HeadwaterError) -> RequestError:
-    """The problem of an error that a search raised. Its own words stay in the log: they name places."""
-    if isinstance(error, UsageError):
-        return RequestError("as_of_unavailable")
+    """The problem of an error that a search raised. Its own words stay in the log: they name places. Those
+    of an instant that cannot be answered name instants only."""
+    if isinstance(error, AsOfUnavailableError):
+        return RequestError("as_of_unavailable", error.message)
     if isinstance(error, IndexNotFoundError):
         return RequestError("no_index")
     if isinstance(error, SearchError):

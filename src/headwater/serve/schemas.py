@@ -39,8 +39,9 @@ QueryText = Annotated[
 AsOf = Annotated[
     str,
     Field(
-        pattern=r"^(\d{17})?$",
-        description="Answer as of an earlier commit: its completion time, `yyyyMMddHHmmssSSS`.",
+        pattern=r"^([0-9]{17})?$",
+        description="Answer as of this instant, `yyyyMMddHHmmssSSS` in UTC: from the newest indexed commit "
+        "that is not behind it. Absent: now.",
     ),
 ]
 
@@ -85,10 +86,15 @@ class RecommendBody(Request):
 class Stamp(BaseModel):
     """How old an answer is, and what it was made from."""
 
-    index_version: str = Field(description="Version of the index that was asked.")
-    as_of: str = Field(description="Completion time of the newest commit of the table in the index.")
+    index_version: str = Field(
+        description="Version of the index that was asked; `VERSION@COMMIT` as of an earlier commit."
+    )
+    as_of: str = Field(
+        description="Completion time of the newest commit of the table in what was asked, in UTC."
+    )
     lag_seconds: float | None = Field(
-        description="The index had all that the lake had this many seconds ago; null when that is not known."
+        description="The index had all that the lake had this many seconds ago; null when that is not known. "
+        "As of an earlier commit: the seconds since then."
     )
     took_ms: float = Field(description="Time in this server.")
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 from headwater.config.search.serving import ServeConfig
@@ -46,12 +46,15 @@ class Service:
     history: deque[LagSample] = field(default_factory=lambda: deque(maxlen=HISTORY_SAMPLES))
 
     def lag_seconds(self) -> float | None:
-        """Of the index, now."""
+        """Of the live index, now."""
         return self.searcher.freshness().lag_seconds(self.now())
 
     def stamp(self, result: SearchResult, took_seconds: float) -> Stamp:
         """What every answer says of itself."""
-        lag = self.lag_seconds()
+        known = self.searcher.freshness()
+        if result.complete_at:
+            known = replace(known, complete_at=result.complete_at)
+        lag = known.lag_seconds(self.now())
         return Stamp(
             index_version=result.index_version,
             as_of=result.as_of,

@@ -11,7 +11,7 @@ from headwater.errors import LakeError
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.engine import run_query
-from tests.fixtures.lakes import FIXTURE_LAKE
+from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
 TABLES = ("orders_cow", "orders_mor", "odd_partitions")
 
@@ -55,6 +55,24 @@ def test_rows_since_a_commit_are_those_of_the_folder(lake, options, table):
     there = SnapshotReader(f"{lake}/{table}", options)
     first = there.list_commits()[0]
     assert set(there.read_since(first.completed, ["order_id"])["order_id"].to_pylist()) == {"o1", "o3", "o9"}
+
+
+@pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
+def test_rows_as_of_a_commit_are_those_of_the_folder(emulator, lake, options, table):
+    there, here = SnapshotReader(f"{lake}/{table}", options), SnapshotReader(str(FIXTURE_LAKE / table))
+    for name in here.commit_names:
+        columns = ["order_id", "customer"]
+        found = there.read(columns, as_of=name.requested).sort_by("order_id")
+        assert found == here.read(columns, as_of=name.requested).sort_by("order_id")
+    assert there.find_earliest_retained() == ""
+    write_clean_plan(emulator.clients.s3, lake, table, here.commit_names[1].requested)
+    assert there.find_earliest_retained() == here.commit_names[1].requested
+
+
+def write_clean_plan(s3, lake: str, table: str, earliest: str) -> None:
+    bucket, folder = lake.removeprefix("s3a://").split("/")
+    key = f"{folder}/{table}/.hoodie/timeline/20261121070000000.clean.requested"
+    s3.put_object(Bucket=bucket, Key=key, Body=build_clean_plan(earliest))
 
 
 def test_sql_runs_over_the_bucket(lake, options):

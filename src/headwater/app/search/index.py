@@ -20,6 +20,7 @@ from headwater.rag.index_rules import build_spec, read_chunks_fingerprint
 from headwater.rag.index_state import IndexState
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
 from headwater.rag.syncing.lake_chunks import LakeChunks
+from headwater.rag.syncing.past_chunks import PastChunks
 from headwater.rag.syncing.position import parse_position
 from headwater.rag.syncing.sync import IndexSync, SyncReport
 from headwater.rag.syncing.versions import BuildReport, Gate, IndexVersions, check_spec, judge_by_canaries
@@ -98,7 +99,10 @@ class SearchIndex:
 
     def build_spec(self) -> IndexSpec:
         """What a version of this configuration is made for. Raises `IndexNotFoundError` without chunks."""
-        state = self.open_chunks().look().state
+        return self.build_spec_of(self.open_chunks().look().state)
+
+    def build_spec_of(self, state: IndexState) -> IndexSpec:
+        """What a version of chunks in that state is made for."""
         kinds = dict(state.kinds) | ({"tenant": "keyword"} if self.search.tenant else {})
         return self.build_bare_spec(kinds)
 
@@ -118,6 +122,12 @@ class SearchIndex:
         settings = self.settings
         options = build_storage_options(settings.lake, settings.lake_storage)
         return LakeChunks(chunks_path(settings.lake), fingerprint or self.fingerprint, options)
+
+    def open_past_chunks(self) -> PastChunks:
+        """The chunks of the configuration as they were."""
+        settings = self.settings
+        options = build_storage_options(settings.lake, settings.lake_storage)
+        return PastChunks(chunks_path(settings.lake), self.fingerprint, options)
 
     def open_sync(self, index: Index) -> IndexSync:
         """What keeps a version up with the chunks that it was made from."""
@@ -199,7 +209,11 @@ class SearchIndex:
 
     def is_same_selection(self, state: IndexState) -> bool:
         """Whether the chunks are of the rows and fields that the configuration asks for."""
-        return state.selection == build_rules(self.settings).build_selection()
+        return state.selection == self.build_selection()
+
+    def build_selection(self) -> str:
+        """Of the rows and fields that the configuration asks for."""
+        return build_rules(self.settings).build_selection()
 
     def find_chunks_state(self) -> IndexState | None:
         """What the chunks of the configuration say of themselves; None when there are none."""

@@ -34,7 +34,7 @@ def build_indexer(app: App) -> Indexer:
         rules,
         embedder,
         Table(app.spark, table_path(settings.lake, rules.search.table)),
-        ChunksTable(app.spark, chunks_path(settings.lake), fingerprint),
+        ChunksTable(app.spark, chunks_path(settings.lake), fingerprint, rules.search.keep_commits),
         read_clock,
     )
 

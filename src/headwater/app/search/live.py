@@ -3,17 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 
 import structlog
 
+from headwater.app.search.history import SearchHistory
 from headwater.app.search.index import SearchIndex
 from headwater.capture.position import parse_instant
-from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError, UsageError
+from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError
 from headwater.lake.layout import table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
-from headwater.rag.retrieval.reranking import CrossEncoderReranker
+from headwater.rag.retrieval.reranking import CrossEncoderReranker, Reranker
 from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.searcher import Freshness
 from headwater.rag.similar import find_similar
@@ -43,7 +45,8 @@ class LiveSearch:
     """Searches the live version; `refresh` follows the lake, and switches when another version goes live.
 
     `syncs`: `refresh` brings the index up to the chunks; else another process does. Searches run beside a
-    refresh. Raises `SearchError` when the index cannot be asked.
+    refresh. Queries `as_of` another commit than the newest are `SearchHistory`'s. Raises `SearchError` when
+    the index cannot be asked.
     """
 
     def __init__(self, index: SearchIndex, *, syncs: bool, now: Callable[[], datetime] = read_clock) -> None:
@@ -53,6 +56,7 @@ class LiveSearch:
         self._live: _Live | None = None
         self._known = Freshness("", "", None, 0)
         self._compared_at = now()
+        self._history = SearchHistory(index, lambda past, as_of: self._build_retriever(past, lambda: as_of))
 
     def open(self) -> Freshness:
         """Load the model and the live version; what is not in the lake now is no obstacle when there is one.
@@ -74,10 +78,11 @@ class LiveSearch:
 
     def search(self, query: SearchQuery) -> SearchResult:
         """See `Searcher`."""
-        as_of = self._known.as_of
-        if query.as_of and query.as_of != as_of:
-            raise UsageError(f"the index stands at commit {as_of or 'unknown'}, not at {query.as_of}")
-        return self._find_live().retriever.search(replace(query, as_of=""))
+        live, newest = self._find_live(), self._known.as_of
+        # The newest commit is the live index: one that takes in the next commit just now may show of it.
+        if not query.as_of or query.as_of == newest:
+            return live.retriever.search(replace(query, as_of=""))
+        return self._history.search(query, live.version, newest)
 
     def similar(self, row_key: str, limit: int, tenant: str | None = None) -> SearchResult | None:
         """See `Searcher`."""
@@ -140,18 +145,19 @@ class LiveSearch:
         if self._live is not None and self._live.version == version:
             return
         self._index.check_version(index)
-        self._live = _Live(version, index, self._build_retriever(version, index))
+        retriever = self._build_retriever(index, lambda: self._known.as_of, version)
+        self._live = _Live(version, index, retriever)
 
-    def _build_retriever(self, version: str, index: Index) -> Retriever:
+    def _build_retriever(self, index: Index, as_of: Callable[[], str], version: str = "") -> Retriever:
         config = self._index.search.retrieval
         return Retriever(
-            index,
-            self._index.embedder,
-            config,
-            version=version,
-            as_of=lambda: self._known.as_of,
-            reranker=CrossEncoderReranker(config.rerank) if config.rerank else None,
+            index, self._index.embedder, config, version=version, as_of=as_of, reranker=self._reranker
         )
+
+    @cached_property
+    def _reranker(self) -> Reranker | None:
+        config = self._index.search.retrieval.rerank
+        return CrossEncoderReranker(config) if config else None
 
     def _look(self) -> None:
         live = self._find_live()

@@ -106,6 +106,13 @@ class SearchConfig(Section):
         None, description="Column that says whose row it is; queries then name a tenant."
     )
     chunk: ChunkConfig = Field(ChunkConfig(), description="How long texts are cut.")
+    keep_commits: int = Field(
+        10,
+        ge=10,
+        le=1_000,
+        description="So many commits back at least, answers can be asked for `as_of` then. More take more "
+        "space: the changed parts of the chunks table are kept once for every twenty commits.",
+    )
     embedder: EmbedderConfig = Field(EmbedderConfig(), description="Text to vector.")
     store: StoreConfig = Field(StoreConfig(), description="What keeps the index, and where.")
     retrieval: RetrievalConfig = Field(RetrievalConfig(), description="How rows are found and ordered.")

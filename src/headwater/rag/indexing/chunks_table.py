@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.lake.keyed_table import KeyedTable
+from headwater.lake.keyed_table import KeyedTable, Sizes
 from headwater.observability.crash_points import crash_point
 from headwater.rag.index_state import IndexState, metadata_key, parse_index_state
 
@@ -53,13 +53,22 @@ _BUCKETS = 8
 
 
 class ChunksTable:
-    """The chunks of one fingerprint. One writer at a time. Raises `LakeError`."""
+    """The chunks of one fingerprint. One writer at a time. Raises `LakeError`.
 
-    def __init__(self, spark: SparkSession, path: str, fingerprint: str) -> None:
+    As of the last `keep_commits` commits, of all fingerprints together, they can still be read.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, fingerprint: str, keep_commits: int = 10) -> None:
         self._spark = spark
         self._fingerprint = fingerprint
         self._table = KeyedTable(
-            spark, path, "chunks", CHUNKS_SCHEMA, ("chunk_id",), ("fingerprint",), buckets=_BUCKETS
+            spark,
+            path,
+            "chunks",
+            CHUNKS_SCHEMA,
+            ("chunk_id",),
+            ("fingerprint",),
+            Sizes(_BUCKETS, keep_commits),
         )
 
     def load_state(self) -> IndexState | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from headwater.rag.vector_stores.protocol import Condition, FieldValue
 
@@ -10,8 +11,8 @@ from headwater.rag.vector_stores.protocol import Condition, FieldValue
 class SearchQuery:
     """`text` as typed. `conditions` were asked for explicitly and hold for every row found.
 
-    `diversity` from 0 (most relevant) to 1 (most unlike each other); None: no re-ordering. `as_of` is a
-    commit's completion time (`yyyyMMddHHmmssSSS`) or empty for now.
+    `diversity` from 0 (most relevant) to 1 (most unlike each other); None: no re-ordering. `as_of` is an
+    instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
     """
 
     text: str
@@ -38,9 +39,11 @@ class FoundRow:
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """`as_of` is the newest commit of the data table that the index holds; `understood` are conditions and
-    corrections that were read out of the query's words, for people to see."""
+    corrections that were read out of the query's words, for people to see. `complete_at`: the index held all
+    that the table had then; None when that is as `Freshness` tells."""
 
     rows: Sequence[FoundRow]
     index_version: str
     as_of: str
     understood: Mapping[str, str] = field(default_factory=dict)
+    complete_at: datetime | None = None

@@ -85,8 +85,8 @@ class Retriever:
         as_of = self._as_of()
         if query.as_of and query.as_of != as_of:
             raise SearchError(
-                f"the index stands at commit {as_of or 'unknown'}, not at {query.as_of}",
-                hint="ask without `as_of`, or of an index that was loaded from the chunks of that commit",
+                f"this index stands at commit {as_of or 'unknown'}, not at {query.as_of}",
+                hint="ask without `as_of`; `headwater serve` loads the index of another commit",
             )
         understanding = understand(query.text)
         reading = _Reading(query, understanding, understanding.wanted, understanding.text)

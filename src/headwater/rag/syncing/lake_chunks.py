@@ -16,7 +16,7 @@ from headwater.rag.syncing.position import SyncPosition
 from headwater.rag.vector_stores.protocol import PointState
 
 _STATE_COLUMNS = ("fingerprint", "chunk_id", "row_key", "content_hash", "fields_hash", "deleted")
-_COLUMNS = (
+CHUNK_COLUMNS = (
     *_STATE_COLUMNS,
     "chunk_number",
     "text",
@@ -80,38 +80,42 @@ class LakeLook:
         )
         if not is_told:
             return None
-        return self._iter_chunks(self._reader.read_since(since.completed, _COLUMNS))
+        rows = self._reader.read_since(since.completed, CHUNK_COLUMNS)
+        return parse_chunks(rows.filter(pc.equal(rows.column("fingerprint"), self._fingerprint)))
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
         """Those of the chunks that are there, or all."""
         if chunk_ids is not None and not chunk_ids:
             return iter(())
-        found = self._live(self._reader.read(_COLUMNS))
+        found = select_present(self._reader.read(CHUNK_COLUMNS), self._fingerprint)
         if chunk_ids is None:
-            return self._iter_chunks(found)
+            return parse_chunks(found)
         wanted = pc.is_in(found.column("chunk_id"), value_set=pa.array(chunk_ids, pa.string()))
-        return self._iter_chunks(found.filter(wanted))
+        return parse_chunks(found.filter(wanted))
 
     def iter_states(self) -> Iterator[PointState]:
         """All that are there, by id."""
-        found = self._live(self._reader.read(_STATE_COLUMNS)).sort_by("chunk_id")
+        found = select_present(self._reader.read(_STATE_COLUMNS), self._fingerprint).sort_by("chunk_id")
         names = ("chunk_id", "row_key", "content_hash", "fields_hash")
         for batch in found.select(names).to_batches():
             columns = [column.to_pylist() for column in batch.columns]
             yield from (PointState(*values) for values in zip(*columns, strict=True))
 
-    def _live(self, rows: pa.Table) -> pa.Table:
-        is_own = pc.equal(rows.column("fingerprint"), self._fingerprint)
-        return rows.filter(pc.and_(is_own, pc.invert(rows.column("deleted"))))
 
-    def _iter_chunks(self, rows: pa.Table) -> Iterator[Chunk]:
-        own = rows.filter(pc.equal(rows.column("fingerprint"), self._fingerprint))
-        for batch in own.to_batches(max_chunksize=4_096):
-            yield from _parse_batch(batch)
+def select_present(rows: pa.Table, fingerprint: str) -> pa.Table:
+    """Those of the fingerprint that are not deleted."""
+    is_own = pc.equal(rows.column("fingerprint"), fingerprint)
+    return rows.filter(pc.and_(is_own, pc.invert(rows.column("deleted"))))
+
+
+def parse_chunks(rows: pa.Table) -> Iterator[Chunk]:
+    """Rows of `CHUNK_COLUMNS`."""
+    for batch in rows.to_batches(max_chunksize=4_096):
+        yield from _parse_batch(batch)
 
 
 def _parse_batch(batch: pa.RecordBatch) -> Iterator[Chunk]:
-    names = [name for name in _COLUMNS if name not in ("fingerprint", "vector")]
+    names = [name for name in CHUNK_COLUMNS if name not in ("fingerprint", "vector")]
     columns = {name: batch.column(name).to_pylist() for name in names}
     vectors = _read_vectors(batch.column("vector"))
     for at, values in enumerate(zip(*columns.values(), strict=True)):

@@ -160,6 +160,12 @@ class IndexSync:
             crash_point("after_index_delete")
 
 
+def fill_index(index: Index, chunks: Iterable[Chunk], encoder: PassageEncoder) -> None:
+    """Write chunks that are there into an empty index that nobody asks yet."""
+    for page in _in_pages(chunks):
+        index.upsert(build_points(page, encoder))
+
+
 def build_points(chunks: Sequence[Chunk], encoder: PassageEncoder) -> list[Point]:
     """Whole points of chunks that are there."""
     bare = [build_bare_point(chunk) for chunk in chunks]
