@@ -89,6 +89,14 @@ def delete_folder(spark: SparkSession, path: str) -> None:
         folder.getFileSystem(jvm.hadoop_conf).delete(folder, True)
 
 
+def measure_folder(spark: SparkSession, path: str) -> int:
+    """Bytes of all files below a folder, on any file system. Raises `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        folder = jvm.build_path(path)
+        return int(folder.getFileSystem(jvm.hadoop_conf).getContentSummary(folder).getLength())
+
+
 @contextmanager
 def explained_lake(path: str) -> Iterator[None]:
     """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""

@@ -22,6 +22,8 @@ class Sizes:
 
 
 _DEFAULT_SIZES = Sizes()
+# As text it is some times as much, and two pieces are on their way.
+_BYTES_A_PIECE = 8 * 1024 * 1024
 
 
 class KeyedTable:
@@ -72,6 +74,10 @@ class KeyedTable:
     def read(self) -> DataFrame | None:
         """The newest snapshot; None when nothing was ever written."""
         return self._table.read() if self.load_timeline().exists() else None
+
+    def count_pieces(self) -> int:
+        """In how many pieces to take all of it to the driver, none of which is large. Raises `LakeError`."""
+        return 1 + self._table.measure_bytes() // _BYTES_A_PIECE
 
     def load_timeline(self) -> Timeline:
         """The timeline as it is now."""

@@ -4,7 +4,7 @@ import logging
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.lake.jvm import save
+from headwater.lake.jvm import measure_folder, save
 from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
 from headwater.lake.timeline import Timeline
 
@@ -43,6 +43,10 @@ class Table:
     def read(self) -> DataFrame:
         """The newest snapshot, Hudi's own columns included."""
         return self.spark.read.format("hudi").options(**snapshot_read()).load(self.path)
+
+    def measure_bytes(self) -> int:
+        """Of all its files, older states and timeline included. Raises `LakeError`."""
+        return measure_folder(self.spark, self.path)
 
     def read_commits(self, after: str, upto: str) -> DataFrame:
         """Rows of the commits completed in (after, upto]."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -104,11 +104,20 @@ class Ledger:
         return {row["object_id"]: parse_state(row.asDict()) for row in rows}
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        """Object id and `format_state` of all states, in no order; one partition at a time in memory."""
+        """Object id and `format_state` of all states, in no order; memory does not grow with them."""
         frame = self.read(table)
         if frame is not None:
             texts = frame.select("object_id", F.to_json(F.struct(*select_columns())))
-            yield from texts.toLocalIterator(prefetchPartitions=True)
+            pieces = texts.repartition(self._table.count_pieces())
+            yield from pieces.toLocalIterator(prefetchPartitions=True)
+
+    def iter_rows(self, table: str) -> Iterator[Row]:
+        """`select_columns` of all states, in the order of their keys; memory does not grow with them."""
+        frame = self.read(table)
+        if frame is not None:
+            rows = frame.select(*select_columns())
+            pieces = rows.repartitionByRange(self._table.count_pieces(), "key").sortWithinPartitions("key")
+            yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read(self, table: str) -> DataFrame | None:
         """The rows of one data table; None when there are none yet."""

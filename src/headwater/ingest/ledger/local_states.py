@@ -9,7 +9,9 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 
 # What it holds can be had again: nothing of it has to survive.
 _SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
-_TABLE = "CREATE TABLE states (object_id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID"
+_TABLE = "CREATE TABLE states (object_id TEXT NOT NULL, state TEXT NOT NULL)"
+# Made when all is loaded: ids are in no order, and each would go to another page.
+_INDEX = "CREATE UNIQUE INDEX by_object ON states (object_id)"
 _IDS_A_QUERY = 500
 
 
@@ -26,6 +28,7 @@ class LocalStates:
             self._database.execute(f"PRAGMA {setting}")
         self._database.execute(_TABLE)
         self._put(texts)
+        self._database.execute(_INDEX)
 
     def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """Of those of the objects that are known, by object id."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from heapq import merge
 
 from headwater.capture.events_table import EventsTable
-from headwater.ingest.ledger.ledger import Ledger, select_columns
+from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.state_text import parse_state
 from headwater.ingest.ledger.table_ledger import iter_unwritten
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
@@ -44,11 +44,7 @@ class LedgerReader:
                 yield state
 
     def _iter_stored(self, newest: Mapping[str, LedgerEntry]) -> Iterator[LedgerEntry]:
-        frame = self._ledger.read(self._name)
-        if frame is None:
-            return
-        rows = frame.select(*select_columns()).orderBy("key").toLocalIterator(prefetchPartitions=True)
-        for row in rows:
+        for row in self._ledger.iter_rows(self._name):
             if row["object_id"] not in newest:
                 yield parse_state(row.asDict())
 
