@@ -134,7 +134,7 @@ def test_configuration_that_does_not_exist(pipeline):
     assert_clear(pipeline.run_once(), 2, "headwater.yaml")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_signal_drains_a_running_pipeline(pipeline, number):
     running = pipeline.start("run")
     try:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,16 @@ POINTS = (
 )
 COMMITS = {f"data files of {table}": table for table in ("events", "clicks", "orders", "shop")}
 PLACES = (*POINTS, *COMMITS)
+# One of each kind, on either side of what must not happen twice.
+OFTEN = (
+    "before_events_commit:2",
+    "after_events_commit:2",
+    "mid_delete",
+    "before_data_commit",
+    "after_data_commit",
+    "before_ledger_commit",
+    "data files of orders",
+)
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -45,6 +56,10 @@ class AfterKill:
     quarantined_twice: int
     clicks_too_many: Counter[Row]
     was_pending: bool
+
+
+def often_or_long(places: Iterable[str]) -> list[Any]:
+    return [place if place in OFTEN else pytest.param(place, marks=pytest.mark.long) for place in places]
 
 
 def build_workload(emulator: EmulatorSession, folder: Path) -> Workload:
@@ -98,8 +113,11 @@ def workload(emulator, tmp_path_factory) -> Workload:
 
 
 @pytest.fixture(scope="module")
-def kills(workload) -> dict[str, AfterKill]:
-    return {place: kill_at(workload, place) for place in PLACES}
+def kills(request, workload) -> dict[str, AfterKill]:
+    """Killed where some test that was asked for wants it."""
+    asked = [item for item in request.session.items if item.path == request.path]
+    wanted = {value for item in asked if hasattr(item, "callspec") for value in item.callspec.params.values()}
+    return {place: kill_at(workload, place) for place in PLACES if place in wanted}
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +126,14 @@ def recovered(workload, kills) -> Workload:
     return workload
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", often_or_long(POINTS))
 def test_killed_at_the_point_a_reader_finds_nothing_twice(kills, point):
     after = kills[point]
     assert after.run.was_killed, after.run.stderr
     assert (after.events_twice, after.quarantined_twice, after.clicks_too_many) == (0, 0, Counter())
 
 
-@pytest.mark.parametrize("commit", COMMITS)
+@pytest.mark.parametrize("commit", often_or_long(COMMITS))
 def test_killed_during_a_commit_a_reader_finds_nothing_twice(kills, commit):
     after = kills[commit]
     assert after.run.was_killed, after.run.stderr
@@ -123,7 +141,7 @@ def test_killed_during_a_commit_a_reader_finds_nothing_twice(kills, commit):
     assert (after.events_twice, after.quarantined_twice, after.clicks_too_many) == (0, 0, Counter())
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", often_or_long(PLACES))
 def test_what_was_sent_before_the_kill_is_there_once_after_the_restart(recovered, place):
     assert recovered.find_clicks(place) == recovered.clicks[place]
     events = Counter(event["key"] for event in recovered.pipeline.records("events"))

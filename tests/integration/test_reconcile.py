@@ -91,6 +91,7 @@ def kills(pipeline: Pipeline, changed: dict[str, set[str]]) -> list[bool]:
     ]
 
 
+@pytest.mark.long
 def test_a_dry_run_tells_and_writes_nothing(pipeline: Pipeline, changed: dict[str, set[str]]) -> None:
     before = listing_events(pipeline)
     told = reconcile(pipeline, "--dry-run", code=3)
@@ -119,6 +120,7 @@ def test_killed_between_pages_it_goes_on_and_emits_everything_once(
     assert [one["finished_at"] is not None for one in passes] == [True, True]
 
 
+@pytest.mark.long
 def test_a_further_pass_emits_nothing(pipeline: Pipeline, kills: list[bool]) -> None:
     told = reconcile(pipeline)
     assert (told["reconcile"]["listed"], told["reconcile"]["emitted"]) == (OBJECTS - 10, 0)
@@ -134,6 +136,7 @@ def test_a_mirror_equals_the_bucket_after_the_next_run(pipeline: Pipeline, kills
     assert (found - there, there - found) == (Counter(), Counter()), "extra rows, missing rows"
 
 
+@pytest.mark.long
 def test_a_bucket_that_may_not_be_listed_does_not_stop_the_run(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -155,6 +158,7 @@ def test_a_bucket_that_may_not_be_listed_does_not_stop_the_run(
         assert pipeline.rows("clicks", "key") == Counter([("told",), ("lost",)])
 
 
+@pytest.mark.long
 def test_beside_the_live_flow_the_bucket_is_listed_again_and_again(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -218,6 +218,7 @@ def test_no_event_is_there_twice_after_all_runs(later):
     later.pipeline.assert_every_event_is_once()
 
 
+@pytest.mark.long
 def test_killed_between_commit_and_delete_with_2000_messages(emulator, tmp_path):
     pipeline = Pipeline(emulator, tmp_path, {"seen": {"path": "seen/*.json"}}, reconcile=NO_RECONCILE)
     tap = pipeline.create_tap()

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline
 
 TABLES = {
@@ -14,6 +16,7 @@ def lines(*ids: int) -> str:
     return "".join(json.dumps({"id": number}) + "\n" for number in ids)
 
 
+@pytest.mark.long
 def test_what_lost_notifications_left_out_is_found_repaired_and_explained(emulator, tmp_path):
     pipeline = Pipeline(emulator, tmp_path, TABLES, reconcile=NO_RECONCILE)
     pipeline.put_all({f"shop/{n}.json": lines(n, 10 + n) for n in range(4)} | {"orders/1.json": lines(1)})

@@ -49,6 +49,7 @@ WRITERS: dict[str, Callable[[Rows], bytes | str]] = {
     "avro": write_avro_rows,
 }
 # The others are read by the same code behind their parsers.
+REST = [name for name in WRITERS if name not in ("json", "csv")]
 QUICK_OR_LONG = [
     name if name in ("json", "csv", "parquet") else pytest.param(name, marks=pytest.mark.long)
     for name in WRITERS
@@ -64,9 +65,10 @@ def build_table(file_format: str, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("file_format", "table_type"),
     [
-        *((name, "copy_on_write") for name in WRITERS),
-        ("json", "merge_on_read"),
+        *((name, "copy_on_write") for name in ("json", "csv")),
         ("parquet", "merge_on_read"),
+        *(pytest.param(name, "copy_on_write", marks=pytest.mark.long) for name in REST),
+        pytest.param("json", "merge_on_read", marks=pytest.mark.long),
     ],
 )
 def test_new_and_wider_columns_are_in_the_commit_that_brings_them(build, file_format, table_type):
@@ -92,7 +94,9 @@ def test_new_and_wider_columns_are_in_the_commit_that_brings_them(build, file_fo
     assert lake.quarantine() == []
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_merge_table_gets_columns_deep_inside_and_keeps_what_it_has(build, table_type):
     lake = build(
         t={"path": "*.json", "record_key": "id", "ordering": "v", "table_type": table_type, "operation": None}
@@ -283,7 +287,9 @@ def test_key_keeps_its_writing_and_hinted_columns_their_types(build):
     assert (types["id"], types["price"], types["extra"]) == ("bigint", "int", "bigint")
 
 
-@pytest.mark.parametrize("file_format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize(
+    "file_format", ["csv", *(pytest.param(name, marks=pytest.mark.long) for name in ("json", "parquet"))]
+)
 def test_large_objects_bring_columns_and_are_split_again_once_these_are_known(build, file_format):
     table = build_table(file_format, large_file_bytes=1)
     lake = build(t=table, r={**table, "schema": "id bigint, n bigint", "schema_evolution_mode": "rescue"})

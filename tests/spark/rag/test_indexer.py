@@ -19,7 +19,10 @@ def product(sku: str, title: str = "", price: float = 1.0, at: int = 1, **more: 
     return {**row, "at": at, "in_stock": True, **more}
 
 
-@pytest.mark.parametrize(("table_type", "few"), [("copy_on_write", 2_000), ("merge_on_read", 0)])
+@pytest.mark.parametrize(
+    ("table_type", "few"),
+    [pytest.param("copy_on_write", 2_000, marks=pytest.mark.long), ("merge_on_read", 0)],
+)
 def test_an_index_follows_a_mirror(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table_type: str, few: int
 ) -> None:
@@ -47,7 +50,10 @@ def test_an_index_follows_a_mirror(
     assert lake.indexer.run() is None
 
 
-@pytest.mark.parametrize(("table_type", "few"), [("copy_on_write", 0), ("merge_on_read", 2_000)])
+@pytest.mark.parametrize(
+    ("table_type", "few"),
+    [pytest.param("copy_on_write", 0, marks=pytest.mark.long), ("merge_on_read", 2_000)],
+)
 def test_a_changed_price_embeds_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table_type: str, few: int
 ) -> None:
@@ -111,6 +117,7 @@ def test_rows_that_no_longer_meet_the_condition_leave(spark: SparkSession, tmp_p
     assert (report.embedded, set(lake.points())) == (2, {"1", "2", "3"})
 
 
+@pytest.mark.long
 def test_a_mirror_without_ids_moves_texts_without_embedding_them(spark: SparkSession, tmp_path: Path) -> None:
     lake = IndexedLake(spark, tmp_path, MIRROR, SEARCH)
     lake.put("a.json", [product(str(number)) for number in range(5)])
@@ -122,7 +129,7 @@ def test_a_mirror_without_ids_moves_texts_without_embedding_them(spark: SparkSes
     assert len(lake.points()) == 6
 
 
-@pytest.mark.parametrize("few", [2_000, 0])
+@pytest.mark.parametrize("few", [2_000, pytest.param(0, marks=pytest.mark.long)])
 def test_of_rows_with_the_same_id_the_newest_counts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:

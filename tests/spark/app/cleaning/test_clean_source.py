@@ -120,6 +120,7 @@ def test_rows_stay_whatever_is_heard_of_the_removal(cleaned: CleanLake) -> None:
     assert cleaned.verify().is_complete
 
 
+@pytest.mark.long
 def test_a_new_file_of_the_same_name_is_a_new_object(cleaned: CleanLake) -> None:
     cleaned.lake.announce(*FIRST, kind="removed")
     cleaned.lake.put("in/a.json", lines(7))
