@@ -20,7 +20,7 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import ComparedObject
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, build_uri
-from headwater.ingest.reading.object_reader import Request, build_requests, collect_outcomes
+from headwater.ingest.reading.object_reader import Request, build_requests, look_through
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState
 from headwater.lake.table import Table
@@ -56,7 +56,9 @@ class ObjectComparison:
             if not records.is_at_hand:
                 records.frame.persist(StorageLevel.MEMORY_AND_DISK)
             try:
-                seen = {at: str(found.outcome["status"]) for at, found in collect_outcomes(records).items()}
+                seen = {
+                    at: str(found.outcome["status"]) for at, found in look_through(records).objects.items()
+                }
                 differences = {row["at"]: row for row in self._count_differences(records.frame, objects)}
                 is_changed = self._is_changed()
             finally:

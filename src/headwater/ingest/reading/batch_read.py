@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
@@ -17,7 +17,7 @@ from headwater.ingest.reading.object_reader import (
     Request,
     SeenObject,
     build_requests,
-    collect_outcomes,
+    look_through,
 )
 
 State = tuple[str, str, str]
@@ -38,13 +38,14 @@ NO_RECORDS = -1
 class BatchRead:
     """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
 
-    `samples` tell of columns that the table has not: see `evolution.schema_sample`.
+    `samples` tell of columns that the table has not: see `evolution.schema_sample`. `bad` as in `Seen`.
     """
 
     records: DataFrame | None
     outcomes: tuple[tuple[int, ObjectOutcome], ...]
     frames: tuple[DataFrame, ...]
     samples: tuple[tuple[StoredEvent, str], ...] = ()
+    bad: Sequence[Row] | None = None
 
     def release(self) -> None:
         """Free the records."""
@@ -89,6 +90,7 @@ class _Reading:
         self._frames: list[DataFrame] = []
         self._outcomes: list[tuple[int, ObjectOutcome]] = []
         self._samples: list[tuple[StoredEvent, str]] = []
+        self._bad: list[Row] | None = []
 
     def drop_ingested(self, requests: list[Request], doubtful: Collection[str]) -> list[Request]:
         """A restored object may be in the table from before it was archived."""
@@ -112,7 +114,9 @@ class _Reading:
         if not records.is_at_hand:
             records.frame.persist(StorageLevel.MEMORY_AND_DISK)
         self._frames.append(records.frame)
-        seen = collect_outcomes(records)
+        told = look_through(records)
+        seen = told.objects
+        self._bad = None if self._bad is None or told.bad is None else [*self._bad, *told.bad]
         unnamed = {} if number else _find_unnamed(requests, seen)
         taken = self._find_ingested(list(unnamed.values())) | self._named if unnamed else set()
         again: list[Request] = []
@@ -155,7 +159,7 @@ class _Reading:
         """All records and outcomes."""
         records = _union(self._frames)
         samples = sorted(self._samples, key=lambda found: found[0].position)
-        return BatchRead(records, tuple(self._outcomes), tuple(self._frames), tuple(samples))
+        return BatchRead(records, tuple(self._outcomes), tuple(self._frames), tuple(samples), self._bad)
 
     def release(self) -> None:
         """Free what was read for nothing."""

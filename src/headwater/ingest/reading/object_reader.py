@@ -67,6 +67,9 @@ _HANDFUL_BYTES = 1024 * 1024
 _OBJECTS_A_TASK = 500
 _BYTES_A_TASK = 64 * 1024 * 1024
 
+MAX_BAD_AT_HAND = 1_000
+"""So many records that do not fit are taken to the driver; of more of them only how many there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -314,37 +317,53 @@ class SeenObject:
     bad: int
 
 
-def collect_outcomes(records: Records) -> dict[int, SeenObject]:
-    """By `object_index`. Computes and thereby persists the frame; counts by object only if it has to."""
-    return _look_through(records.frame) if records.is_at_hand else _observe(records.frame)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look through the records tells, by `object_index`. `bad` are `object_index` and `corrupt` of the
+    records that do not fit; None when they are more than `MAX_BAD_AT_HAND`."""
+
+    objects: Mapping[int, SeenObject]
+    bad: Sequence[Row] | None
 
 
-def _look_through(frame: DataFrame) -> dict[int, SeenObject]:
-    # Spark evaluates rows of its own process while it plans, if there is nothing in the plan but columns.
-    told = frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
-    rows = told.select("object_index", "outcome").collect()
-    bad = Counter(row["object_index"] for row in rows if row["outcome"] is None)
-    return {
-        row["object_index"]: SeenObject(
-            row["outcome"], row["outcome"]["rows"] - bad[row["object_index"]], bad[row["object_index"]]
-        )
-        for row in rows
-        if row["outcome"] is not None
-    }
+def look_through(records: Records) -> Seen:
+    """Computes and thereby persists the frame; counts by object only if it has to."""
+    if records.is_at_hand:
+        # Spark evaluates rows of its own process while it plans, if there is nothing in the plan but columns.
+        told = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
+        rows = told.select("object_index", "outcome", "corrupt").collect()
+        outcomes = [row for row in rows if row["outcome"] is not None]
+        return _count_at_hand(outcomes, [row for row in rows if row["outcome"] is None])
+    return _observe(records.frame)
 
 
-def _observe(frame: DataFrame) -> dict[int, SeenObject]:
+def _observe(frame: DataFrame) -> Seen:
     corrupt = Observation()
     observed = frame.observe(corrupt, F.count("corrupt").alias("records"))
     outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()
-    if not corrupt.get["records"] and all(row["outcome"]["rows"] is not None for row in outcomes):
-        return {
-            row["object_index"]: SeenObject(row["outcome"], row["outcome"]["rows"], 0) for row in outcomes
-        }
+    count = corrupt.get["records"]
+    few = count <= MAX_BAD_AT_HAND
+    bad = (
+        frame.where(F.col("corrupt").isNotNull()).select("object_index", "corrupt") if count and few else None
+    )
+    found = bad.collect() if bad is not None else []
+    if few and all(row["outcome"]["rows"] is not None for row in outcomes):
+        return _count_at_hand(outcomes, found)
     counts = {row["object_index"]: row for row in _count_records(frame)}
-    return {
+    objects = {
         row["object_index"]: _to_seen(row["outcome"], counts.get(row["object_index"])) for row in outcomes
     }
+    return Seen(objects, found if few else None)
+
+
+def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:
+    """Where each outcome tells how many records there are."""
+    counts = Counter(row["object_index"] for row in bad)
+    objects = {}
+    for row in outcomes:
+        at, outcome = row["object_index"], row["outcome"]
+        objects[at] = SeenObject(outcome, outcome["rows"] - counts[at], counts[at])
+    return Seen(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
 
 
 def _count_records(frame: DataFrame) -> list[Row]:

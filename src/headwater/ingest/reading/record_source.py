@@ -8,7 +8,7 @@ from functools import reduce
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
@@ -167,18 +167,24 @@ class RecordSource:
         has_misfits = self._evolution.rescued_column is not None
         if is_typed or read.records is None or not (has_bad or has_misfits):
             return []
+        found = self._list_bad(read.records, read.bad, has_misfits=has_misfits)
+        uris = {at: _build_address(outcome.stored) for at, outcome in read.outcomes}
+        return [BadRecord(uris[at], text) for at, text in found if at in uris and at not in self._reordered]
+
+    def _list_bad(
+        self, records: DataFrame, bad: Sequence[Row] | None, *, has_misfits: bool
+    ) -> list[tuple[int, str]]:
+        """Some `object_index` and text."""
+        if bad is not None and not has_misfits:
+            unparsable = (row for row in bad if row["corrupt"]["reason"] == UNPARSABLE)
+            return [(row["object_index"], row["corrupt"]["text"]) for row in unparsable]
         text = F.when(F.col("corrupt.reason") == UNPARSABLE, F.col("corrupt.text"))
         if has_misfits:
             text = F.coalesce(text, F.col("misfit"))
-        texts = read.records.select("object_index", text.alias("text")).where(F.col("text").isNotNull())
+        texts = records.select("object_index", text.alias("text")).where(F.col("text").isNotNull())
         # At random: of many records that cannot be helped, some that can should be among them.
         found = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
-        uris = {at: _build_address(outcome.stored) for at, outcome in read.outcomes}
-        return [
-            BadRecord(uris[row["object_index"]], row["text"])
-            for row in found
-            if row["object_index"] in uris and row["object_index"] not in self._reordered
-        ]
+        return [(row["object_index"], row["text"]) for row in found]
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
         events = sorted(events, key=lambda stored: stored.position)
