@@ -13,6 +13,8 @@ from headwater.rag.vector_stores.protocol import FieldValue, PointState
 
 _NAMESPACE = uuid.UUID("6f1c9c0e-6d0e-5d0a-9a4f-2d2f4f4b7c11")
 _HASH_BYTES = 16
+# `json.dumps` makes one for each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 MAX_CHUNKS_A_ROW = 1_000
 
 
@@ -69,7 +71,7 @@ def hash_fields(fields: str, tenant: str | None) -> str:
 
 def write_fields(fields: Mapping[str, FieldValue]) -> str:
     """As JSON: the same fields give the same text."""
-    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(fields)
 
 
 def split_document(document: Document, chunker: Chunker) -> list[str]:
