@@ -104,6 +104,7 @@ def test_a_dry_run_tells_and_writes_nothing(pipeline: Pipeline, changed: dict[st
     assert listing_events(pipeline) == before
 
 
+@pytest.mark.long
 def test_killed_between_pages_it_goes_on_and_emits_everything_once(
     pipeline: Pipeline, changed: dict[str, set[str]], kills: list[bool]
 ) -> None:
@@ -127,7 +128,9 @@ def test_a_further_pass_emits_nothing(pipeline: Pipeline, kills: list[bool]) -> 
     assert told["examples"] == []
 
 
-def test_a_mirror_equals_the_bucket_after_the_next_run(pipeline: Pipeline, kills: list[bool]) -> None:
+def test_a_mirror_equals_the_bucket_after_the_next_run(
+    pipeline: Pipeline, changed: dict[str, set[str]]
+) -> None:
     pipeline.run_once().expect(0)
     found = pipeline.rows("mirrored", "key")
     bodies = pipeline.read_objects("clicks/").items()

@@ -1,12 +1,14 @@
 """A folder of products becomes an index, by commands alone."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headwater.observability.crash_points import CRASH_POINT_VARIABLE
 from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 from tests.fixtures.end_to_end.command import Finished, run_command
 
@@ -43,6 +45,11 @@ class Shop:
         done.expect(*codes)
         return json.loads(done.stderr.splitlines()[-1] if done.exit_code else done.stdout)
 
+    def kill(self, crash_point: str) -> Finished:
+        """A run that kills itself there, with all that it has started."""
+        environ = {**os.environ, CRASH_POINT_VARIABLE: crash_point}
+        return run_command("run", "--once", folder=self.folder, environ=environ, timeout=200)
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
@@ -72,6 +79,31 @@ def test_from_files_to_versions_of_an_index(shop: Shop) -> None:
     shutil.rmtree(shop.folder / "lake" / "_headwater" / "index")
     rebuilt = shop.say("index", "build")
     assert (rebuilt["indexed"], rebuilt["build"]["points"]) == (None, built["build"]["points"])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_run_killed_around_its_chunks_commit_embeds_nothing_twice_and_the_index_is_the_table(
+    shop: Shop,
+) -> None:
+    shop.put(*PRODUCTS)
+    # Dies before the commit: its vectors are lost with it, and made again.
+    assert shop.kill("before_chunks_commit").was_killed
+    assert shop.say("index", "status", "--compare")["live"] is None
+    # Dies behind it: these two products are embedded, and known to be.
+    assert shop.kill("after_chunks_commit").was_killed
+    assert shop.say("index", "sync")["sync"]["upserted"] == 2
+    # A price, a text, a new and a removed product, in a run that dies and one that does not.
+    changed = [PRODUCTS[0] | {"price": 49.0}, {"sku": "c", "title": "Desk fan", "description": "Quiet."}]
+    shop.put(*changed)
+    assert shop.kill("after_chunks_commit").was_killed
+    shop.say("run", "--once")
+    status = shop.say("index", "sync")["sync"]
+    assert (status["upserted"], status["fields_set"], status["deleted"]) == (1, 1, 1)
+    status = shop.say("index", "status", "--compare")
+    assert (status["divergence_rows"], status["lag_seconds"], status["embedded"]) == (0, 0, 3)
+    shop.say("run", "--once")
+    assert shop.say("index", "status", "--compare")["embedded"] == 3
 
 
 def test_a_store_in_use_is_told_by_status_too(shop: Shop) -> None:
