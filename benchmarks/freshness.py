@@ -6,27 +6,22 @@ that holds the row. Floor: one events commit plus one data commit of as many row
 before and after. Two results: the median and the 99th percentile. A row that never comes breaks both.
 """
 
-import json
 import statistics
-import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
+from benchmarks.rig import following
 from benchmarks.rig.apps import build_emulator, use_emulator_credentials, write_config
-from benchmarks.rig.commits import list_commits, parse_completion
+from benchmarks.rig.commits import Commits
+from benchmarks.rig.following import follow, read_timing
 from benchmarks.rig.orders import iter_orders
 from benchmarks.rig.processes import wait_until
 from headwater.demo.landing_zone import Clients, build_clients, create_landing_zone
-from headwater.lake.snapshot_reader import SnapshotReader
 
 A_SECOND = 20
 SECONDS = 120
@@ -49,7 +44,10 @@ def run() -> tuple[BenchmarkResult, BenchmarkResult]:
         queue = {"url": zone.queue_url, "endpoint": emulator.endpoint}
         source = {"type": "s3", "bucket": zone.bucket, "endpoint": emulator.endpoint, "queue": queue}
         config = write_config(folder, {"source": source, "tables": TABLES})
-        with follow(config, folder / "run.log") as process, Commits(folder / "lake" / "orders") as commits:
+        with (
+            follow(following.__name__, config, ROWS_A_COMMIT, folder / "run.log") as process,
+            Commits(folder / "lake" / "orders") as commits,
+        ):
             before = read_timing(process)
             say(f"bare commits before: {before}")
             put_orders(clients, zone.bucket, 0, WARM_UP)
@@ -60,7 +58,7 @@ def run() -> tuple[BenchmarkResult, BenchmarkResult]:
                 wait_until(lambda: commits.count_rows() == everything, _ARRIVE_SECONDS, "all rows", process)
             except TimeoutError as error:
                 say(str(error))
-            queryable_at = commits.read_times()
+            queryable_at = commits.read_times("id")
             process.terminate()
             after = read_timing(process)
             say(f"bare commits after: {after}; data commits meanwhile: {len(commits.completed)}")
@@ -84,28 +82,6 @@ def build_results(
     )
 
 
-@contextmanager
-def follow(config: Path, log: Path) -> Iterator["subprocess.Popen[str]"]:
-    """headwater in a process of its own, which tells what bare commits cost there."""
-    command = [sys.executable, "-m", "benchmarks.rig.following", str(config), str(ROWS_A_COMMIT)]
-    with (
-        log.open("w") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.terminate()
-
-
-def read_timing(process: "subprocess.Popen[str]") -> dict[str, float]:
-    """The next line that the process prints."""
-    line = process.stdout.readline() if process.stdout else ""
-    if not line:
-        raise RuntimeError("headwater ended before it was asked to")
-    return dict(json.loads(line))
-
-
 def put_orders(clients: Clients, bucket: str, first: int, count: int) -> dict[int, float]:
     """Put one object an order at the pace; returns when each PUT began, by order id."""
     orders = islice(iter_orders(first, first), count)
@@ -125,40 +101,3 @@ def put_orders(clients: Clients, bucket: str, first: int, count: int) -> dict[in
             done.result()
     say(f"put {count} objects in {time.monotonic() - started:.1f} s")
     return began
-
-
-class Commits:
-    """Watches a table's timeline: what completed when, also of commits that are archived later."""
-
-    def __init__(self, table: Path) -> None:
-        self._table = table
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self.completed: dict[str, float] = {}
-
-    def __enter__(self) -> "Commits":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def count_rows(self) -> int:
-        """Rows that can be queried now."""
-        reader = SnapshotReader(str(self._table))
-        return reader.count_rows() if self.completed else 0
-
-    def read_times(self) -> dict[int, float]:
-        """When each row became queryable, by its id."""
-        self._look()
-        rows = SnapshotReader(str(self._table)).read(["_hoodie_commit_time", "id"]).to_pylist()
-        return {row["id"]: self.completed[row["_hoodie_commit_time"]] for row in rows}
-
-    def _watch(self) -> None:
-        while not self._stop.wait(1):
-            self._look()
-
-    def _look(self) -> None:
-        for commit in list_commits(self._table):
-            self.completed.setdefault(commit.requested, parse_completion(commit))

@@ -35,6 +35,7 @@ BENCHMARKS = (
     "sync",
     "reuse",
     "restart",
+    "answer_freshness",
     "search",
 )
 """Each is a module here or in a folder below: its docstring says what it asks, its `run()` gives results."""

@@ -7,11 +7,15 @@ it. The commits go to tables beside the lake, through the same warm session.
 import json
 import signal
 import statistics
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 import pandas as pd
 
@@ -30,6 +34,43 @@ _COMMITS = 9
 _ROWS_THERE = 1_200
 
 
+@contextmanager
+def follow(module: str, config: Path, rows: int, log: Path) -> Iterator["subprocess.Popen[str]"]:
+    """headwater in a process of its own, which tells what bare commits cost there; `module` is this one or
+    another that calls `run_timed`."""
+    command = [sys.executable, "-m", module, str(config), str(rows)]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def read_timing(process: "subprocess.Popen[str]") -> dict[str, float]:
+    """The next line that the process prints."""
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        raise RuntimeError("headwater ended before it was asked to")
+    return dict(json.loads(line))
+
+
+def measure_steps(steps: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+    """Median seconds of each; they take turns, and the first rounds do not count."""
+    rounds = [[step() for step in steps.values()] for _ in range(_WARM_UP + _COMMITS)]
+    medians = map(statistics.median, zip(*rounds[_WARM_UP:], strict=True))
+    return dict(zip(steps, medians, strict=True))
+
+
+class Stopwatch(Protocol):
+    """Times what the run is compared with."""
+
+    def measure(self) -> dict[str, float]:
+        """Seconds, by step."""
+
+
 class BareCommits:
     """An events commit and a data commit of `rows` rows, one after the other."""
 
@@ -45,9 +86,7 @@ class BareCommits:
 
     def measure(self) -> dict[str, float]:
         """Median seconds of each."""
-        seconds = [(self._write_events(), self._write_data(self._rows)) for _ in range(_WARM_UP + _COMMITS)]
-        events, data = zip(*seconds[_WARM_UP:], strict=True)
-        return {"events": statistics.median(events), "data": statistics.median(data)}
+        return measure_steps({"events": self._write_events, "data": lambda: self._write_data(self._rows)})
 
     def _write_events(self) -> float:
         numbers = [next(self._numbers) for _ in range(self._rows)]
@@ -64,19 +103,19 @@ class BareCommits:
         return time.monotonic() - started
 
 
-def main(config: Path, rows: int) -> None:
+def run_timed(config: Path, build: Callable[[App], Stopwatch]) -> None:
     """Time, run, time."""
     configure_logging(False, json=False)
     stop = threading.Event()
     app = App(load_settings(config))
-    commits = BareCommits(app, rows)
-    print(json.dumps(commits.measure()), flush=True)
+    bare = build(app)
+    print(json.dumps(bare.measure()), flush=True)
     # PySpark has put a handler of its own on signals when the session started.
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     Run(app).until(stop)
-    print(json.dumps(commits.measure()), flush=True)
+    print(json.dumps(bare.measure()), flush=True)
     app.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    run_timed(Path(sys.argv[1]), lambda app: BareCommits(app, int(sys.argv[2])))
