@@ -1,6 +1,6 @@
 """How soon after a change in the bucket is the server's answer as it is now, in commits?
 
-For 80 seconds three files a second change in an S3 emulator whose bucket notifies a queue: one product each,
+For 80 seconds one file a second changes in an S3 emulator whose bucket notifies a queue: one product each,
 of a shelf of 500. In turns a price and words are overwritten, a product is new, one is removed; none changes
 twice. `headwater run` mirrors them and keeps the chunks, `headwater serve` is a second process that follows
 the chunks; `search:` has its defaults. Value: seconds from just before the PUT or DELETE to the first
@@ -35,7 +35,7 @@ from benchmarks.search.prober import Change, Prober, Product, plan_changes
 from headwater.demo.landing_zone import Clients, build_clients, create_landing_zone
 from headwater.lake.layout import chunks_path, events_path, table_path
 
-A_SECOND = 3
+A_SECOND = 1
 SECONDS = 80
 WARM_UP = 40
 PRODUCTS = 500

@@ -49,7 +49,7 @@ class QueueConfig(Section):
     visibility_timeout: int = Field(
         30, ge=0, le=43200, description="Seconds a received message stays hidden; a heartbeat extends it."
     )
-    max_messages_per_batch: int = Field(10_000, ge=1, le=100_000, description="Messages that close a batch.")
+    max_messages_per_batch: int = Field(20_000, ge=1, le=100_000, description="Messages that close a batch.")
     max_messages_per_request: int = Field(10, ge=1, le=10, description="Messages per receive call.")
     receivers: int = Field(8, ge=1, le=64, description="Most receive calls at the same time.")
     max_in_flight: int = Field(

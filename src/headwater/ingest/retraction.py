@@ -50,7 +50,9 @@ def build_deletes(
     stored = _read_stored(table, gone)
     if new_rows is not None:
         rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
-        same = F.lit(True)
+        # True of all of them. Without it Spark looks for all stored rows among the new ones, which sorts the
+        # table, and for the few that are concerned only then.
+        same = F.col("gone_at").isNotNull()
         for at, name in enumerate(keys):
             same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
         stored = stored.join(rewritten, on=same, how="left_anti")

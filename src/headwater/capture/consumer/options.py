@@ -20,7 +20,7 @@ class ConsumerOptions:
     long_poll_wait: float = 20
     receivers: int = 2
     max_messages_per_request: int = 10
-    max_messages_per_batch: int = 10_000
+    max_messages_per_batch: int = 20_000
     max_in_flight: int = 60_000
     batch_seconds: float = 0.5
     batch_bytes: int = 64 * 1024 * 1024
