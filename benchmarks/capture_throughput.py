@@ -1,6 +1,6 @@
 """How much of what raw boto3 can receive and delete does capture commit to the events table?
 
-A queue holds 80,000 notifications. Ours: the consumer, from its first receive call until every event is
+A queue holds 120,000 notifications. Ours: the consumer, from its first receive call until every event is
 committed and every message deleted, into a real events table. Floor: as many threads that receive ten
 messages and delete them, on one shared client, and keep nothing. Same server, same process, in turns.
 """
@@ -27,7 +27,7 @@ from headwater.demo.landing_zone import Clients, build_clients
 if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
-MESSAGES = 80_000
+MESSAGES = 120_000
 WARM_UP = 40_000
 PAIRS = 3
 THREADS = 8

@@ -114,6 +114,7 @@ def test_a_store_in_use_is_told_by_status_too(shop: Shop) -> None:
     store.close()
 
 
+@pytest.mark.long
 def test_a_missing_column_and_a_missing_section_say_what_to_write(shop: Shop) -> None:
     shop.configure(text=["name"], where="price > 1")
     shop.put(*PRODUCTS)

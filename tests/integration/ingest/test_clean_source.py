@@ -78,12 +78,13 @@ class CleanBucket:
         return [row[0] for row in self.lake.rows("mirrored", "id")]
 
 
-@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.long)], ids=["unversioned", "versioned"])
+@pytest.fixture(params=[False, True], ids=["unversioned", "versioned"])
 def versioned(request: pytest.FixtureRequest) -> bool:
     found: bool = request.param
     return found
 
 
+@pytest.mark.long
 def test_own_removals_come_back_through_the_queue_and_change_nothing(
     build: Callable[..., BucketLake], spark: SparkSession, *, versioned: bool
 ) -> None:

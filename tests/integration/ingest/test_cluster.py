@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.fixtures.end_to_end.command import run_command
 from tests.fixtures.written_files import write_parquet
 
@@ -10,6 +12,7 @@ SMALL = 70  # more than are fetched in the driver
 LARGE_ROWS = 300
 
 
+@pytest.mark.long
 def test_run_on_a_cluster_of_one_executor_brings_in_small_large_and_typed_objects(tmp_path: Path) -> None:
     landing, lake = tmp_path / "landing", tmp_path / "lake"
     for number in range(SMALL):
