@@ -105,18 +105,12 @@ class SimulatedCapture:
             raise LakeError("a message could not be parsed")
         if "delete_before_commit" in self._bugs:
             self._queue.ack(self._in_flight.handles(batch.message_ids))
-        writes = [self._write_events]
         if "rejects_after_delete" not in self._bugs:
-            # They are written beside each other: either may be there when the process dies.
-            writes.insert(len(batch.message_ids) % 2, self._write_quarantine)
-        for write in writes:
-            write(batch)
-        self._crashes.at("events written")
-
-    def _write_events(self, batch: Batch) -> None:
+            self._write_quarantine(batch)
         if batch.events:
             self._crashes.at("events to be written")
             self._events.append(list(batch.events.values()))
+        self._crashes.at("events written")
 
     def _write_quarantine(self, batch: Batch) -> None:
         if batch.quarantine:

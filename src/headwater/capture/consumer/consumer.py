@@ -1,8 +1,7 @@
-"""`Consumer`: the capture loop. Receive -> parse -> commit events and quarantine -> delete."""
+"""`Consumer`: the capture loop. Receive -> parse -> quarantine commit -> events commit -> delete."""
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,8 +73,8 @@ class Consumer:
     """Moves what a queue says into the events table; at least once, and each event counts once.
 
     `append_events` and `append_quarantine` commit: when they return, what they were given is durable.
-    Either may be given the same things again. They are called beside each other, from two threads; messages
-    are deleted only after both.
+    Either may be given the same things again. Both are called from the thread that runs the consumer,
+    the quarantine first. Messages are deleted only after both.
     """
 
     def __init__(
@@ -211,28 +210,20 @@ class Consumer:
 
     def _commit(self, batch: Batch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
         events, items = list(batch.events.values()), list(batch.quarantine.values())
-        # Two tables, in any order: what is in one of them only is delivered again, and refused as known.
-        with ThreadPoolExecutor(1, thread_name_prefix="quarantine") as beside:
-            quarantined = beside.submit(self._commit_quarantine, items, stop) if items else None
-            duplicates = batch.duplicates + (self._commit_events(events, stop) if events else 0)
-            if quarantined:
-                quarantined.result()
+        duplicates = batch.duplicates
+        if items:
+            crash_point("before_quarantine_commit")
+            self._retry(stop, lambda: self._append_quarantine(items))
+        if events:
+            crash_point("before_events_commit")
+            appended = self._retry(stop, lambda: self._append_events(events))
+            duplicates += appended.duplicates if appended else 0
         crash_point("after_events_commit")
         seconds = intake.end_commit(batch)
         self._note(batch, duplicates, seconds)
         deleter.submit(batch.message_ids)
         if self._on_commit and (events or items):
             self._on_commit(CommitReport(len(batch.message_ids), len(events), len(items), seconds))
-
-    def _commit_quarantine(self, items: Sequence[QuarantineItem], stop: threading.Event) -> None:
-        crash_point("before_quarantine_commit")
-        self._retry(stop, lambda: self._append_quarantine(items))
-
-    def _commit_events(self, events: Sequence[CapturedEvent], stop: threading.Event) -> int:
-        """How many of them were there before."""
-        crash_point("before_events_commit")
-        appended = self._retry(stop, lambda: self._append_events(events))
-        return appended.duplicates if appended else 0
 
     def _retry(self, stop: threading.Event, commit: "Callable[[], Appended | None]") -> "Appended | None":
         """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
