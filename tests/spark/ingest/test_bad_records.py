@@ -2,6 +2,7 @@
 
 import pytest
 
+from headwater.ingest.reading.object_reader import MAX_BAD_CHARS
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet
 
@@ -135,3 +136,14 @@ def test_row_of_a_typed_format_without_a_key_is_quarantined(lake):
     assert lake.quarantine_of("keyed_parquet", "reason", "line", "payload") == [
         ("missing_key", 2, '{"s":"none"}')
     ]
+
+
+def test_record_as_large_as_its_object_is_quarantined_and_the_others_widen_their_column(build):
+    lake = build(t={"path": "*.json"})
+    lake.put("1.json", '{"n": 1}\n')
+    lake.ingest("t")
+    large = '{"n": "' + "x" * (MAX_BAD_CHARS + 1) + '"}'
+    lake.put("2.json", f'{{"n": 2.5}}\n{large}\n')
+    lake.ingest("t")
+    assert lake.rows("t", "n") == [(1.0,), (2.5,)]
+    assert lake.quarantine("level", "reason", "key", "line") == [("record", "unparsable", "2.json", 2)]

@@ -69,6 +69,8 @@ _BYTES_A_TASK = 64 * 1024 * 1024
 
 MAX_BAD_AT_HAND = 1_000
 """So many records that do not fit are taken to the driver; of more of them only how many there are."""
+MAX_BAD_CHARS = 256 * 1024
+"""Texts of such records come along up to this size, and are null above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +322,7 @@ class SeenObject:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a look through the records tells, by `object_index`. `bad` are `object_index` and `corrupt` of the
-    records that do not fit; None when they are more than `MAX_BAD_AT_HAND`."""
+    records that do not fit, texts above `MAX_BAD_CHARS` left out; None for more than `MAX_BAD_AT_HAND`."""
 
     objects: Mapping[int, SeenObject]
     bad: Sequence[Row] | None
@@ -343,10 +345,7 @@ def _observe(frame: DataFrame) -> Seen:
     outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()
     count = corrupt.get["records"]
     few = count <= MAX_BAD_AT_HAND
-    bad = (
-        frame.where(F.col("corrupt").isNotNull()).select("object_index", "corrupt") if count and few else None
-    )
-    found = bad.collect() if bad is not None else []
+    found = _select_bad(frame).collect() if count and few else []
     if few and all(row["outcome"]["rows"] is not None for row in outcomes):
         return _count_at_hand(outcomes, found)
     counts = {row["object_index"]: row for row in _count_records(frame)}
@@ -354,6 +353,13 @@ def _observe(frame: DataFrame) -> Seen:
         row["object_index"]: _to_seen(row["outcome"], counts.get(row["object_index"])) for row in outcomes
     }
     return Seen(objects, found if few else None)
+
+
+def _select_bad(frame: DataFrame) -> DataFrame:
+    # A record that is no record may be as large as its object.
+    text = F.when(F.length("corrupt.text") <= MAX_BAD_CHARS, F.col("corrupt.text"))
+    corrupt = F.struct(F.col("corrupt.reason").alias("reason"), text.alias("text"))
+    return frame.where(F.col("corrupt").isNotNull()).select("object_index", corrupt.alias("corrupt"))
 
 
 def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:

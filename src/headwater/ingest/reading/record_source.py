@@ -28,6 +28,7 @@ from headwater.ingest.reading.large_objects import LargeObjectReader, keep_prese
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
     COLUMN_FORMATS,
+    MAX_BAD_CHARS,
     ObjectReader,
     ReaderConfig,
     Records,
@@ -176,15 +177,15 @@ class RecordSource:
     ) -> list[tuple[int, str]]:
         """Some `object_index` and text."""
         if bad is not None and not has_misfits:
-            unparsable = (row for row in bad if row["corrupt"]["reason"] == UNPARSABLE)
-            return [(row["object_index"], row["corrupt"]["text"]) for row in unparsable]
+            found = ((row["object_index"], row["corrupt"]) for row in bad)
+            return [(at, c["text"]) for at, c in found if c["reason"] == UNPARSABLE and c["text"] is not None]
         text = F.when(F.col("corrupt.reason") == UNPARSABLE, F.col("corrupt.text"))
         if has_misfits:
             text = F.coalesce(text, F.col("misfit"))
-        texts = records.select("object_index", text.alias("text")).where(F.col("text").isNotNull())
+        texts = records.select("object_index", text.alias("text")).where(F.length("text") <= MAX_BAD_CHARS)
         # At random: of many records that cannot be helped, some that can should be among them.
-        found = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
-        return [(row["object_index"], row["text"]) for row in found]
+        sample = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
+        return [(row["object_index"], row["text"]) for row in sample]
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
         events = sorted(events, key=lambda stored: stored.position)
