@@ -69,7 +69,8 @@ class Batch:
         self.touched_at = now
         self.size += reading.size
         self.message_ids.append(reading.message_id)
-        self.skipped.update(reading.skipped)
+        if reading.skipped:
+            self.skipped.update(reading.skipped)
         for captured in reading.events:
             event_id = captured.event.event_id
             if event_id in self.events:

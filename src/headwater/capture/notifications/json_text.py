@@ -4,6 +4,8 @@ import json
 import math
 from typing import NoReturn
 
+import orjson
+
 from headwater.capture.notifications.outcome import UnusableRecordError
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -32,8 +34,14 @@ def parse_json(text: str) -> object:
     Raises:
         UnusableRecordError: `malformed_json`, for whatever the parser did not like.
     """
+    body = text.removeprefix(BYTE_ORDER_MARK)
     try:
-        value: object = _DECODER.decode(text.removeprefix(BYTE_ORDER_MARK))
+        value: object = orjson.loads(body)
+        return value
+    except ValueError:
+        pass  # escaped halves of surrogate pairs are JSON all the same, and the reasons below are fuller
+    try:
+        value = _DECODER.decode(body)
     except RecursionError:
         raise UnusableRecordError("malformed_json", "nested too deeply") from None
     except ValueError as error:
@@ -47,6 +55,10 @@ def to_json(value: object) -> str:
     Raises:
         UnusableRecordError: `malformed_json`, when the value is nested too deeply to be written.
     """
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        pass  # halves of surrogate pairs, integers of more than 64 bits
     try:
         text = _ENCODER.encode(value)
         if not text.isascii() and not is_utf8(text):
