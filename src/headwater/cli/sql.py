@@ -56,6 +56,7 @@ def sql(
 
 def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
     """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
+    from headwater.lake.layout import list_tables
     from headwater.lake.s3 import build_storage_options
     from headwater.lake.sql.engine import run_query
 
@@ -66,26 +67,6 @@ def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
         limit=limit,
         fallback=_build_fallback(settings, limit),
     )
-
-
-def list_tables(settings: "Settings") -> dict[str, str]:
-    """Paths by the name that SQL knows them by."""
-    from headwater.lake.layout import (
-        events_path,
-        ledger_path,
-        quarantine_path,
-        reconciles_path,
-        table_path,
-    )
-
-    lake = settings.lake
-    own = {
-        "events": events_path(lake),
-        "quarantine": quarantine_path(lake),
-        "ledger": ledger_path(lake),
-        "reconciles": reconciles_path(lake),
-    }
-    return {**{name: table_path(lake, name) for name in settings.tables}, **own}
 
 
 def _build_fallback(settings: "Settings", limit: int | None) -> "Fallback":

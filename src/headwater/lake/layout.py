@@ -1,5 +1,13 @@
 """Where tables lie under a lake. The only place that knows."""
 
+from typing import TYPE_CHECKING
+
+from headwater.config.nearest import find_nearest
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.config.settings import Settings
+
 OWN_FOLDER = "_headwater"
 
 
@@ -36,6 +44,30 @@ def trial_path(lake: str, token: str) -> str:
 def table_path(lake: str, name: str) -> str:
     """A data table."""
     return _join(lake, name)
+
+
+def list_tables(settings: "Settings") -> dict[str, str]:
+    """Paths of all tables by the names that commands and SQL know them by, headwater's own last."""
+    lake = settings.lake
+    own = {
+        "events": events_path(lake),
+        "quarantine": quarantine_path(lake),
+        "ledger": ledger_path(lake),
+        "reconciles": reconciles_path(lake),
+    }
+    if settings.search is not None:
+        own["chunks"] = chunks_path(lake)
+    return {**{name: table_path(lake, name) for name in settings.tables}, **own}
+
+
+def find_table(settings: "Settings", name: str) -> str:
+    """The path of the table of that name. Raises `UsageError` with the nearest name for an unknown one."""
+    known = list_tables(settings)
+    if name in known:
+        return known[name]
+    near = find_nearest(name, known)
+    suggestion = f"did you mean {near}? " if near else ""
+    raise UsageError(f"there is no table {name}", hint=f"{suggestion}tables: {', '.join(known)}")
 
 
 def _join(lake: str, *parts: str) -> str:

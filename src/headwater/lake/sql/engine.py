@@ -8,10 +8,11 @@ from typing import Literal
 import pyarrow as pa
 from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
 
+from headwater.config.nearest import find_nearest
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
 from headwater.lake.snapshot_reader import NO_OPTIONS, SnapshotReader
 from headwater.lake.sql.dataset import Filter, HudiDataset
-from headwater.lake.sql.failure import explain_sql_failure, find_nearest
+from headwater.lake.sql.failure import explain_sql_failure
 from headwater.lake.sql.rows import Row, iter_rows, number_duplicates
 from headwater.lake.sql.statement import Condition, Statement, TableName, parse_statement
 
