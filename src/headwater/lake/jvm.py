@@ -31,6 +31,7 @@ class Jvm:
 
     def __init__(self, context: SparkContext) -> None:
         self._root: Any = context._jvm
+        self._java_context: Any = context._jsc
         self.hadoop_conf: Any = context._jsc.hadoopConfiguration()
         self._storage_conf = self._find("org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf")(
             self.hadoop_conf
@@ -51,6 +52,35 @@ class Jvm:
     def build_meta_client(self, path: str) -> Any:
         """Hudi's view of the table at `path` as it is now."""
         return self._build_meta_client().setConf(self._storage_conf).setBasePath(path).build()
+
+    def build_write_client(self, meta_client: Any, name: str, options: Mapping[str, str]) -> Any:
+        """Hudi's own client for what is not a write of rows: services, savepoints, rollbacks.
+
+        To be closed. The schema is the table's newest.
+        """
+        schema = self._find("org.apache.hudi.common.table.TableSchemaResolver")(meta_client).getTableSchema(
+            False
+        )
+        config = (
+            self._find("org.apache.hudi.config.HoodieWriteConfig.newBuilder")()
+            .withPath(str(meta_client.getBasePath()))
+            .withSchema(schema.toString())
+            .forTable(name)
+            .withProps(self.build_map(options))
+            .build()
+        )
+        context = self._find("org.apache.hudi.client.common.HoodieSparkEngineContext")(self._java_context)
+        return self._find("org.apache.hudi.client.SparkRDDWriteClient")(context, config)
+
+    def build_clean_planner(self, client: Any) -> Any:
+        """Hudi's own decision which files a clean removes; it writes nothing."""
+        config, context = client.getConfig(), client.getEngineContext()
+        table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
+        return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def build_none(self) -> Any:
+        """Hudi's `Option` without a value."""
+        return self._find("org.apache.hudi.common.util.Option.empty")()
 
     def read_map(self, java_map: Any) -> dict[str, str]:
         """A Java map of texts."""

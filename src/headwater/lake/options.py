@@ -1,6 +1,6 @@
 """Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -100,6 +100,79 @@ class WriteOptions:
         if self.changelog:
             built |= _CHANGELOG
         return built
+
+
+_METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+_SERVICES = (
+    "hoodie.embed.timeline.server",
+    "hoodie.write.markers.type",
+    "hoodie.parquet.compression.codec",
+    "hoodie.table.timeline.timezone",
+)
+
+
+def service_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """What every service of a table with these properties is given.
+
+    A client without the metadata table removes one that is there.
+    """
+    built = {key: _FAST_COMMITS[key] for key in _SERVICES}
+    built["hoodie.metadata.enable"] = str(bool(properties.get(_METADATA_PARTITIONS))).lower()
+    # A service does what it is told and nothing on the side.
+    built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    return built
+
+
+def compaction_options() -> dict[str, str]:
+    """Compact now, whatever came together since the last time."""
+    return {
+        "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+        "hoodie.compact.inline.max.delta.commits": "1",
+    }
+
+
+Layout = Literal["linear", "z-order", "hilbert"]
+
+
+def clustering_options(
+    sort: Sequence[str], layout: Layout, small_bytes: int, target_bytes: int, partitions: Sequence[str]
+) -> dict[str, str]:
+    """Files below `small_bytes` become files of about `target_bytes`, sorted by `sort`; of some
+    `partitions` (paths), or of all for none."""
+    strategy = "hoodie.clustering.plan.strategy"
+    built = {
+        f"{strategy}.small.file.limit": str(small_bytes),
+        f"{strategy}.target.file.max.bytes": str(target_bytes),
+        f"{strategy}.max.bytes.per.group": str(max(target_bytes, 2 * 1024**3)),
+        "hoodie.layout.optimize.strategy": layout.replace("-", ""),
+    }
+    if sort:
+        built[f"{strategy}.sort.columns"] = ",".join(sort)
+    if partitions:
+        built[f"{strategy}.partition.selected"] = ",".join(partitions)
+    return built
+
+
+CleanBy = Literal["commits", "hours", "versions"]
+
+
+def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
+    """Clean now. What is kept: as configured, or that many commits, hours or versions of each file group."""
+    # All partitions, also with no commit since the last clean: a savepoint may have gone since.
+    built = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.incremental.enabled": "false"}
+    if by == "commits":
+        built |= {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": str(count)}
+    elif by == "hours":
+        built |= {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": str(count)}
+    elif by == "versions":
+        policy = "KEEP_LATEST_FILE_VERSIONS"
+        built |= {"hoodie.clean.policy": policy, "hoodie.clean.fileversions.retained": str(count)}
+    return built
+
+
+def archiving_options(keep: int) -> dict[str, str]:
+    """Leave about that many commits on the active timeline; never those that the cleaner still needs."""
+    return {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
 
 
 def list_overridden(typed: Mapping[str, str], extra: Mapping[str, str]) -> list[str]:

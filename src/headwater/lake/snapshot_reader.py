@@ -11,14 +11,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-from hudi import HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
+from hudi import HudiFileSlice, HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 
 from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
 from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_NAME_PROPERTY
-from headwater.lake.timeline_files import CommitName, list_commit_names, read_earliest_retained
+from headwater.lake.timeline_files import (
+    CommitName,
+    list_commit_names,
+    list_pending_plans,
+    read_earliest_retained,
+)
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
@@ -119,6 +125,16 @@ class SnapshotReader:
         """
         options = HudiReadOptions(filters=list(filters or ()), projection=_as_list(columns))
         return self._read(options.with_as_of_timestamp(as_of) if as_of else options, columns)
+
+    def list_slices(self) -> list[HudiFileSlice]:
+        """The newest slice of each file group: its base file and the logs on top of it."""
+        with self.explained():
+            return list(self.hudi_table.get_file_slices(HudiReadOptions()))
+
+    def list_pending(self, action: Literal["compaction", "clustering"]) -> tuple[str, ...]:
+        """Requested times of what is planned and not complete, oldest first."""
+        with self.explained():
+            return tuple(list_pending_plans(self._uri, self._options, action))
 
     def find_earliest_retained(self) -> str:
         """Requested time of the oldest commit whose snapshot no clean has taken files from, as of now, cleans

@@ -79,6 +79,17 @@ class Timeline:
         shown = _INSTANT_TEXT.findall(self._active.getInstants().toString())
         return tuple(sorted(Commit(completed, requested, action) for requested, completed, action in shown))
 
+    def has_completed(self, completed: str) -> bool:
+        """Whether a write that completed then is still one of the table's; False where there is no table.
+
+        Reads the archive only for a time before the active timeline.
+        """
+        if not self.exists():
+            return False
+        if not self.commits or completed < self.commits[0].completed:
+            return any(commit.completed == completed for commit in self.list_archived())
+        return any(commit.completed == completed for commit in self.commits)
+
     def list_archived(self) -> tuple[Commit, ...]:
         """Completed writes that have left the active timeline. Reads the whole archive."""
         # Not getWriteTimeline(): for an archived timeline Hudi 1.2 answers it with nothing.

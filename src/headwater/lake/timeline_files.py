@@ -15,6 +15,7 @@ _COMPLETED = re.compile(
     r"(?P<requested>\d{14,17})_(?P<completed>\d{14,17})\.(?P<action>commit|deltacommit|replacecommit)"
 )
 _CLEAN_PLAN = re.compile(r"(?P<requested>\d{14,17})\.clean\.requested")
+_PLAN = re.compile(r"(?P<requested>\d{14,17})\.(?P<action>compaction|clustering)\.requested")
 _CONNECT_SECONDS = 10
 
 
@@ -41,6 +42,21 @@ def list_commit_names(path: str, options: Mapping[str, str]) -> list[CommitName]
     files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
     found = (parse_commit_name(file.base_name) for file in files)
     return sorted(name for name in found if name is not None)
+
+
+def list_pending_plans(path: str, options: Mapping[str, str], action: str) -> list[str]:
+    """Requested times of the compactions or clusterings that are planned and not complete, oldest first.
+
+    Raises `OSError`.
+    """
+    from pyarrow.fs import FileSelector
+
+    system, root = _open_file_system(path, options)
+    files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
+    names = [file.base_name for file in files]
+    completed = {name.partition("_")[0] for name in names if _COMPLETED.fullmatch(name)}
+    plans = (found for name in names if (found := _PLAN.fullmatch(name)) and found["action"] == action)
+    return sorted(plan["requested"] for plan in plans if plan["requested"] not in completed)
 
 
 def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
