@@ -15,7 +15,7 @@ DELETED = "_hoodie_is_deleted"
 """Column by which a row of an upsert says that the table shall not have it any more."""
 
 TableType = Literal["copy_on_write", "merge_on_read"]
-Operation = Literal["upsert", "insert", "bulk_insert", "delete"]
+Operation = Literal["upsert", "insert", "bulk_insert", "delete", "delete_partition"]
 
 _FAST_COMMITS = {
     # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.
@@ -168,6 +168,11 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
         policy = "KEEP_LATEST_FILE_VERSIONS"
         built |= {"hoodie.clean.policy": policy, "hoodie.clean.fileversions.retained": str(count)}
     return built
+
+
+def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:
+    """Beside the operation `delete_partition`: which."""
+    return {"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}
 
 
 def archiving_options(keep: int) -> dict[str, str]:

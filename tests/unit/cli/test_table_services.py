@@ -35,9 +35,9 @@ def test_dry_run_of_a_clustering_names_small_files(config):
     assert "small files in" in run(config, "orders_cow", "cluster", "--dry-run").stdout
 
 
-@pytest.mark.parametrize("command", ["restore", "rollback"])
-def test_commits_of_own_tables_are_not_taken_back(config, command):
-    done = run(config, "events", command)
+@pytest.mark.parametrize("command", [("restore",), ("rollback",), ("delete", "--where", "true")])
+def test_nothing_is_taken_out_of_own_tables(config, command):
+    done = run(config, "events", *command)
     assert done.exit_code == 2
     assert "orders_cow" in done.stderr
 
@@ -47,6 +47,8 @@ def test_commits_of_own_tables_are_not_taken_back(config, command):
     [
         (("clean", "--keep-commits", "2", "--keep-hours", "3"), "several ways to clean"),
         (("savepoint", "--delete"), "needs the INSTANT"),
+        (("delete",), "rows or partitions"),
+        (("delete", "--where", "true", "--partition", "day=x"), "rows or partitions"),
     ],
 )
 def test_impossible_combinations_are_bad_input(config, args, said):

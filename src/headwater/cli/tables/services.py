@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -26,6 +27,7 @@ def register(group: typer.Typer) -> None:
     group.command("cluster")(cluster)
     group.command("clean")(clean)
     group.command("archive")(archive)
+    group.command("delete")(delete)
     group.command("savepoint")(savepoint)
     group.command("savepoints")(savepoints)
     group.command("restore")(restore)
@@ -151,6 +153,38 @@ def archive(
         render_text(f"{done.after:,} of {done.before:,} commits are left on the active timeline")
 
 
+def delete(
+    ctx: typer.Context,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Rows for which this holds.")
+    ] = None,
+    partitions: Annotated[
+        list[str] | None, typer.Option("--partition", metavar="PATH", help="This whole one. Repeatable.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Delete rows, or whole partitions, in one commit.
+
+    Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that a mirror
+    lacks. Not beside a running `run`.
+    """
+    from headwater.lake.services import deletion
+
+    if (where is None) == (not partitions):
+        raise UsageError("rows or partitions", hint="either --where or --partition")
+    with open_table(ctx, is_own_refused=True) as table:
+        if where is not None:
+            done = deletion.delete_rows(table, where, dry_run=dry_run)
+        else:
+            done = deletion.delete_partitions(table, tuple(partitions or ()), dry_run=dry_run)
+    if as_json:
+        render_json({"dry_run": dry_run, **asdict(done)})
+    else:
+        at = f" at {done.instant}" if done.instant else ""
+        render_text(f"{done.rows:,} rows {'would be ' if dry_run else ''}deleted{at}")
+
+
 def savepoint(
     ctx: typer.Context,
     instant: Annotated[
@@ -206,7 +240,7 @@ def restore(
     """
     from headwater.lake.services import savepoints as services
 
-    with open_table(ctx, is_undone=True) as table:
+    with open_table(ctx, is_own_refused=True) as table:
         undone = (services.plan_restore if dry_run else services.restore)(table, instant)
     render_undone(undone, dry_run=dry_run, as_json=as_json)
 
@@ -225,16 +259,16 @@ def rollback(
     """
     from headwater.lake.services import rollback as services
 
-    with open_table(ctx, is_undone=True) as table:
+    with open_table(ctx, is_own_refused=True) as table:
         undone = (services.plan_rollback if dry_run else services.roll_back)(table, instant)
     render_undone(undone, dry_run=dry_run, as_json=as_json)
 
 
 @contextmanager
-def open_table(ctx: typer.Context, *, is_undone: bool = False) -> "Iterator[ServiceTable]":
+def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator[ServiceTable]":
     """The table with a session for it. Raises `HeadwaterError`.
 
-    `is_undone`: commits are taken back, which headwater's own tables do not allow.
+    `is_own_refused`: what is done must not be done to headwater's own tables.
     """
     from headwater.app import App
     from headwater.lake.services.service_table import ServiceTable
@@ -242,10 +276,10 @@ def open_table(ctx: typer.Context, *, is_undone: bool = False) -> "Iterator[Serv
     named = NamedTable.of(ctx)
     settings, address = named.load()
     config = settings.tables.get(named.name)
-    if is_undone and config is None:
+    if is_own_refused and config is None:
         raise UsageError(
-            f"commits of {named.name} are not taken back: other tables have gone on from what is in them",
-            hint=f"tables that can be set back: {', '.join(settings.tables)}",
+            f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
+            hint=f"it can be done to: {', '.join(settings.tables)}",
         )
     app = App(settings)
     try:
