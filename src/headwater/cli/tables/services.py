@@ -166,8 +166,8 @@ def delete(
 ) -> None:
     """Delete rows, or whole partitions, in one commit.
 
-    Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that a mirror
-    lacks. Not beside a running `run`.
+    Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that
+    a mirror lacks. Not beside a running `run`.
     """
     from headwater.lake.services import deletion
 
