@@ -1,41 +1,16 @@
 """`headwater table NAME ...`: one table, looked at and looked after."""
 
-from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from headwater.cli.invocation import Invocation
-
-if TYPE_CHECKING:
-    from headwater.config.settings import Settings
-    from headwater.lake.table_address import TableAddress
+from headwater.cli.tables import inspection
+from headwater.cli.tables.named_table import NamedTable
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NamedTable:
-    """The NAME before the command; every command of the group gets it with `NamedTable.of`."""
-
-    name: str
-    invocation: Invocation
-
-    @classmethod
-    def of(cls, ctx: typer.Context) -> "NamedTable":
-        """The table that a command is about."""
-        found = ctx.find_object(cls)
-        assert found is not None  # noqa: S101 - the group's callback has put it there
-        return found
-
-    def load(self) -> "tuple[Settings, TableAddress]":
-        """The configuration and where the table lies. Raises `ConfigError` and `UsageError`."""
-        from headwater.lake.table_address import find_address
-
-        settings = self.invocation.load_settings()
-        return settings, find_address(settings, self.name)
+COMMANDS: tuple[ModuleType, ...] = (inspection,)
 
 
 def register(app: typer.Typer) -> None:
