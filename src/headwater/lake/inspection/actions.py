@@ -33,9 +33,9 @@ class Written:
 class Action:
     """One action. `instant` and `completed` are Hudi's text, `requested_at` and `completed_at` that in UTC.
 
-    `duration_seconds` is that from request to completion, `age_seconds` that since the request of one
-    that is not complete. `operation` is what a write was (`upsert`, `compact`, `cluster`, ...), or what a
-    pending one is planned as. `problem` says why the rest is unknown, when it is.
+    `duration_seconds` is that from request to completion (a savepoint's is not told), `age_seconds` that
+    since the request of one that is not complete. `operation` is what a write was (`upsert`, `compact`,
+    `cluster`, ...), or what a pending one is planned as. `problem` says why the rest is unknown, when it is.
     """
 
     instant: str
@@ -81,7 +81,9 @@ def build_action(instant: Instant, told: Metadata | LakeError | None, *, zone: s
     known: Metadata = {} if told is None or isinstance(told, LakeError) else told
     is_done = instant.state == "completed"
     requested, completed = parse_time(instant.requested, zone), parse_time(instant.completed, zone)
-    duration = (completed - requested).total_seconds() if completed and requested else None
+    # A savepoint has the time of the commit that it keeps, not of its own request.
+    began = None if instant.action == "savepoint" else requested
+    duration = (completed - began).total_seconds() if completed and began else None
     age = (now - requested).total_seconds() if requested and not is_done else None
     operation = _name_operation(instant, known)
     return Action(
@@ -154,8 +156,7 @@ def _describe_done(instant: Instant, metadata: Metadata) -> str:
     if instant.action == "rollback":
         return f"rolled back {', '.join(metadata.get('commitsRollback') or ())}"
     if instant.action == "restore":
-        rolled_back = metadata.get("instantsToRollback") or ()
-        return f"rolled back {', '.join(one['commitTime'] for one in rolled_back)}"
+        return f"rolled back {', '.join(metadata.get('instantsToRollback') or ())}"
     if instant.action == "clean" and metadata.get("earliestCommitToRetain"):
         return f"keeps commits since {metadata['earliestCommitToRetain']}"
     if instant.action == "indexing":

@@ -62,6 +62,8 @@ class TableFolder:
                 found = TableProperties(parse_properties(content.decode("utf-8", "replace")))
                 if found.read("name"):
                     return found
+        # hudi-rs tells an absent bucket from an absent table.
+        self.reader.exists()
         raise build_absence(self.address.path)
 
     def read(self, path: str) -> bytes:
