@@ -12,7 +12,7 @@ from headwater.errors import LakeError, TableNotFoundError
 from headwater.lake import inspection
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table_address import TableAddress
-from tests.fixtures.inspected import NOW, find_fixture
+from tests.fixtures.inspection.addresses import NOW, find_fixture
 
 TABLES = ("orders_cow", "orders_mor", "odd_partitions", "archived", "managed")
 

@@ -99,12 +99,18 @@ def files(
         inspection_text.render_layout(found)
 
 
-def partitions(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+def partitions(
+    ctx: typer.Context,
+    count: Annotated[
+        bool, typer.Option("--count", help="Also count rows under logs, by reading them.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
     """Show each partition: rows, bytes, file groups, small files, and when it was written last."""
     from headwater.lake import inspection
 
     address, limit = load_table(ctx)
-    found = inspection.list_partitions(address, small_file_limit=limit)
+    found = inspection.list_partitions(address, merged=count, small_file_limit=limit)
     if as_json:
         render_json({"table": address.name, "small_file_limit": limit, "partitions": found})
     else:

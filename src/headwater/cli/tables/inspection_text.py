@@ -28,8 +28,11 @@ def render_description(found: "TableDescription") -> None:
     render_table(("column", "type"), [(column.name, column.type) for column in found.columns])
     if found.identity.indexes:
         render_text("")
-        rows = [(one.name, one.kind, ", ".join(one.columns)) for one in found.identity.indexes]
-        render_table(("index", "kind", "columns"), rows)
+        rows = [
+            (one.name, one.kind, "built" if one.is_built else "not built", ", ".join(one.columns))
+            for one in found.identity.indexes
+        ]
+        render_table(("index", "kind", "state", "columns"), rows)
     _render_problems(found.problems)
 
 

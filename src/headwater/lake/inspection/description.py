@@ -1,7 +1,7 @@
 """What a table is, and how much of it there is: everything on one page."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -29,12 +29,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class IndexDefinition:
-    """An index of the metadata table; `function` is the expression's, or the kind again."""
+    """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
+    built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
+    off."""
 
     name: str
     kind: str
     function: str
     columns: tuple[str, ...]
+    is_built: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,11 @@ def describe(
 ) -> TableDescription:
     """The table as it is now. Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
 
-    Rows are counted by the footers of the files, and by reading where logs change what is in them.
+    Rows are counted by the footers of the files, and by reading those that have logs.
     """
     timeline = TableTimeline(address)
     reader, properties = timeline.folder.reader, timeline.folder.properties
-    layout = read_layout(address, rows=True, small_file_limit=small_file_limit)
+    layout = read_layout(address, rows=True, merged=True, small_file_limit=small_file_limit)
     problems = list(layout.problems)
     archived = [i for i in timeline.archived_names if i.is_write]
     writes = timeline.completed_writes
@@ -103,7 +106,7 @@ def describe(
         path=address.path,
         identity=build_identity(properties, _read_indexes(timeline)),
         columns=_read_columns(reader, problems),
-        rows=_count_rows(reader, layout, problems),
+        rows=_count_rows(layout, problems),
         totals=layout.totals,
         commits=len(writes),
         archived_commits=len(archived),
@@ -143,8 +146,9 @@ def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, 
     )
 
 
-def parse_index_definitions(text: str) -> tuple[IndexDefinition, ...]:
-    """Hudi's file of index definitions. Raises `ValueError` for what is none."""
+def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:
+    """Hudi's file of index definitions; `built` are the partitions of the metadata table. Raises `ValueError`
+    for what is none."""
     definitions: dict[str, dict[str, Any]] = json.loads(text).get("indexDefinitions") or {}
     return tuple(
         IndexDefinition(
@@ -152,6 +156,7 @@ def parse_index_definitions(text: str) -> tuple[IndexDefinition, ...]:
             kind=told.get("indexType") or "",
             function=told.get("indexFunction") or "",
             columns=tuple(told.get("sourceFields") or ()),
+            is_built=name in built,
         )
         for name, told in sorted(definitions.items())
     )
@@ -164,7 +169,8 @@ def _read_indexes(timeline: TableTimeline) -> tuple[IndexDefinition, ...]:
     if not content:
         return ()
     with timeline.folder.reader.explained():
-        return parse_index_definitions(content.decode("utf-8"))
+        built = timeline.folder.properties.read_list("metadata_partitions")
+        return parse_index_definitions(content.decode("utf-8"), built)
 
 
 def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, ...]:
@@ -188,13 +194,10 @@ def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, 
     )
 
 
-def _count_rows(reader: SnapshotReader, layout: TableLayout, problems: list[str]) -> int | None:
-    rows = [one.rows for one in layout.slices]
-    known = [count for count in rows if count is not None]
-    if len(known) == len(rows):
-        return sum(known)
-    try:
-        return reader.count_rows()
-    except LakeError as error:
-        problems.append(error.message)
+def _count_rows(layout: TableLayout, problems: list[str]) -> int | None:
+    known = [one.rows for one in layout.slices if one.rows is not None]
+    unknown = len(layout.slices) - len(known)
+    if unknown:
+        problems.append(f"the rows of {unknown:,} of {len(layout.slices):,} file groups cannot be counted")
         return None
+    return sum(known)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hudi import HudiFileGroupReader, HudiReadOptions
+
 from headwater.errors import LakeError
 from headwater.lake.inspection.properties import TableProperties, parse_properties
 from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
@@ -135,6 +137,21 @@ class TableFolder:
 
         with ThreadPoolExecutor(_READERS) as threads:
             return dict(zip(paths, threads.map(count, paths), strict=True))
+
+    def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
+        """Rows of a base file as its logs have changed it, by reading them; None for what cannot be read."""
+        try:
+            with self.reader.explained():
+                batch = self._merging_reader.read_file_slice_from_paths(
+                    base, list(logs), HudiReadOptions(projection=[])
+                )
+                return int(batch.num_rows)
+        except LakeError:
+            return None
+
+    @cached_property
+    def _merging_reader(self) -> HudiFileGroupReader:
+        return self.reader.hudi_table.create_file_group_reader_with_options()
 
 
 def _count_rows(path: str, file: Any) -> int | None:

@@ -31,9 +31,9 @@ class FileSlice:
 
     `instant` is the base file's, or the first log's; `bytes` are those that a snapshot reads: files that
     only tell of changes (CDC) are not counted. `current`: part of the newest state; `superseded`: there is a
-    newer slice of the group; `replaced`: the group is in the table no more. `rows` are those of the base
-    file, as its footer tells, and None when that was not asked, or when logs change them. `is_small`:
-    current, and its base file, or its logs where it has none, below the limit.
+    newer slice of the group; `replaced`: the group is in the table no more. `rows` is None when they were not
+    asked for, or could not be counted. `is_small`: current, and its base file, or its logs where it has none,
+    below the limit.
     """
 
     partition: str
@@ -95,10 +95,11 @@ def read_layout(
     *,
     older: bool = False,
     rows: bool = False,
+    merged: bool = False,
     small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT,
 ) -> TableLayout:
     """The files as they lie there now. `older` keeps the slices that are not current; `rows` reads the footer
-    of each base file that is kept.
+    of each base file without logs, `merged` also those with logs, whole.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
@@ -110,8 +111,8 @@ def read_layout(
     slices = [_mark_small(one, small_file_limit) for one in slices]
     totals = _add_up(slices, uncommitted)
     kept = slices if older else [one for one in slices if one.state == "current"]
-    if rows:
-        kept = _count_rows(timeline, kept)
+    if rows or merged:
+        kept = _count_rows(timeline, kept, merged=merged)
     return TableLayout(small_file_limit, totals, tuple(kept), tuple(uncommitted), tuple(problems))
 
 
@@ -222,10 +223,19 @@ def _mark_small(one: FileSlice, limit: int) -> FileSlice:
     return replace(one, is_small=one.state == "current" and size < limit)
 
 
-def _count_rows(timeline: TableTimeline, slices: Sequence[FileSlice]) -> list[FileSlice]:
+def _count_rows(timeline: TableTimeline, slices: Sequence[FileSlice], *, merged: bool) -> list[FileSlice]:
     wanted = [one.base_file.path for one in slices if one.base_file and not one.log_files]
-    rows = timeline.folder.count_file_rows(wanted)
-    return [replace(one, rows=rows.get(one.base_file.path)) if one.base_file else one for one in slices]
+    footers = timeline.folder.count_file_rows(wanted)
+
+    def count(one: FileSlice) -> int | None:
+        if one.base_file is None:
+            return None
+        if one.log_files:
+            logs = [log.path for log in one.log_files]
+            return timeline.folder.count_merged_rows(one.base_file.path, logs) if merged else None
+        return footers[one.base_file.path]
+
+    return [replace(one, rows=count(one)) for one in slices]
 
 
 def _add_up(slices: Sequence[FileSlice], uncommitted: Sequence[DataFile]) -> LayoutTotals:

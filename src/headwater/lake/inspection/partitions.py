@@ -15,7 +15,7 @@ from headwater.lake.table_address import TableAddress
 class PartitionSummary:
     """One partition's newest state; `partition` is its folder below the table's, empty for a table without.
 
-    `rows` is None where logs change what the base files hold, or a file does not tell. `last_instant` is
+    `rows` is None where they are not known without reading logs, or a file does not tell. `last_instant` is
     the request of the action that wrote its newest file.
     """
 
@@ -30,13 +30,14 @@ class PartitionSummary:
 
 
 def list_partitions(
-    address: TableAddress, *, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
+    address: TableAddress, *, merged: bool = False, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
 ) -> list[PartitionSummary]:
-    """Partitions with current files, by name; reads the footer of each base file.
+    """Partitions with current files, by name; reads the footer of each base file, and with `merged` those
+    with logs, whole.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
-    layout = read_layout(address, rows=True, small_file_limit=small_file_limit)
+    layout = read_layout(address, rows=True, merged=merged, small_file_limit=small_file_limit)
     return build_partitions(layout, TableTimeline(address).zone)
 
 

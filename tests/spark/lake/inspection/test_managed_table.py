@@ -10,8 +10,8 @@ from headwater.lake import inspection
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.table_address import TableAddress
-from tests.fixtures.inspected import list_disk
-from tests.fixtures.managed_table import SMALL_FILES, build_managed
+from tests.fixtures.inspection.addresses import list_disk
+from tests.fixtures.inspection.managed_table import SMALL_FILES, build_managed
 
 NAME = "inspected_managed"
 LOCK = "hoodie.write.lock.provider"
@@ -157,6 +157,7 @@ def test_index_is_described_and_its_making_is_on_the_timeline(spark, lake):
     assert {"files", "record_index", "secondary_index_by_city"} <= set(found.identity.metadata_partitions)
     indexes = {index.name: index for index in found.identity.indexes}
     assert indexes["secondary_index_by_city"].columns == ("city",)
+    assert indexes["secondary_index_by_city"].is_built
     assert found.rows == 5
     made = [one for one in inspection.list_actions(address, now()) if one.action == "indexing"]
     assert [one.state for one in made] == ["completed", "completed"]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from headwater.cli.main import app
 from headwater.cli.tables.inspection_text import sample
-from tests.fixtures.inspected import TIMELINE, copy_fixture
+from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 COMMANDS = ("describe", "timeline", "commits", "files", "partitions", "size")
@@ -116,6 +116,8 @@ def test_files_are_current_ones_or_all(config):
 def test_partitions_are_listed(config):
     told = read_json(config, "orders_cow", "partitions")
     assert {one["partition"]: one["rows"] for one in told["partitions"]} == {"region=eu": 5, "region=us": 3}
+    counted = read_json(config, "managed", "partitions", "--count")["partitions"]
+    assert [one["rows"] for one in counted] == [3, 1]
     assert "region=us  3" in run(config, "orders_cow", "partitions").stdout
     assert "(none)" in run(config, "archived", "partitions").stdout
 

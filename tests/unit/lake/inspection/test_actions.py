@@ -7,7 +7,7 @@ import pytest
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.lake import inspection
 from headwater.lake.table_address import TableAddress
-from tests.fixtures.inspected import NOW, TIMELINE, copy_fixture, find_fixture
+from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 KILLED = "20261121230000000"
 

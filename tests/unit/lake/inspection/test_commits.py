@@ -7,7 +7,7 @@ import pytest
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake import inspection
-from tests.fixtures.inspected import NOW, TIMELINE, copy_fixture, find_fixture
+from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 
 def test_commits_come_newest_first_and_no_more_than_asked():

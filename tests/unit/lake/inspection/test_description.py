@@ -10,7 +10,7 @@ from headwater.lake import inspection
 from headwater.lake.inspection.description import build_identity, parse_index_definitions
 from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.table_address import TableAddress
-from tests.fixtures.inspected import NOW, TIMELINE, copy_fixture, find_fixture
+from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 
 def test_copy_on_write_table_is_described():
@@ -123,7 +123,25 @@ def test_indexes_are_read_from_their_definitions():
         "from_unixtime",
         ("ts",),
     )
+    assert not index.is_built
+    assert parse_index_definitions(text, ["files", "expr_index_day"])[0].is_built
     assert parse_index_definitions("{}") == ()
+
+
+def test_definition_that_outlived_its_index_is_not_built():
+    (index,) = inspection.describe(find_fixture("managed"), NOW).identity.indexes
+    assert (index.name, index.is_built) == ("column_stats", False)
+
+
+def test_rows_that_cannot_be_counted_are_unknown_and_told(tmp_path):
+    address = copy_fixture("orders_cow", tmp_path)
+    (current, *_) = inspection.read_layout(address).slices
+    assert current.base_file is not None
+    Path(address.path, current.base_file.path).write_bytes(b"PAR1")
+    found = inspection.describe(address, NOW)
+    assert found.rows is None
+    assert "the rows of 1 of 2 file groups cannot be counted" in found.problems
+    assert [one.rows for one in inspection.list_partitions(address)] == [None, 3]
 
 
 def test_lake_gives_the_functions():

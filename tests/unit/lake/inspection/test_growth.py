@@ -9,7 +9,7 @@ import pytest
 from headwater.errors import PlatformError, UsageError
 from headwater.lake import inspection
 from headwater.lake.inspection import Growth, GrowthPoint
-from tests.fixtures.inspected import TIMELINE, copy_fixture, find_fixture
+from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture, find_fixture
 
 TABLES = ("orders_cow", "orders_mor", "archived", "odd_partitions", "managed")
 

@@ -10,7 +10,7 @@ from hudi import HudiTableBuilder
 
 from headwater.lake import inspection
 from headwater.lake.inspection.file_names import DataFileName, parse_data_file_name
-from tests.fixtures.inspected import TIMELINE, copy_fixture, find_fixture, list_disk
+from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture, find_fixture, list_disk
 
 TABLES = ("orders_cow", "orders_mor", "archived", "odd_partitions", "managed")
 GROUP = "00000000-c300-4b31-8675-390c85390967-0"
@@ -80,6 +80,16 @@ def test_rows_are_those_of_the_footers_and_unknown_under_logs():
     mor = inspection.read_layout(find_fixture("orders_mor"), rows=True)
     assert [(len(one.log_files), one.rows) for one in mor.slices] == [(2, None), (1, None)]
     assert inspection.read_layout(find_fixture("orders_cow")).slices[0].rows is None
+
+
+def test_rows_of_every_state_of_a_group_can_be_counted():
+    found = inspection.read_layout(find_fixture("managed"), older=True, merged=True)
+    assert [(one.partition, one.state, one.rows) for one in found.slices] == [
+        ("region=eu", "replaced", 3),
+        ("region=eu", "current", 3),
+        ("region=us", "replaced", 3),
+        ("region=us", "current", 1),
+    ]
 
 
 def test_overwritten_and_clustered_groups_are_not_current():

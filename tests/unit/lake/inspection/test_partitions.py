@@ -1,7 +1,7 @@
 """What lies in each partition."""
 
 from headwater.lake import inspection
-from tests.fixtures.inspected import find_fixture, list_disk
+from tests.fixtures.inspection.addresses import find_fixture, list_disk
 
 
 def test_partitions_have_rows_bytes_and_when_they_were_written():
@@ -19,6 +19,11 @@ def test_rows_under_logs_are_unknown_and_bytes_are_with_them():
     eu, us = inspection.list_partitions(address)
     assert [(one.rows, one.log_files) for one in (eu, us)] == [(None, 2), (None, 1)]
     assert eu.bytes + us.bytes == sum(list_disk(address).values())
+
+
+def test_rows_under_logs_are_counted_when_asked():
+    assert [one.rows for one in inspection.list_partitions(find_fixture("orders_mor"), merged=True)] == [5, 3]
+    assert [one.rows for one in inspection.list_partitions(find_fixture("managed"), merged=True)] == [3, 1]
 
 
 def test_table_without_partitions_is_one():
