@@ -191,7 +191,7 @@ def _list_amounts(found: "TableDescription") -> Iterable[tuple[str, str]]:
     yield "first commit", found.first_commit or ""
     if found.last_commit:
         yield "last commit", f"{found.last_commit.instant} ({found.last_commit.operation})"
-    yield "under way", f"{found.pending_actions:,} actions: see `timeline`" if found.pending_actions else ""
+    yield "under way", f"{found.pending_actions:,}: see `timeline`" if found.pending_actions else ""
 
 
 def _list_cells(action: "Action") -> tuple[object, ...]:

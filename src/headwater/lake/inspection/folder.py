@@ -139,7 +139,8 @@ class TableFolder:
             return dict(zip(paths, threads.map(count, paths), strict=True))
 
     def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
-        """Rows of a base file as its logs have changed it, by reading them; None for what cannot be read."""
+        """Rows of a base file as its logs have changed it, or of logs alone, by reading them; None for what
+        cannot be read."""
         try:
             with self.reader.explained():
                 batch = self._merging_reader.read_file_slice_from_paths(

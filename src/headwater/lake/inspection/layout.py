@@ -228,12 +228,11 @@ def _count_rows(timeline: TableTimeline, slices: Sequence[FileSlice], *, merged:
     footers = timeline.folder.count_file_rows(wanted)
 
     def count(one: FileSlice) -> int | None:
-        if one.base_file is None:
-            return None
+        base = one.base_file.path if one.base_file else ""
         if one.log_files:
             logs = [log.path for log in one.log_files]
-            return timeline.folder.count_merged_rows(one.base_file.path, logs) if merged else None
-        return footers[one.base_file.path]
+            return timeline.folder.count_merged_rows(base, logs) if merged else None
+        return footers.get(base)
 
     return [replace(one, rows=count(one)) for one in slices]
 

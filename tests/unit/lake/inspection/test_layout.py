@@ -92,6 +92,17 @@ def test_rows_of_every_state_of_a_group_can_be_counted():
     ]
 
 
+def test_group_of_logs_alone_begins_with_the_first_of_them(tmp_path):
+    address = copy_fixture("managed", tmp_path)
+    before = next(one for one in inspection.read_layout(address).slices if one.log_files)
+    assert before.base_file is not None
+    Path(address.path, before.base_file.path).unlink()
+    one = next(one for one in inspection.read_layout(address, merged=True).slices if one.log_files)
+    assert (one.base_file, one.log_files, one.rows) == (None, before.log_files, 1)
+    assert one.instant == before.log_files[0].instant
+    assert one.is_small
+
+
 def test_overwritten_and_clustered_groups_are_not_current():
     found = inspection.read_layout(find_fixture("managed"), older=True)
     assert sorted(one.partition for one in found.slices if one.state == "current") == [
