@@ -12,6 +12,7 @@ from headwater.lake.table_address import TableAddress
 
 # These move rows; Hudi counts what they write as inserts and updates all the same.
 _REWRITES = frozenset({"compact", "log_compact", "cluster"})
+_OPERATIONS = {"compaction": "compact", "logcompaction": "log_compact", "clustering": "cluster"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def count_written(metadata: Metadata, operation: str | None = None) -> Written:
 
 def _name_operation(instant: Instant, metadata: Metadata) -> str | None:
     told = metadata.get("operationType")
-    return str(told).lower() if told and instant.is_write else instant.planned_as or None
+    return str(told).lower() if told and instant.is_write else _OPERATIONS.get(instant.planned_as)
 
 
 def _describe_done(instant: Instant, metadata: Metadata) -> str:

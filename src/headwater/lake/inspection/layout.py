@@ -107,7 +107,7 @@ def read_layout(
     # The timeline first: of a commit that comes between there are then files too many, and no rows too few.
     commits = _Commits(timeline)
     replaced, problems = _read_replaced(timeline)
-    slices, uncommitted = build_slices(timeline.folder.list_data_files(), commits, replaced)
+    slices, uncommitted = _build_slices(timeline.folder.list_data_files(), commits, replaced)
     slices = [_mark_small(one, small_file_limit) for one in slices]
     totals = _add_up(slices, uncommitted)
     kept = slices if older else [one for one in slices if one.state == "current"]
@@ -136,7 +136,7 @@ class _Commits:
 _Named = tuple[StoredFile, DataFileName]
 
 
-def build_slices(
+def _build_slices(
     files: Iterable[StoredFile], commits: _Commits, replaced: set[tuple[str, str]]
 ) -> tuple[list[FileSlice], list[DataFile]]:
     """The slices, by partition, group and age, and the files of actions that are not complete."""

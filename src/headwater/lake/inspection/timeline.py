@@ -71,8 +71,7 @@ class TableTimeline:
     def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
         """What each action was going to do; None where that was not written down."""
         wanted = list(instants)
-        # An empty file says only that there is a request.
-        paths = {i: i.files["requested"].path for i in wanted if "requested" in i.files and _has_plan(i)}
+        paths = {i: path for i in wanted if (path := _find_plan(i))}
         contents = self.folder.read_all(list(paths.values()))
         return {i: self._decode(contents[paths[i]], i) if i in paths else None for i in wanted}
 
@@ -132,8 +131,10 @@ def sort_by_completion(instants: Iterable[Instant]) -> list[Instant]:
     return sorted(instants, key=lambda instant: (instant.completed, instant.requested))
 
 
-def _has_plan(instant: Instant) -> bool:
-    return instant.files["requested"].size > 0
+def _find_plan(instant: Instant) -> str | None:
+    # A service plans when it is requested, a write when it begins; the other file is there and empty.
+    files = (instant.files.get("requested"), instant.files.get("inflight"))
+    return next((file.path for file in files if file and file.size), None)
 
 
 def _build_archived(row: dict[str, Any]) -> Instant:

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from headwater.errors import LakeError
 from headwater.lake import inspection
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
@@ -182,6 +183,28 @@ def test_changes_files_are_counted_apart(spark, lake):
     assert (found.totals.cdc_bytes, found.totals.log_files, found.rows) == (cdc, 0, 7)
     assert found.identity.cdc == "data_before_after"
     assert found.totals.current_bytes + found.totals.older_bytes + cdc == sum(list_disk(address).values())
+
+
+def test_write_that_broke_off_is_under_way_until_the_next_one_rolls_it_back(spark, lake):
+    options = WriteOptions(
+        table_name="inspected_broken", operation="bulk_insert", record_key=("id",), extra=SMALL_FILES
+    )
+    rows = spark.range(0, 5).selectExpr("cast(id as int) id").coalesce(1)
+    Table(spark, lake).write(rows, options)
+    broken = spark.range(5, 10).selectExpr("if(id < 9, cast(id as int), int(raise_error('torn'))) id")
+    with pytest.raises(LakeError):
+        Table(spark, lake).write(broken.coalesce(1), options)
+    address = TableAddress("inspected_broken", lake)
+    _, left = inspection.list_actions(address, now())
+    assert left.state in {"requested", "inflight"}
+    assert left.age_seconds is not None
+    assert 0 < left.age_seconds < 600
+    found = inspection.describe(address, now())
+    assert (found.rows, found.commits, found.pending_actions) == (5, 1, 1)
+    Table(spark, lake).write(rows, options)
+    states = [(one.action, one.state) for one in inspection.list_actions(address, now())]
+    assert sorted(states) == [("commit", "completed"), ("commit", "completed"), ("rollback", "completed")]
+    assert inspection.describe(address, now()).totals.uncommitted_files == 0
 
 
 def test_archived_timeline_is_that_of_hudi(spark, lake):

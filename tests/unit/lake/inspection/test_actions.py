@@ -25,7 +25,7 @@ def test_managed_table_tells_everything_that_was_done_to_it():
         ("rollback", "completed", None),
         ("deltacommit", "completed", "upsert"),
         ("clean", "completed", None),
-        ("compaction", "requested", "compaction"),
+        ("compaction", "requested", "compact"),
         ("deltacommit", "completed", "upsert"),
     ]
     assert [one.problem for one in actions] == [None] * len(actions)
@@ -119,9 +119,21 @@ def test_write_of_a_killed_writer_is_shown_with_its_age(tmp_path, files, state):
     for name in files:
         Path(address.path, TIMELINE, f"{KILLED}.{name}").write_bytes(b"")
     *done, left = inspection.list_actions(address, NOW)
+    assert left.operation is None
     assert (left.instant, left.action, left.state, left.age_seconds) == (KILLED, "commit", state, 1800.0)
     assert (left.completed, left.duration_seconds, left.written, left.problem) == (None, None, None, None)
     assert [one.state for one in done] == ["completed"] * 3
+
+
+def test_begun_write_tells_what_it_is(tmp_path):
+    address = copy_fixture("managed", tmp_path)
+    timeline = Path(address.path, TIMELINE)
+    max(timeline.glob("*_*.deltacommit")).unlink()
+    left = inspection.list_actions(address, NOW)[-1]
+    assert (left.action, left.state, left.operation) == ("deltacommit", "inflight", "upsert")
+    assert left.written is None
+    # Its log lies there, and nobody reads it.
+    assert inspection.read_layout(address).totals.uncommitted_files == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"no Avro", b"Obj\x01", None])

@@ -5,8 +5,10 @@ import shutil
 from pathlib import Path
 
 import fastavro
+import pyarrow as pa
 import pytest
 from hudi import HudiTableBuilder
+from pyarrow import orc
 
 from headwater.lake import inspection
 from headwater.lake.inspection.file_names import DataFileName, parse_data_file_name
@@ -80,6 +82,15 @@ def test_rows_are_those_of_the_footers_and_unknown_under_logs():
     mor = inspection.read_layout(find_fixture("orders_mor"), rows=True)
     assert [(len(one.log_files), one.rows) for one in mor.slices] == [(2, None), (1, None)]
     assert inspection.read_layout(find_fixture("orders_cow")).slices[0].rows is None
+
+
+def test_rows_of_orc_files_are_those_of_their_footers(tmp_path):
+    address = copy_fixture("archived", tmp_path)
+    parquet = min(Path(address.path).glob("*.parquet"))
+    orc.write_table(pa.table({"id": [1, 2, 3]}), parquet.with_suffix(".orc"))
+    parquet.unlink()
+    rows = [one.rows for one in inspection.read_layout(address, rows=True).slices]
+    assert sorted(count for count in rows if count) == [1, 1, 1, 1, 1, 1, 3]
 
 
 def test_rows_of_every_state_of_a_group_can_be_counted():
