@@ -162,19 +162,21 @@ def _build_group(
     group: tuple[str, str], members: Sequence[_Named], commits: _Commits, *, is_replaced: bool
 ) -> list[FileSlice]:
     bases = {name.instant: (file, name) for file, name in members if name.kind == "base"}
-    logs = [member for member in members if member[1].kind == "log"]
-    starts = sorted(bases)
-    oldest_log = min((name.instant for _, name in logs), default=None)
-    if oldest_log and (not starts or oldest_log < starts[0]):
-        # A group can begin with logs, and with changes alone.
-        starts.insert(0, oldest_log)
-    starts = starts or [min(name.instant for _, name in members)]
+    completed = {name.instant: commits.find_completion(name.instant) or name.instant for _, name in members}
+    first_base = min(bases, default="9")
+    # A group can begin with logs, and be left with files that tell of changes alone.
+    before = [
+        name.instant
+        for _, name in members
+        if (name.kind == "log" and completed[name.instant] < first_base) or not bases
+    ]
+    starts = sorted({*bases, *([min(before)] if before else ())})
     of_slice: dict[str, list[_Named]] = {start: [] for start in starts}
     for file, name in members:
         if name.kind != "base":
             # A log belongs to the newest base file that was begun before the log was complete.
-            completed = commits.find_completion(name.instant) or name.instant
-            of_slice[starts[max(0, bisect_right(starts, completed) - 1)]].append((file, name))
+            found = bisect_right(starts, completed[name.instant]) - 1
+            of_slice[starts[max(0, found)]].append((file, name))
     states: dict[str, SliceState] = dict.fromkeys(starts, "replaced" if is_replaced else "superseded")
     if not is_replaced:
         states[starts[-1]] = "current"

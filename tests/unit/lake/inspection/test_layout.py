@@ -114,6 +114,24 @@ def test_group_of_logs_alone_begins_with_the_first_of_them(tmp_path):
     assert one.is_small
 
 
+def test_log_that_was_begun_before_its_base_file_makes_no_slice_of_its_own(tmp_path):
+    address = copy_fixture("managed", tmp_path)
+    before = next(one for one in inspection.read_layout(address).slices if one.log_files)
+    assert before.base_file is not None
+    # As after a compaction that was planned while the first log was written.
+    base = Path(address.path, before.base_file.path)
+    first = before.log_files[0].instant
+    commit = next(Path(address.path, TIMELINE).glob(f"{first}_*.deltacommit"))
+    planned = str(int(commit.name[18:35]) - 1)
+    assert first < planned
+    base.rename(base.with_name(base.name.replace(before.base_file.instant, planned)))
+    shutil.copy(commit, commit.with_name(f"{planned}_{int(planned) + 100}.commit"))
+    found = [
+        one for one in inspection.read_layout(address, older=True).slices if one.file_id == before.file_id
+    ]
+    assert [(one.instant, len(one.log_files)) for one in found] == [(planned, 2)]
+
+
 def test_overwritten_and_clustered_groups_are_not_current():
     found = inspection.read_layout(find_fixture("managed"), older=True)
     assert sorted(one.partition for one in found.slices if one.state == "current") == [
