@@ -4,6 +4,19 @@
 functions of the modules that `__all__` names.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from headwater.lake.table_address import TableAddress, find_address
 
-__all__ = ["TableAddress", "find_address"]
+if TYPE_CHECKING:
+    from headwater.lake import inspection
+
+__all__ = ["TableAddress", "find_address", "inspection"]
+
+
+def __getattr__(name: str) -> Any:
+    # Its modules are loaded when they are asked for: every import of this package passes here.
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

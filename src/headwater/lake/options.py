@@ -11,6 +11,40 @@ TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
 TABLE_NAME_PROPERTY = "hoodie.table.name"
 
+TABLE_PROPERTY_KEYS: Mapping[str, str] = {
+    "name": TABLE_NAME_PROPERTY,
+    "table_type": "hoodie.table.type",
+    "table_version": "hoodie.table.version",
+    "initial_version": "hoodie.table.initial.version",
+    "layout_version": "hoodie.timeline.layout.version",
+    "timeline_path": "hoodie.timeline.path",
+    "history_path": "hoodie.timeline.history.path",
+    "timezone": "hoodie.table.timeline.timezone",
+    "record_keys": "hoodie.table.recordkey.fields",
+    "partition_fields": "hoodie.table.partition.fields",
+    "ordering_fields": "hoodie.table.ordering.fields",
+    "older_ordering_field": "hoodie.table.precombine.field",
+    "merge_mode": "hoodie.record.merge.mode",
+    "merge_strategy": "hoodie.record.merge.strategy.id",
+    "payload_class": "hoodie.compaction.payload.class",
+    "key_generator_type": "hoodie.table.keygenerator.type",
+    "key_generator_class": "hoodie.table.keygenerator.class",
+    "base_file_format": "hoodie.table.base.file.format",
+    "cdc": "hoodie.table.cdc.enabled",
+    "cdc_mode": "hoodie.table.cdc.supplemental.logging.mode",
+    "meta_fields": "hoodie.populate.meta.fields",
+    "hive_style": "hoodie.datasource.write.hive_style_partitioning",
+    "url_encoded": "hoodie.datasource.write.partitionpath.urlencode",
+    "partition_columns_dropped": "hoodie.datasource.write.drop.partition.columns",
+    "metadata_partitions": "hoodie.table.metadata.partitions",
+    "metadata_partitions_building": "hoodie.table.metadata.partitions.inflight",
+    "index_definitions": "hoodie.table.index.defs.path",
+}
+"""What a table says of itself in its properties, by the names that readers here use."""
+SMALL_FILE_LIMIT_OPTION = "hoodie.parquet.small.file.limit"
+"""A write option: base files below so many bytes take new rows."""
+DEFAULT_SMALL_FILE_LIMIT = 100 * 1024 * 1024
+
 DELETED = "_hoodie_is_deleted"
 """Column by which a row of an upsert says that the table shall not have it any more."""
 

@@ -70,17 +70,13 @@ class SnapshotReader:
 
     def __init__(self, table_path: str, storage_options: Mapping[str, str] = NO_OPTIONS) -> None:
         self.path = table_path
-        self._uri = _to_uri(table_path)
+        self._uri = to_uri(table_path)
         self._options = dict(storage_options)
 
     @cached_property
     def hudi_table(self) -> HudiTable:
         """The table as hudi-rs sees it."""
-        if urlsplit(self._uri).scheme not in READABLE_SCHEMES:
-            raise TableUnsupportedError(
-                f"{self.path}: this location can be read by Spark only",
-                hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
-            )
+        check_readable(self.path)
         with self.explained():
             return HudiTableBuilder.from_base_uri(self._uri).with_options(self._options).build()
 
@@ -230,6 +226,23 @@ class SnapshotReader:
             )
 
 
+def check_readable(path: str) -> None:
+    """Raise `TableUnsupportedError` for a location that only Spark can read."""
+    if urlsplit(to_uri(path)).scheme not in READABLE_SCHEMES:
+        raise TableUnsupportedError(
+            f"{path}: this location can be read by Spark only",
+            hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
+        )
+
+
+def build_absence(path: str) -> TableNotFoundError:
+    """The error for a path without a table."""
+    return TableNotFoundError(
+        f"{path}: no Hudi table lies there",
+        hint="tables appear with their first rows: `headwater run --once`",
+    )
+
+
 def explain_read_failure(path: str, text: str) -> LakeError:
     """The error for what hudi-rs or the store said about the table at `path`."""
     first_line = text.partition("\n")[0][:300]
@@ -237,10 +250,7 @@ def explain_read_failure(path: str, text: str) -> LakeError:
         return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
     # Without a name the properties are empty: the table is being made, or its maker died.
     if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
-        return TableNotFoundError(
-            f"{path}: no Hudi table lies there",
-            hint="tables appear with their first rows: `headwater run --once`",
-        )
+        return build_absence(path)
     if _REFUSED.search(text):
         return LakeError(
             f"{path}: access is denied: {first_line}",
@@ -256,8 +266,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
 
 
-def _to_uri(path: str) -> str:
-    """What hudi-rs takes: an absolute folder, or a URL whose scheme it knows."""
+def to_uri(path: str) -> str:
+    """What hudi-rs and pyarrow take: an absolute folder, or a URL whose scheme it knows."""
     scheme, separator, rest = path.partition("://")
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")

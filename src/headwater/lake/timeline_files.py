@@ -38,7 +38,7 @@ def list_commit_names(path: str, options: Mapping[str, str]) -> list[CommitName]
     """Completed writes of the active timeline, oldest first. Raises `OSError`."""
     from pyarrow.fs import FileSelector
 
-    system, root = _open_file_system(path, options)
+    system, root = open_file_system(path, options)
     files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
     found = (parse_commit_name(file.base_name) for file in files)
     return sorted(name for name in found if name is not None)
@@ -51,7 +51,7 @@ def list_pending_plans(path: str, options: Mapping[str, str], action: str) -> li
     """
     from pyarrow.fs import FileSelector
 
-    system, root = _open_file_system(path, options)
+    system, root = open_file_system(path, options)
     files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
     names = [file.base_name for file in files]
     completed = {name.partition("_")[0] for name in names if _COMPLETED.fullmatch(name)}
@@ -68,7 +68,7 @@ def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
     import fastavro
     from pyarrow.fs import FileSelector
 
-    system, root = _open_file_system(path, options)
+    system, root = open_file_system(path, options)
     files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
     # An empty plan is one that is being written.
     plans = {
@@ -86,7 +86,8 @@ def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
     return str(earliest["timestamp"]) if earliest else newest
 
 
-def _open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
+def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
+    """The file system of an absolute folder or a URL, and what it calls that place. Raises `OSError`."""
     from pyarrow import fs
 
     url = urlsplit(path)

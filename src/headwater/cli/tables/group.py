@@ -6,11 +6,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli.invocation import Invocation
-from headwater.cli.tables import services
-from headwater.cli.tables.named_table import NamedTable
-
-# A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = (services,)
+COMMANDS: tuple[ModuleType, ...] = (inspection, services)
 
 
 def register(app: typer.Typer) -> None:
