@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import bracex
 from pydantic import ByteSize, Field, model_validator
 
+from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 FileFormat = Literal[
@@ -121,7 +122,11 @@ class TableConfig(Section):
         "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
     )
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
-    hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
+    hoodie: TextMap = Field(
+        {},
+        description="Any `hoodie.*` write option; wins over typed ones. A slip of the pen and a value of a "
+        "wrong kind are errors; a key that Hudi does not know is passed on with a warning.",
+    )
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="What becomes of objects that cannot be used."
     )
@@ -178,7 +183,12 @@ class TableConfig(Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
-        problems = [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+        problems = [
+            *self._format_problems(),
+            *self._mode_problems(),
+            *self._text_problems(),
+            *self._hoodie_problems(),
+        ]
         # Asks for the format, which has to be known for that.
         problems = problems or [*self._schema_problems()]
         if problems:
@@ -261,6 +271,11 @@ class TableConfig(Section):
                 re.compile(self.regex)
             except re.error as error:
                 yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
+
+    def _hoodie_problems(self) -> Iterator[KeyProblem]:
         for key in self.hoodie:
-            if not key.startswith("hoodie."):
-                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `hoodie.`"
+            if not key.startswith(PREFIX):
+                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `{PREFIX}`"
+        given = {key: value for key, value in self.hoodie.items() if key.startswith(PREFIX)}
+        for key, text in iter_option_problems(given):
+            yield ("hoodie", key), text

@@ -119,9 +119,8 @@ def test_failing_table_stops_alone_and_tells_why(spark, build):
 
 
 def test_lake_that_fails_one_table_leaves_the_others(spark, build):
-    lake = build(
-        good={"path": "*.json"}, broken={"path": "*.json", "hoodie": {"hoodie.index.type": "NONSENSE"}}
-    )
+    no_such_class = {"hoodie.datasource.write.keygenerator.class": "no.such.KeyGenerator"}
+    lake = build(good={"path": "*.json"}, broken={"path": "*.json", "hoodie": no_such_class})
     lake.put("1.json", '{"n": 1}\n')
     results = lake.ingest("good")
     assert sum(result.rows for result in results) == 1

@@ -315,9 +315,9 @@ def test_set_reaches_keys_that_hold_dots_and_patterns_that_look_like_lists() -> 
         GOOD,
         Path("headwater.yaml"),
         {},
-        {"tables.orders.hoodie.hoodie.index.type": "B", "tables.orders.path": "[ab]/*.json"},
+        {"tables.orders.hoodie.hoodie.index.type": "BLOOM", "tables.orders.path": "[ab]/*.json"},
     )
-    assert settings.tables["orders"].hoodie == {"hoodie.index.type": "B"}
+    assert settings.tables["orders"].hoodie == {"hoodie.index.type": "BLOOM"}
     assert settings.tables["orders"].path == ("[ab]/*.json",)
 
 
