@@ -19,6 +19,7 @@ from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
+VECTORIZED_ORC = "spark.sql.orc.enableVectorizedReader"
 RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles", "chunks"})
 
 
@@ -117,6 +118,18 @@ class Settings(Section):
         if table is None:
             text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
             raise SectionError([(("search", "table"), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _check_orc(self) -> "Settings":
+        is_readable = self.spark.config.get(VECTORIZED_ORC) == "false"
+        tables = [name for name, table in self.tables.items() if table.base_file_format == "orc"]
+        if tables and not is_readable:
+            text = (
+                "'orc': with Hudi 1.2 Spark cannot read such a table while its vectorized ORC reader is "
+                f"on; set `spark.config: {{{VECTORIZED_ORC}: false}}`, or use parquet"
+            )
+            raise SectionError([(("tables", name, "base_file_format"), text) for name in tables])
         return self
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
 from headwater.ingest.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
@@ -42,6 +43,8 @@ class TableWriter:
     @property
     def _record_key(self) -> tuple[str, ...]:
         """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        if self._config.filter_duplicates:
+            return self._config.record_key
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
         return by_mode[self._config.effective_mode]
 
@@ -142,7 +145,9 @@ class TableWriter:
             partition=config.partition,
             ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
             table_type=config.table_type,
+            keep_commits=config.keep_commits or 0,
             unique_keys=unique_keys,
+            typed=list_typed_options(config),
             commit_metadata=metadata,
             extra=config.hoodie,
         )

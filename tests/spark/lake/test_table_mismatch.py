@@ -35,6 +35,13 @@ def read_notes(spark, path: Path) -> list[str]:
         ({"partition": ()}, "partition is day there and none here"),
         ({"ordering": ("id",)}, "ordering is ts there and id here"),
         ({"table_name": "other"}, "the table's name is t there and other here"),
+        ({"typed": {"base_file_format": "orc"}}, "base_file_format is parquet there and orc here"),
+        ({"typed": {"partial_updates": True}}, "partial_updates is false there and true here"),
+        ({"typed": {"drop_partition_columns": True}}, "drop_partition_columns is false there and true here"),
+        (
+            {"typed": {"merge_mode": "commit_time"}},
+            "merge_mode is event_time_ordering there and commit_time_ordering here",
+        ),
         (
             {"extra": {"hoodie.datasource.write.hive_style_partitioning": "false"}},
             "the hive style of partitions is true there and false here",

@@ -15,20 +15,52 @@ _MAY_UPGRADE = "hoodie.write.auto.upgrade"
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """One of a table's properties, the option that makes it so, and what each means where it is absent."""
+    """One of a table's properties, the option that makes it so, and what each means where it is absent.
+
+    `is_open`: a write that says nothing takes the table's. With `value` only this one counts: has it, or not.
+    `is_word`: Hudi has it in upper case.
+    """
 
     name: str
     stored: str
     given: str
     default: str = ""
+    is_open: bool = False
+    value: str = ""
+    is_word: bool = False
+
+    def read(self, found: Mapping[str, str], key: str) -> str:
+        """What `found` says under the key, as the configuration has it: `day:SIMPLE` is day."""
+        text = found.get(key, self.default)
+        if self.value:
+            return "true" if text == self.value else "false"
+        if self.is_word:
+            return text.lower()
+        return ",".join(part.partition(":")[0].strip() for part in text.split(","))
 
 
 _FIXED = (
     _Fixed("the table's name", "hoodie.table.name", "hoodie.table.name"),
-    _Fixed("table_type", "hoodie.table.type", "hoodie.datasource.write.table.type"),
+    _Fixed("table_type", "hoodie.table.type", "hoodie.datasource.write.table.type", is_word=True),
     _Fixed("record_key", "hoodie.table.recordkey.fields", "hoodie.datasource.write.recordkey.field"),
     _Fixed("partition", "hoodie.table.partition.fields", "hoodie.datasource.write.partitionpath.field"),
-    _Fixed("ordering", "hoodie.table.ordering.fields", "hoodie.table.ordering.fields"),
+    _Fixed("ordering", "hoodie.table.ordering.fields", "hoodie.table.ordering.fields", is_open=True),
+    _Fixed(
+        "merge_mode", "hoodie.record.merge.mode", "hoodie.write.record.merge.mode", is_open=True, is_word=True
+    ),
+    _Fixed(
+        "partial_updates",
+        "hoodie.table.legacy.payload.class",
+        "hoodie.datasource.write.payload.class",
+        value="org.apache.hudi.common.model.PartialUpdateAvroPayload",
+    ),
+    _Fixed(
+        "base_file_format",
+        "hoodie.table.base.file.format",
+        "hoodie.table.base.file.format",
+        "PARQUET",
+        is_word=True,
+    ),
 )
 _FIXED_OF_PARTITIONS = (
     _Fixed(
@@ -41,6 +73,12 @@ _FIXED_OF_PARTITIONS = (
         "the URL encoding of partitions",
         "hoodie.datasource.write.partitionpath.urlencode",
         "hoodie.datasource.write.partitionpath.urlencode",
+        "false",
+    ),
+    _Fixed(
+        "drop_partition_columns",
+        "hoodie.datasource.write.drop.partition.columns",
+        "hoodie.datasource.write.drop.partition.columns",
         "false",
     ),
 )
@@ -85,15 +123,6 @@ def iter_differences(properties: Mapping[str, str], options: Mapping[str, str]) 
     """Where the properties of a table are not what the options of a write say."""
     is_partitioned = bool(properties.get("hoodie.table.partition.fields"))
     for one in (*_FIXED, *(_FIXED_OF_PARTITIONS if is_partitioned else ())):
-        there = _read(properties.get(one.stored, one.default))
-        here = _read(options.get(one.given, one.default))
-        # A write that names no ordering takes the table's.
-        if there != here and (here or one.name != "ordering"):
+        there, here = one.read(properties, one.stored), one.read(options, one.given)
+        if there != here and (here or not one.is_open):
             yield Difference(one.name, there, here)
-
-
-def _read(value: str) -> str:
-    """A value as the configuration has it: `COPY_ON_WRITE` is copy_on_write, `day:SIMPLE` is day."""
-    if value in ("COPY_ON_WRITE", "MERGE_ON_READ"):
-        return value.lower()
-    return ",".join(part.partition(":")[0].strip() for part in value.split(","))
