@@ -123,8 +123,8 @@ class TableConfig(Section):
     )
     merge_mode: Literal["commit_time", "event_time"] | None = Field(
         None,
-        description="Which of two rows with one key stays (merge): the one written last, or the one with the "
-        "higher `ordering`. Default: event_time.",
+        description="Which of two rows with one key stays (merge): the one written last (in one commit: the "
+        "newer event's), or the one with the higher `ordering`. Default: event_time.",
     )
     partial_updates: bool = Field(
         False, description="A null in a new row leaves the stored value as it is (merge)."

@@ -22,7 +22,7 @@ from headwater.ingest.reading.lineage import (
     build_uri,
     with_lineage,
 )
-from headwater.ingest.reading.record_keys import are_keys_unique
+from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
 from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
@@ -47,6 +47,13 @@ class TableWriter:
             return self._config.record_key
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
         return by_mode[self._config.effective_mode]
+
+    @property
+    def _identity(self) -> tuple[str, ...]:
+        """Columns by which a row is one row of the table: with most indexes it is one in its partition."""
+        index = self._config.index
+        is_global = index is not None and index.type.startswith("global_")
+        return self._record_key if is_global else (*self._record_key, *self._config.partition)
 
     def write(
         self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
@@ -91,6 +98,8 @@ class TableWriter:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.effective_on_object_removed == "tombstone":
             frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        if self._config.merge_mode == "commit_time":
+            frame = keep_last(frame, self._identity)
         return frame
 
     def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:

@@ -54,6 +54,18 @@ def test_index_finds_rows_and_a_global_one_lets_them_move(build, index, table_ty
     assert metadata.exists() == index["type"].endswith("record_level")
 
 
+@pytest.mark.parametrize("index", [{"type": "bucket", "buckets": 2}, {"type": "global_record_level"}])
+def test_rows_of_a_mirror_follow_their_object_through_an_index(build, index):
+    lake = build(t={"path": "*.json", "mode": "mirror", "index": index})
+    ingest_each(lake, FIRST, UPDATE)
+    lake.put("0.json", MOVE)
+    lake.ingest("t")
+    assert lake.rows("t", "id", "v") == [(1, "A"), (1, "moved"), (3, "c")]
+    lake.announce("1.json", kind="removed")
+    lake.ingest("t")
+    assert lake.rows("t", "id", "v") == [(1, "moved")]
+
+
 def test_bucket_index_puts_keys_into_as_many_files_as_it_has_buckets(build):
     many = "".join(f'{{"id": {n}, "ts": 1, "day": "mo", "v": "x"}}\n' for n in range(40))
     lake = build(t=DAYS | {"index": {"type": "bucket", "buckets": 3}})
@@ -107,6 +119,9 @@ def test_merge_mode_says_whether_the_later_or_the_higher_row_stays(build):
     lake = build(t={"path": "*.json", "record_key": "id", "merge_mode": "commit_time"})
     ingest_each(lake, '{"id": 1, "v": "first"}', '{"id": 1, "v": "second"}')
     assert lake.rows("t", "id", "v") == [(1, "second")]
+    lake.put_many([("z.json", '{"id": 1, "v": "third"}'), ("a.json", '{"id": 1, "v": "fourth"}')])
+    lake.ingest("t")
+    assert lake.rows("t", "id", "v") == [(1, "fourth")]
     properties = lake.table("t").load_timeline().read_properties()
     assert properties["hoodie.record.merge.mode"] == "COMMIT_TIME_ORDERING"
 
@@ -131,6 +146,9 @@ def test_partial_updates_leave_what_is_null_and_a_late_one_fills_only_gaps(build
     lake.put("late.json", rows.format(4, '"we"', '"late"'))
     lake.ingest("t")
     assert lake.rows("t", "ts", "day", "v") == [(6, "tu", "a")]
+    lake.put_many([("x.json", rows.format(8, '"th"', "null")), ("y.json", rows.format(7, "null", '"b"'))])
+    lake.ingest("t")
+    assert lake.rows("t", "ts", "day", "v") == [(8, "th", "b")]
 
 
 def test_duplicates_are_filtered_by_key_and_the_checkpoint_moves_on(build):
@@ -141,6 +159,9 @@ def test_duplicates_are_filtered_by_key_and_the_checkpoint_moves_on(build):
     lake.put("again.json", FIRST)
     lake.ingest("t")
     assert lake.rows("t", "id", "v") == [(1, "a"), (2, "b"), (3, "c")]
+    lake.put_many([("x.json", '{"id": 9, "v": "x"}\n{"id": 9, "v": "y"}'), ("z.json", '{"id": 9, "v": "z"}')])
+    lake.ingest("t")
+    assert len(lake.rows("t", "id")) == 4
     assert lake.pipeline("t").run_batch() is None
 
 
