@@ -24,6 +24,8 @@ goes below `hoodie:`, by Hudi's own name, and wins; it is checked against the li
 {bundle} knows.
 
 ```yaml
+source: {{type: local, path: landing}}
+lake: lake
 tables:
   orders:
     path: "orders/*.json"
