@@ -8,6 +8,7 @@ HeadwaterError                exit code 1
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
+│   ├── TableMismatchError    1  what lies there is not the table that was configured
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
 │   ├── BucketNotFoundError   1
@@ -89,6 +90,13 @@ class TableNotFoundError(LakeError):
     """No Hudi table at that path."""
 
     exit_code = 2
+
+
+class TableMismatchError(LakeError):
+    """The table at that path was made with another key, type, partitioning or version.
+
+    Trying again does not help: the configuration or the table has to be changed.
+    """
 
 
 class TableUnsupportedError(LakeError):

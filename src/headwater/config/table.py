@@ -8,6 +8,9 @@ from typing import Literal, get_args
 import bracex
 from pydantic import ByteSize, Field, model_validator
 
+from headwater.config.hudi.checking import PREFIX, iter_option_problems
+from headwater.config.hudi.table_options import iter_typed_problems
+from headwater.config.hudi.table_sections import FileSizesConfig, IndexConfig
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 FileFormat = Literal[
@@ -98,12 +101,59 @@ class TableConfig(Section):
         (), description="The row with the higher value wins (merge); default: the newer event."
     )
     partition: FieldNames = Field((), description="Fields the table is partitioned by.")
+    partition_style: Literal["hive", "plain"] = Field(
+        "hive", description="Folders of partitions: `day=2026-05-01`, or `2026-05-01` only."
+    )
+    url_encode_partitions: bool = Field(
+        False, description="Values with `/`, `:` and the like are written as `%2F` in folders of partitions."
+    )
+    drop_partition_columns: bool = Field(
+        False, description="Partition fields are kept in the folders' names only, not in the files too."
+    )
     partition_columns: FieldNames = Field((), description="Columns taken from `name=value` parts of the key.")
     table_type: Literal["copy_on_write", "merge_on_read"] = Field(
         "copy_on_write", description="Hudi table type."
     )
+    base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the table's files.")
+    index: IndexConfig | None = Field(
+        None, description="How the file of a key is found; default: Hudi's, `simple`."
+    )
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
         None, description="Default: upsert for merge, insert for append."
+    )
+    merge_mode: Literal["commit_time", "event_time"] | None = Field(
+        None,
+        description="Which of two rows with one key stays (merge): the one written last (in one commit: the "
+        "newer event's), or the one with the higher `ordering`. Default: event_time.",
+    )
+    partial_updates: bool = Field(
+        False, description="A null in a new row leaves the stored value as it is (merge)."
+    )
+    filter_duplicates: bool = Field(
+        False, description="Rows whose `record_key` the table has already are dropped (append)."
+    )
+    file_sizes: FileSizesConfig | None = Field(None, description="How large files become.")
+    keep_commits: int | None = Field(
+        None, ge=1, le=10_000, description="The table can be read as it was so many commits ago. Default: 10."
+    )
+    keep_hours: int | None = Field(
+        None, ge=1, description="The table can be read as it was so many hours ago, instead of by commits."
+    )
+    keep_file_versions: int | None = Field(
+        None, ge=1, description="So many versions of each file are kept, instead of by commits."
+    )
+    compact_after: int | None = Field(
+        None, ge=0, description="Log files are merged into base files every so many commits (merge_on_read)."
+    )
+    metadata_table: bool | None = Field(
+        None,
+        description="Hudi's metadata table is kept: listings and statistics for readers, for slower "
+        "commits. Default: only where `index` or `column_stats` needs it.",
+    )
+    column_stats: bool | FieldNames = Field(
+        False,
+        description="The lowest and highest values of these columns (true: of the first 32) in each file are "
+        "kept in the metadata table; queries pass files over by them.",
     )
     schema_: str | None = Field(
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
@@ -121,7 +171,11 @@ class TableConfig(Section):
         "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
     )
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
-    hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
+    hoodie: TextMap = Field(
+        {},
+        description="Any `hoodie.*` write option; wins over typed ones. A slip of the pen and a value of a "
+        "wrong kind are errors; a key that Hudi does not know is passed on with a warning.",
+    )
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="What becomes of objects that cannot be used."
     )
@@ -178,7 +232,13 @@ class TableConfig(Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
-        problems = [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+        problems = [
+            *self._format_problems(),
+            *self._mode_problems(),
+            *self._text_problems(),
+            *self._hoodie_problems(),
+            *iter_typed_problems(self),
+        ]
         # Asks for the format, which has to be known for that.
         problems = problems or [*self._schema_problems()]
         if problems:
@@ -261,6 +321,11 @@ class TableConfig(Section):
                 re.compile(self.regex)
             except re.error as error:
                 yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
+
+    def _hoodie_problems(self) -> Iterator[KeyProblem]:
         for key in self.hoodie:
-            if not key.startswith("hoodie."):
-                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `hoodie.`"
+            if not key.startswith(PREFIX):
+                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `{PREFIX}`"
+        given = {key: value for key, value in self.hoodie.items() if key.startswith(PREFIX)}
+        for key, text in iter_option_problems(given):
+            yield ("hoodie", key), text

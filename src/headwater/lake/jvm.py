@@ -45,6 +45,10 @@ class Jvm:
         """A class, or a static method of one."""
         return reduce(getattr, name.split("."), self._root)
 
+    def load_class(self, name: str) -> Any:
+        """The `java.lang.Class` of a name, from the session's jars too. Raises `Py4JJavaError`."""
+        return self._find("java.lang.Thread.currentThread")().getContextClassLoader().loadClass(name)
+
     def build_path(self, path: str) -> Any:
         """Hadoop's `Path`."""
         return self._path(path)

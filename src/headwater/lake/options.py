@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from headwater.lake.typed_options.declared import Value, render_options
+
 COMMIT_METADATA_PREFIX = "headwater."
 
 TABLE_METADATA_FOLDER = ".hoodie"
@@ -83,8 +85,8 @@ _CHANGELOG = {
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
     inline; 0 leaves compaction to others. The table can be read as it was up to `keep_commits` ago; 0 leaves
-    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `extra` (the
-    user's `hoodie.*`) wins over all of it."""
+    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
+    the options of `typed_options/declared.py`. `extra` (the user's `hoodie.*`) wins over all of it."""
 
     table_name: str
     operation: Operation
@@ -98,6 +100,7 @@ class WriteOptions:
     compact_after: int = 0
     keep_commits: int = 0
     unique_keys: bool = False
+    typed: Mapping[str, Value | None] = field(default_factory=dict)
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -133,7 +136,7 @@ class WriteOptions:
             built["hoodie.combine.before.upsert"] = "false"
         if self.changelog:
             built |= _CHANGELOG
-        return built
+        return built | render_options(self.typed)
 
 
 _METADATA_PARTITIONS = "hoodie.table.metadata.partitions"

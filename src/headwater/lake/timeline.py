@@ -43,6 +43,11 @@ class Timeline:
             # While Hudi changes the properties there is only their copy.
             return bool(system.exists(backup))
 
+    def read_properties(self) -> Mapping[str, str]:
+        """The table's own properties, `hoodie.properties`: what it was made with."""
+        with explained_lake(self._path):
+            return self._java.read_map(self._meta_client.getTableConfig().getProps())
+
     def clear_unfinished_creation(self) -> bool:
         """Remove what a process left that died while it created the table; True when there was any.
 
