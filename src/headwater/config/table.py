@@ -143,7 +143,9 @@ class TableConfig(Section):
         None, ge=1, description="So many versions of each file are kept, instead of by commits."
     )
     compact_after: int | None = Field(
-        None, ge=0, description="Log files are merged into base files every so many commits (merge_on_read)."
+        None,
+        ge=0,
+        description="Log files are merged into base files every so many commits (merge_on_read). Default: Hudi's 5.",
     )
     metadata_table: bool | None = Field(
         None,
