@@ -102,6 +102,12 @@ class TableConfig(Section):
     table_type: Literal["copy_on_write", "merge_on_read"] = Field(
         "copy_on_write", description="Hudi table type."
     )
+    cdc: Literal["off", "op_key_only", "data_before", "data_before_after"] = Field(
+        "off",
+        description="Keep a log of every change for `sql --cdc` and `changes --cdc`: the keys only, also the "
+        "row before, or both images. The less it holds, the more a reader looks up. Only for a table that is "
+        "made anew: Hudi refuses another log than the table has, and goes on with what it has for `off`.",
+    )
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
         None, description="Default: upsert for merge, insert for append."
     )

@@ -143,6 +143,7 @@ class TableWriter:
             ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
             table_type=config.table_type,
             unique_keys=unique_keys,
+            cdc=config.cdc,
             commit_metadata=metadata,
             extra=config.hoodie,
         )

@@ -52,10 +52,5 @@ def read_change_log(table: Table, after: str, upto: str) -> DataFrame:
     """The changes of commits completed in (after, upto]; a side that there is none of is null."""
     # Hudi begins with everything at the empty text's neighbour, and writes some absent sides as a JSON null.
     log = table.read_change_log(after or "0", upto)
-    absent = F.lit("null")
-    return log.select(
-        "op",
-        "ts_ms",
-        F.nullif(F.col("before"), absent).alias("before"),
-        F.nullif(F.col("after"), absent).alias("after"),
-    )
+    images = (F.when(F.col(name) != "null", F.col(name)).alias(name) for name in ("before", "after"))
+    return log.select("op", "ts_ms", *images)
