@@ -9,6 +9,7 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_table, render_text
+from headwater.cli.since import spell_point
 
 if TYPE_CHECKING:
     from headwater.config.settings import Settings
@@ -29,7 +30,7 @@ ChangesSince = Annotated[
     typer.Option(
         "--changes-since",
         metavar="TIME",
-        help="Only rows written since then that still exist; `earliest` for all.",
+        help="Only rows written since then (or an age, `90m`) that still exist; `earliest` for all.",
     ),
 ]
 Cdc = Annotated[
@@ -71,7 +72,8 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     """
     from headwater.lake.queries.query import choose_query
 
-    asked = choose_query(as_of=as_of, changes_since=changes_since, cdc=cdc, read_optimized=read_optimized)
+    since = None if changes_since is None else spell_point(changes_since)
+    asked = choose_query(as_of=as_of, changes_since=since, cdc=cdc, read_optimized=read_optimized)
     shown = limit or SHOWN_ROWS
     # One row more than shown tells whether there are more.
     result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1, asked)

@@ -47,13 +47,22 @@ class Place:
         ends = [at for at, line in enumerate(lines) if line["op"] == "position"]
         return lines[: ends[-1] + 1] if ends else []
 
-    def count_commits(self, table: str) -> int:
+    def list_commits(self, table: str) -> list[str]:
+        """When those completed that changed rows: of a merge-on-read table `commit` is a compaction."""
         reader = SnapshotReader(str(self.folder / "lake" / table))
-        return len(reader.commit_names) if reader.exists() else 0
+        action = "commit" if table == "cow" else "deltacommit"
+        names = reader.commit_names if reader.exists() else []
+        return [name.completed for name in names if name.action == action]
 
     def put(self, key: str, *texts: str) -> None:
         lines = (json.dumps({"id": number, "text": text}) for number, text in enumerate(texts))
         (self.landing / key).write_text("".join(f"{line}\n" for line in lines))
+
+    def wait_until_told(self, running: Running, table: str, name: str) -> str:
+        """Until it has told the newest commit; gives its position."""
+        newest = self.list_commits(table)[-1]
+        running.wait_until(lambda: newest in [row["completed"] for row in self.read_told(name)[-1:]], newest)
+        return newest
 
     def stop(self) -> None:
         for running in self._started:
@@ -70,28 +79,20 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_a_consumer_that_is_stopped_and_killed_takes_every_change_once(place: Place) -> None:
     writer = place.start("writer", "run")
 
-    def wait_for_commit(more_than: dict[str, int]) -> None:
-        writer.wait_until(
-            lambda: all(place.count_commits(name) > count for name, count in more_than.items()), "commits"
-        )
-
     def change(key: str, *texts: str) -> None:
-        before = {name: place.count_commits(name) for name in TABLES}
+        before = {name: len(place.list_commits(name)) for name in TABLES}
         if texts:
             place.put(key, *texts)
         else:
             (place.landing / key).unlink()
-        wait_for_commit(before)
-
-    def wait_until_told(running: Running, table: str, name: str) -> str:
-        newest = SnapshotReader(str(place.folder / "lake" / table)).commit_names[-1].completed
-        running.wait_until(lambda: newest in [row["completed"] for row in place.read_told(name)[-1:]], newest)
-        return newest
+        writer.wait_until(
+            lambda: all(len(place.list_commits(name)) > count for name, count in before.items()), "commits"
+        )
 
     first = {name: place.follow(name, "earliest", f"{name}-1") for name in TABLES}
     change("a.json", "a0", "a1", "a2")
     change("b.json", "b0")
-    positions = {name: wait_until_told(running, name, f"{name}-1") for name, running in first.items()}
+    positions = {name: place.wait_until_told(running, name, f"{name}-1") for name, running in first.items()}
     for running in first.values():
         running.signal(signal.SIGTERM)
         running.finish(60).expect(0)
@@ -99,14 +100,14 @@ def test_a_consumer_that_is_stopped_and_killed_takes_every_change_once(place: Pl
     change("a.json", "a0 again")
     second = {name: place.follow(name, positions[name], f"{name}-2") for name in TABLES}
     change("c.json", "c0", "c1")
-    positions = {name: wait_until_told(running, name, f"{name}-2") for name, running in second.items()}
+    positions = {name: place.wait_until_told(running, name, f"{name}-2") for name, running in second.items()}
     for running in second.values():
         running.kill()
     change("b.json")
     third = {name: place.follow(name, positions[name], f"{name}-3") for name in TABLES}
     change("c.json", "c0 again", "c1", "c2")
     for name, running in third.items():
-        wait_until_told(running, name, f"{name}-3")
+        place.wait_until_told(running, name, f"{name}-3")
         running.signal(signal.SIGINT)
         running.finish(60).expect(0)
     writer.signal(signal.SIGTERM)

@@ -61,7 +61,7 @@ def test_minimal_configuration_is_at_most_15_lines_and_loads() -> None:
 def test_unknown_key_names_line_path_suggestion_and_allowed_keys() -> None:
     line = only_problem(GOOD + "    opertion: upsert\n")
     assert line.startswith("headwater.yaml:13: tables.orders.opertion: unknown key 'opertion'.")
-    assert "Did you mean 'operation'? Allowed: format, hoodie, " in line
+    assert "Did you mean 'operation'? Allowed: cdc, format, hoodie, " in line
 
 
 def test_wrong_word_is_shown_with_what_is_allowed() -> None:

@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_text
 from headwater.cli.run import stop_on_signals
-from headwater.cli.since import parse_since
+from headwater.cli.since import spell_point
 from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
     """
     from headwater.lake.queries.query import Query
 
-    window = (_parse_point(since), _parse_point(until) if until else "")
+    window = (spell_point(since), spell_point(until) if until else "")
     query = Query.cdc(*window) if cdc else Query.changes(*window)
     settings = Invocation.of(ctx).load_settings()
     stop = threading.Event()
@@ -98,13 +97,6 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
                 _log.warning("%s; trying again", error.message)
             if not follow or stop.wait(interval):
                 return
-
-
-def _parse_point(text: str) -> str:
-    """Ages become times; all else is told by the query itself."""
-    from headwater.lake.queries.instants import is_point
-
-    return text if is_point(text) else parse_since(text, datetime.now(timezone.utc)).isoformat()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import LakeError
-from headwater.lake.queries.history import Cut, Step
+from headwater.lake.queries.history import Step
 from headwater.lake.snapshot_reader import COMMIT_TIME, Scan, SnapshotReader
 from headwater.lake.sql.rows import Row, iter_rows
 
@@ -92,24 +92,25 @@ def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
             f"{reader.path}: rows without {', '.join(missing)} cannot be told apart",
             hint="the table was made without Hudi's own columns (populate.meta.fields)",
         )
-    before, after = _read_state(reader, step.before, _IDENTITY), _read_state(reader, step.after, _IDENTITY)
+    shows_before, shows_after = step.snapshots
+    before, after = _read_identities(reader, shows_before), _read_identities(reader, shows_after)
     gone = _keep(before, _identify(before), _identify(after), wanted=False)
     fresh = _keep(after, _identify(after), _identify(before), wanted=False)
     lost = _keep(gone, _identify(gone, 2), _identify(fresh, 2), wanted=False)
-    written = _read_rows(reader, Scan(step.after.requested, after=step.before.requested), fresh)
+    written = _read_rows(reader, Scan(shows_after, after=step.before.requested), fresh)
     written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
     return ChangeSet(
         step,
-        _read_rows(reader, Scan(step.before.requested), lost),
+        _read_rows(reader, Scan(shows_before), lost),
         written,
         pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(gone, 2))),
     )
 
 
-def _read_state(reader: SnapshotReader, cut: Cut, columns: tuple[str, ...]) -> pa.Table:
-    if not cut.requested:
-        return pa.schema([reader.schema.field(name) for name in columns]).empty_table()
-    return reader.read_scan(Scan(cut.requested), columns)
+def _read_identities(reader: SnapshotReader, snapshot: str) -> pa.Table:
+    if not snapshot:
+        return pa.schema([reader.schema.field(name) for name in _IDENTITY]).empty_table()
+    return reader.read_scan(Scan(snapshot), _IDENTITY)
 
 
 def _read_rows(reader: SnapshotReader, scan: Scan, wanted: pa.Table) -> pa.Table:

@@ -6,10 +6,13 @@ times commits completed. Both say the same except while writers overlap; a `Cut`
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NoReturn
 
 from headwater.errors import InstantUnavailableError
 from headwater.lake.queries.instants import EARLIEST, describe_instant
 from headwater.lake.timeline_files import CommitName
+
+_NEVER = "9" * 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,16 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the table becomes from one cut to another, by these commits."""
+    """What the table becomes from one cut to another, by these commits; `snapshots` are read for the two."""
 
     before: Cut
     after: Cut
     commits: tuple[CommitName, ...]
+    snapshots: tuple[str, str]
 
 
-def find_past(history: TableHistory, instant: str) -> Cut:
-    """The state as of an instant: of the commit that was requested just then, else all completed by then.
+def find_past(history: TableHistory, instant: str) -> str:
+    """The snapshot as of an instant: of the commit that was requested just then, else all completed by then.
 
     Raises `InstantUnavailableError` with what can be told, also for before the first commit.
     """
@@ -68,8 +72,28 @@ def find_past(history: TableHistory, instant: str) -> Cut:
         raise InstantUnavailableError(
             f"{history.path}: there is no commit up to {describe_instant(instant)}", hint=first
         )
-    _check_whole(history, cut)
-    return cut
+    return find_snapshot(history, cut)
+
+
+def find_snapshot(history: TableHistory, cut: Cut) -> str:
+    """Which snapshot is whole and shows the state of a cut, by the time its commit was requested.
+
+    Raises `InstantUnavailableError` with the earliest instant that can be told.
+    """
+    found = _find_whole(history, cut)
+    if not found:
+        _refuse(history, cut)
+    _check_restores(history, cut)
+    return found
+
+
+def _find_whole(history: TableHistory, cut: Cut) -> str:
+    """Empty for none. What is retained may begin between the cut and the next commit that changes rows: with
+    a compaction, say, which shows the same rows.
+    """
+    later = min((c.requested for c in history.commits if c.requested > cut.requested), default=_NEVER)
+    snapshot = max(cut.requested, history.earliest_retained)
+    return snapshot if snapshot < later else ""
 
 
 def find_start(history: TableHistory, since: str) -> Cut:
@@ -103,10 +127,9 @@ def list_cuts(history: TableHistory) -> list[Cut]:
     """All states in order, but those amidst writers that overlapped and those that a pending one may join."""
     requested = [commit.requested for commit in history.commits]
     newest = accumulate(requested, max)
-    none_pending = "9" * 17
-    oldest_later = list(
-        accumulate(reversed(requested), min, initial=min(history.pending, default=none_pending))
-    )[-2::-1]
+    oldest_later = list(accumulate(reversed(requested), min, initial=min(history.pending, default=_NEVER)))[
+        -2::-1
+    ]
     return [
         Cut(commit.completed, upto)
         for commit, upto, later in zip(history.commits, newest, oldest_later, strict=True)
@@ -121,8 +144,7 @@ def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: boo
     `InstantUnavailableError` when the state at `since` or `until` cannot be told.
     """
     start = find_start(history, since)
-    if start.requested:
-        _check_whole(history, start)
+    begin = find_snapshot(history, start) if start.requested else ""
     last = find_cut(history, until) if until else None
     ends = [
         cut
@@ -131,12 +153,12 @@ def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: boo
     ]
     if not ends:
         return []
-    _check_whole(history, ends[-1])
-    whole = [cut for cut in ends if cut.requested >= history.earliest_retained]
+    find_snapshot(history, ends[-1])
+    whole = [(cut, found) for cut in ends if (found := _find_whole(history, cut))]
     chosen = whole if per_commit else whole[-1:]
     return [
-        Step(before, after, _list_between(history, before, after))
-        for before, after in pairwise([start, *chosen])
+        Step(before, after, _list_between(history, before, after), (shows_before, shows_after))
+        for (before, shows_before), (after, shows_after) in pairwise([(start, begin), *chosen])
     ]
 
 
@@ -154,7 +176,7 @@ def check_change_log(history: TableHistory, since: str) -> Cut:
             hint=f"--since {active[0].completed}; without --cdc changes are told from further back",
         )
     if start.requested or any(commit.requested < history.earliest_retained for commit in history.commits):
-        _check_whole(history, start)
+        find_snapshot(history, start)
     return start
 
 
@@ -162,14 +184,9 @@ def _list_between(history: TableHistory, before: Cut, after: Cut) -> tuple[Commi
     return tuple(c for c in history.commits if before.completed < c.completed <= after.completed)
 
 
-def _check_whole(history: TableHistory, cut: Cut) -> None:
-    if cut.requested < history.earliest_retained:
-        _refuse(history, cut)
-    _check_restores(history, cut)
-
-
-def _refuse(history: TableHistory, cut: Cut) -> None:
-    earliest = next((c for c in history.commits if c.requested >= history.earliest_retained), None)
+def _refuse(history: TableHistory, cut: Cut) -> NoReturn:
+    cuts = (Cut(commit.completed, commit.requested) for commit in history.commits)
+    earliest = next((found for found in cuts if _find_whole(history, found)), None)
     asked = describe_instant(cut.completed) if cut.completed else "its first commit"
     whole = describe_instant(earliest.completed) if earliest else "none"
     raise InstantUnavailableError(

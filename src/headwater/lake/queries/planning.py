@@ -31,10 +31,10 @@ def plan_scan(query: Query, path: str, files: TableFiles) -> Scan:
         return Scan(read_optimized=query.kind == "read_optimized")
     history = load_history_for(query, path, files)
     if query.kind == "as_of":
-        return Scan(as_of=find_past(history, query.instant).requested)
+        return Scan(as_of=find_past(history, query.instant))
     # Rows keep the time of the commit that wrote them when files are rewritten, cleaned or archived. So
     # this filter misses nothing where Hudi's incremental read, which goes by the files of commits, does.
-    upto = find_past(history, query.until).requested if query.until else ""
+    upto = find_past(history, query.until) if query.until else ""
     return Scan(as_of=upto, after=find_start(history, query.since).requested)
 
 

@@ -30,8 +30,9 @@ class WrittenTable:
 
     @property
     def commits(self) -> list[CommitName]:
-        """The active ones."""
-        return SnapshotReader(self.path).commit_names
+        """The active ones, compactions left out."""
+        action = "commit" if self.table_type == "copy_on_write" else "deltacommit"
+        return [name for name in SnapshotReader(self.path).commit_names if name.action == action]
 
     def write(self, rows: Rows, operation: Operation = "upsert", **extra: str) -> CommitName:
         options = WriteOptions(

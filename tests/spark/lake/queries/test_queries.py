@@ -9,6 +9,7 @@ from headwater.lake import queries
 from headwater.lake.options import WriteOptions
 from headwater.lake.queries import ChangeFeed, Query
 from headwater.lake.queries.instants import parse_time
+from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 
 # A clean after each commit, and an archive from the fourth on.
@@ -74,7 +75,7 @@ def test_read_optimized_sees_what_is_compacted(table, table_type):
     assert read_both(table, Query.read_optimized()) == [("a", "one" if is_log else "two")]
     # Rewriting files changes no row: nothing is told as a change.
     table.write([("b", "three", 3)], **(COMPACT if is_log else {}))
-    assert any(commit.action == "commit" for commit in table.commits)
+    assert any(name.action == "commit" for name in SnapshotReader(table.path).commit_names)
     assert read_both(table, Query.read_optimized()) == [("a", "two"), ("b", "three")]
     (found,) = ChangeFeed(table.address, Query.changes(newest.completed), per_commit=False).poll()
     assert [(change.op, change.key) for change in found] == [("i", "b")]
@@ -94,6 +95,9 @@ def test_state_that_was_cleaned_is_refused_with_the_earliest_one_that_is_whole(b
             c.completed for c in commits if c.completed in refused.value.message.split("whole is ")[1]
         )
         assert read_both(table, Query.as_of(earliest))
+    # What is there now is whole whatever was cleaned, also where a compaction came last.
+    assert read_both(table, Query.as_of(commits[-1].completed)) == [("a", "v3")]
+    assert len(list(ChangeFeed(table.address, Query.changes("earliest"), per_commit=False).poll())) == 1
     with pytest.raises(InstantUnavailableError, match="cleaned away"):
         list(ChangeFeed(table.address, Query.changes(commits[0].completed), per_commit=True).poll())
 
@@ -143,3 +147,20 @@ def test_added_column_is_null_in_the_past(table):
     table.delete("a")
     (step,) = ChangeFeed(table.address, Query.changes(first.completed), per_commit=False).poll()
     assert [(change.op, change.key) for change in step] == [("i", "b"), ("d", "a")]
+
+
+def test_what_a_restore_took_back_is_no_base_for_changes(table):
+    first = table.write([("a", "one", 1)])
+    call = f"(path => '{table.path}', {{}} => '{first.requested}')"
+    table.spark.sql(f"call create_savepoint{call.format('commit_time')}").collect()
+    undone = table.write([("a", "two", 2), ("b", "two", 2)])
+    table.spark.sql(f"call rollback_to_savepoint{call.format('instant_time')}").collect()
+    table.write([("c", "three", 3)])
+    for query in (Query.as_of(undone.completed), Query.changes(undone.completed)):
+        with pytest.raises(InstantUnavailableError, match="a restore at"):
+            read_both(table, query)
+    with pytest.raises(InstantUnavailableError, match="a restore at"):
+        list(ChangeFeed(table.address, Query.changes(undone.completed), per_commit=True).poll())
+    assert read_both(table, Query.as_of(first.completed)) == [("a", "one")]
+    (step,) = ChangeFeed(table.address, Query.changes(first.completed), per_commit=True).poll()
+    assert [(change.op, change.key) for change in step] == [("i", "c")]

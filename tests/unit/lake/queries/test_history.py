@@ -43,7 +43,7 @@ def ends(steps):
     [(2, 1), (3, 3), (4, 3), (5, 5), (6, 5), (7, 5), (59, 5)],
 )
 def test_state_is_of_the_commit_named_or_of_all_completed_by_then(asked, requested):
-    assert find_past(ONE_WRITER, at(asked)).requested == at(requested)
+    assert find_past(ONE_WRITER, at(asked)) == at(requested)
 
 
 def test_before_the_first_commit_there_is_no_state():
@@ -56,7 +56,7 @@ def test_before_the_first_commit_there_is_no_state():
 
 def test_state_that_was_cleaned_names_the_earliest_one_left():
     history = build((1, 2), (3, 4), (5, 6), earliest_retained=at(3))
-    assert find_past(history, at(4)).requested == at(3)
+    assert find_past(history, at(4)) == at(3)
     with pytest.raises(InstantUnavailableError, match=rf"the earliest instant still whole is {at(4)}"):
         find_past(history, at(2))
     with pytest.raises(InstantUnavailableError):
@@ -66,6 +66,19 @@ def test_state_that_was_cleaned_names_the_earliest_one_left():
     # What is there now was all written since the beginning, whatever was cleaned.
     assert ends(plan_steps(history, "", "", per_commit=False)) == [at(6)]
     assert ends(plan_steps(history, "", "", per_commit=True)) == [at(4), at(6)]
+
+
+def test_state_whose_files_are_gone_is_shown_by_what_is_retained_before_the_next_commit():
+    history = build((1, 2), (3, 4), earliest_retained=at(5))
+    assert find_past(history, at(4)) == at(5)
+    with pytest.raises(InstantUnavailableError, match=rf"the earliest instant still whole is {at(4)}"):
+        find_past(history, at(2))
+    (step,) = plan_steps(history, "", "", per_commit=True)
+    assert (step.after, step.snapshots) == (Cut(at(4), at(3)), ("", at(5)))
+    # A later commit is not in the state that it shows.
+    assert find_past(build((1, 2), (3, 4), (6, 7), earliest_retained=at(5)), at(4)) == at(5)
+    with pytest.raises(InstantUnavailableError):
+        find_past(build((1, 2), (3, 4), (6, 7), earliest_retained=at(6)), at(4))
 
 
 def test_writers_that_overlap_share_one_step():
@@ -83,7 +96,7 @@ def test_state_amidst_two_writers_is_refused_with_the_one_before():
             ask(TWO_WRITERS, at(7))
         assert at(2) in refused.value.hint
     # Who names a commit asks for the order of requests, as Hudi keeps it.
-    assert find_past(TWO_WRITERS, at(5)).requested == at(5)
+    assert find_past(TWO_WRITERS, at(5)) == at(5)
 
 
 def test_commit_that_a_pending_one_may_join_is_left_for_later():
