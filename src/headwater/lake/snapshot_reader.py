@@ -133,6 +133,10 @@ class SnapshotReader:
         with self.explained():
             return ArrowFiles(self._uri, self._options)
 
+    def reopen(self) -> "SnapshotReader":
+        """Another look, at the table as it is then."""
+        return SnapshotReader(self.path, self._options)
+
     def exists(self) -> bool:
         """Whether a table lies at the path, be it empty. Raises `LakeError` when that cannot be told."""
         try:

@@ -1,16 +1,20 @@
 """What changed in a table since a point in time, and what changes next."""
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from headwater.lake.queries.changes import ChangeSet, read_changes
-from headwater.lake.queries.history import plan_steps
+from headwater.lake.queries.history import Step, TableHistory, plan_steps
+from headwater.lake.queries.instants import describe_instant
 from headwater.lake.queries.planning import load_history_for
 from headwater.lake.queries.query import Query
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.rows import Row
 from headwater.lake.table_address import TableAddress
+
+_log = logging.getLogger(__name__)
 
 
 class RowChange(Protocol):
@@ -66,6 +70,7 @@ class ChangeFeed:
         self._query = query
         self._per_commit = per_commit
         self.position = query.since
+        self._waits = False
 
     def poll(self) -> Iterator[ChangeSet]:
         """What has completed by now, in order of completion; the position moves when the next one is asked.
@@ -77,7 +82,21 @@ class ChangeFeed:
         with reader.explained():
             history = load_history_for(replace(self._query, since=self.position), reader.path, files)
             steps = plan_steps(history, self.position, self._query.until, per_commit=self._per_commit)
+        self._tell_of_waiting(history, steps)
+        # Not the first look: a commit may have completed between it and the history.
+        reader = reader.reopen()
         for step in steps:
-            # What it was opened with knows the files of every commit up to then.
             yield read_changes(reader, step)
             self.position = step.after.completed
+
+    def _tell_of_waiting(self, history: TableHistory, steps: Sequence[Step]) -> None:
+        end = steps[-1].after.completed if steps else self.position
+        newest = history.commits[-1].completed if history.commits else ""
+        if history.pending and end < min(newest, self._query.until or newest) and not self._waits:
+            _log.warning(
+                "%s: commits after %s wait for one that was begun at %s",
+                history.path,
+                end or "the beginning",
+                describe_instant(history.pending[0]),
+            )
+        self._waits = bool(history.pending) and end < newest

@@ -83,7 +83,6 @@ def find_snapshot(history: TableHistory, cut: Cut) -> str:
     found = _find_whole(history, cut)
     if not found:
         _refuse(history, cut)
-    _check_restores(history, cut)
     return found
 
 
@@ -96,18 +95,12 @@ def _find_whole(history: TableHistory, cut: Cut) -> str:
     return snapshot if snapshot < later else ""
 
 
-def find_start(history: TableHistory, since: str) -> Cut:
-    """Where changes since an instant begin; nothing is said of whether that state can be read.
+def find_cut(history: TableHistory, instant: str) -> Cut:
+    """All commits completed by an instant; nothing is said of whether that state can be read.
 
     Raises `InstantUnavailableError` where writers overlapped, or a restore took back what was there then.
     """
-    cut = find_cut(history, since)
-    _check_restores(history, cut)
-    return cut
-
-
-def find_cut(history: TableHistory, instant: str) -> Cut:
-    """All commits completed by an instant. Raises `InstantUnavailableError` where writers overlapped."""
+    _check_restores(history, instant)
     done = [commit for commit in history.commits if commit.completed <= instant]
     if not done:
         return Cut()
@@ -124,16 +117,18 @@ def find_cut(history: TableHistory, instant: str) -> Cut:
 
 
 def list_cuts(history: TableHistory) -> list[Cut]:
-    """All states in order, but those amidst writers that overlapped and those that a pending one may join."""
+    """All states in order, but those amidst writers that overlapped and those that a pending one may join.
+
+    A pending commit may have its time of completion already, and be about to show it.
+    """
     requested = [commit.requested for commit in history.commits]
     newest = accumulate(requested, max)
-    oldest_later = list(accumulate(reversed(requested), min, initial=min(history.pending, default=_NEVER)))[
-        -2::-1
-    ]
+    oldest_later = list(accumulate(reversed(requested), min, initial=_NEVER))[-2::-1]
+    first_pending = min(history.pending, default=_NEVER)
     return [
         Cut(commit.completed, upto)
         for commit, upto, later in zip(history.commits, newest, oldest_later, strict=True)
-        if upto < later
+        if upto < later and commit.completed < first_pending
     ]
 
 
@@ -143,7 +138,7 @@ def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: boo
     Commits whose states have lost files are taken together with the next one. Raises
     `InstantUnavailableError` when the state at `since` or `until` cannot be told.
     """
-    start = find_start(history, since)
+    start = find_cut(history, since)
     begin = find_snapshot(history, start) if start.requested else ""
     last = find_cut(history, until) if until else None
     ends = [
@@ -167,7 +162,7 @@ def check_change_log(history: TableHistory, since: str) -> Cut:
 
     Hudi would leave out, without a word, the changes of commits that have left the timeline or lost files.
     """
-    start = find_start(history, since)
+    start = find_cut(history, since)
     if start.completed < history.newest_archived:
         active = [c for c in history.commits if c.completed >= history.newest_archived]
         raise InstantUnavailableError(
@@ -197,13 +192,13 @@ def _refuse(history: TableHistory, cut: Cut) -> NoReturn:
     )
 
 
-def _check_restores(history: TableHistory, cut: Cut) -> None:
+def _check_restores(history: TableHistory, instant: str) -> None:
     for completed, oldest in history.restores:
-        if cut.completed < completed and oldest <= cut.requested:
+        if oldest <= instant < completed:
             raise InstantUnavailableError(
                 f"{history.path}: a restore at {describe_instant(completed)} took back what was there at "
-                f"{describe_instant(cut.completed)}",
-                hint=f"`{EARLIEST}` asks for everything that is there now",
+                f"{describe_instant(instant)}",
+                hint=f"ask from {completed} on; `{EARLIEST}` begins with everything that is there now",
             )
 
 

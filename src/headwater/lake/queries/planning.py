@@ -1,7 +1,7 @@
 """From a query to what an engine reads: looks at the table's timeline first, so that no answer is partial."""
 
 from headwater.errors import UsageError
-from headwater.lake.queries.history import TableHistory, check_change_log, find_past, find_start
+from headwater.lake.queries.history import TableHistory, check_change_log, find_cut, find_past
 from headwater.lake.queries.history_reader import load_history
 from headwater.lake.queries.query import Query
 from headwater.lake.snapshot_reader import Scan
@@ -35,7 +35,7 @@ def plan_scan(query: Query, path: str, files: TableFiles) -> Scan:
     # Rows keep the time of the commit that wrote them when files are rewritten, cleaned or archived. So
     # this filter misses nothing where Hudi's incremental read, which goes by the files of commits, does.
     upto = find_past(history, query.until) if query.until else ""
-    return Scan(as_of=upto, after=find_start(history, query.since).requested)
+    return Scan(as_of=upto, after=find_cut(history, query.since).requested)
 
 
 def plan_change_log(query: Query, path: str, files: TableFiles) -> tuple[str, str]:

@@ -5,7 +5,7 @@ import pyarrow as pa
 from headwater.errors import TableUnsupportedError
 from headwater.lake.queries.planning import plan_change_log, plan_scan
 from headwater.lake.queries.query import Query
-from headwater.lake.snapshot_reader import Scan, SnapshotReader
+from headwater.lake.snapshot_reader import NEWEST, Scan, SnapshotReader
 from headwater.lake.table_address import TableAddress
 
 
@@ -19,8 +19,8 @@ def read(address: TableAddress, query: Query, columns: list[str] | None = None) 
         raise TableUnsupportedError(
             f"{address.path}: the change log can be read by Spark only", hint="queries.read_on_spark"
         )
-    reader = SnapshotReader(address.path, address.storage_options)
-    return reader.read_scan(plan_local_scan(query, reader), columns)
+    scan, reader = open_scan(query, SnapshotReader(address.path, address.storage_options))
+    return reader.read_scan(scan, columns)
 
 
 def check_change_log(query: Query, reader: SnapshotReader) -> None:
@@ -30,8 +30,13 @@ def check_change_log(query: Query, reader: SnapshotReader) -> None:
         plan_change_log(query, reader.path, files)
 
 
-def plan_local_scan(query: Query, reader: SnapshotReader) -> Scan:
-    """`plan_scan` for a table that can be read without a JVM. Raises what `SnapshotReader` does, too."""
+def open_scan(query: Query, reader: SnapshotReader) -> tuple[Scan, SnapshotReader]:
+    """`plan_scan` for a table that can be read without a JVM, and what to read it with: a look at the table
+    that is not older than what was planned by. Raises what `SnapshotReader` does, too.
+    """
+    if query.kind == "snapshot":
+        return NEWEST, reader
     files = reader.open_files()
     with reader.explained():
-        return plan_scan(query, reader.path, files)
+        scan = plan_scan(query, reader.path, files)
+    return scan, reader.reopen()

@@ -11,7 +11,7 @@ from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
 from headwater.config.nearest import find_nearest
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
 from headwater.lake.queries.query import Query
-from headwater.lake.queries.reading import check_change_log, plan_local_scan
+from headwater.lake.queries.reading import check_change_log, open_scan
 from headwater.lake.snapshot_reader import NO_OPTIONS, Filter, SnapshotReader
 from headwater.lake.sql.dataset import HudiDataset
 from headwater.lake.sql.failure import explain_sql_failure
@@ -123,7 +123,8 @@ class _Execution:
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
         filters = [found for c in self._statement.conditions if (found := to_filter(c, reader.schema))]
-        return HudiDataset(reader, needed, filters, plan_local_scan(self._query, reader))
+        scan, reader = open_scan(self._query, reader)
+        return HudiDataset(reader, needed, filters, scan)
 
     def _iter_batches(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         """At least one batch, be it empty, for its schema."""

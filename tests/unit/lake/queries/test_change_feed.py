@@ -9,6 +9,7 @@ from headwater.errors import InstantUnavailableError, TableNotFoundError
 from headwater.lake import TableAddress
 from headwater.lake.queries import ChangeFeed, Query
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.timeline_files import ArrowFiles
 from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
 FIRST = [("i", f"o{number}") for number in range(1, 9)]
@@ -87,12 +88,14 @@ def test_reading_on_from_the_position_tells_each_change_once(table):
     assert feed.position == names[2].completed
 
 
-def test_commit_is_left_while_an_earlier_one_is_under_way(table):
+def test_commit_is_left_while_an_earlier_one_is_under_way(table, caplog):
     names = names_of(table)
     show = hide(table, names[1])
     begun = Path(table.path) / f".hoodie/timeline/{names[1].requested}.{names[1].action}.requested"
     begun.touch()
-    assert poll(table, "earliest") == ([FIRST], names[0].completed)
+    with caplog.at_level("WARNING"):
+        assert poll(table, "earliest") == ([FIRST], names[0].completed)
+    assert f"commits after {names[0].completed} wait for one that was begun at" in caplog.text
     begun.unlink()
     show()
     assert poll(table, names[0].completed)[0] == [SECOND, THIRD]
@@ -112,3 +115,19 @@ def test_position_whose_state_was_cleaned_is_refused_and_earliest_is_not(table):
 def test_absent_table_says_so(tmp_path):
     with pytest.raises(TableNotFoundError):
         poll(TableAddress("none", str(tmp_path / "none")), "earliest")
+
+
+def test_commit_that_comes_while_a_table_is_looked_at_is_not_lost(table, monkeypatch):
+    names = names_of(table)
+    show = hide(table, names[2])
+    read = ArrowFiles.list_sizes
+
+    def list_later(files: ArrowFiles, folder: str) -> dict[str, int]:
+        if not shown:
+            shown.append(show())
+        return read(files, folder)
+
+    shown: list[object] = []
+    monkeypatch.setattr(ArrowFiles, "list_sizes", list_later)
+    assert poll(table, names[1].completed) == ([THIRD], names[2].completed)
+    assert shown

@@ -9,8 +9,8 @@ from headwater.lake.queries.history import (
     Cut,
     TableHistory,
     check_change_log,
+    find_cut,
     find_past,
-    find_start,
     list_cuts,
     plan_steps,
 )
@@ -91,7 +91,7 @@ def test_writers_that_overlap_share_one_step():
 
 
 def test_state_amidst_two_writers_is_refused_with_the_one_before():
-    for ask in (find_past, find_start):
+    for ask in (find_past, find_cut):
         with pytest.raises(InstantUnavailableError) as refused:
             ask(TWO_WRITERS, at(7))
         assert at(2) in refused.value.hint
@@ -105,6 +105,9 @@ def test_commit_that_a_pending_one_may_join_is_left_for_later():
     assert plan_steps(history, at(2), "", per_commit=True) == []
     joined = build((1, 2), (5, 6), (3, 7))
     assert ends(plan_steps(joined, at(2), "", per_commit=True)) == [at(7)]
+    # It may have completed at 4 and not be shown yet.
+    between = build((1, 2), (3, 6), pending=(at(4),))
+    assert ends(plan_steps(between, "", "", per_commit=True)) == [at(2)]
     later = build((1, 2), (5, 6), pending=(at(8),))
     assert ends(plan_steps(later, at(2), "", per_commit=True)) == [at(6)]
 
@@ -117,13 +120,17 @@ def test_window_ends_with_until():
 
 
 def test_what_a_restore_took_back_is_refused():
+    # The commit that was requested at 5 is gone from the timeline.
     history = build((1, 2), (9, 10), restores=((at(8), at(5)),))
-    for since in (at(6), at(7)):
-        # The state of then held the commit requested at 5, which is gone.
-        restored = build((1, 2), (4, 5), (9, 10), restores=((at(8), at(3)),))
+    for asked in (5, 6, 7):
+        for ask in (find_past, find_cut):
+            with pytest.raises(InstantUnavailableError, match="a restore at"):
+                ask(history, at(asked))
         with pytest.raises(InstantUnavailableError, match="a restore at"):
-            plan_steps(restored, since, "", per_commit=False)
-    assert ends(plan_steps(history, at(2), "", per_commit=False)) == [at(10)]
+            plan_steps(history, at(asked), "", per_commit=False)
+    for asked in (2, 4, 8):
+        assert find_past(history, at(asked)) == at(1)
+        assert ends(plan_steps(history, at(asked), "", per_commit=False)) == [at(10)]
     assert ends(plan_steps(history, at(10), "", per_commit=False)) == []
 
 

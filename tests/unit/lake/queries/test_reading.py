@@ -14,6 +14,7 @@ from headwater.errors import (
 )
 from headwater.lake import TableAddress, queries
 from headwater.lake.queries import Query
+from headwater.lake.queries.reading import open_scan
 from headwater.lake.snapshot_reader import SnapshotReader
 from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
@@ -86,8 +87,7 @@ def test_cleaned_state_is_refused_and_changes_since_then_are_not(copy):
 
 def test_clean_that_comes_while_rows_are_read_is_noticed(copy):
     first, second, _ = SnapshotReader(copy.path).commit_names
-    reader = SnapshotReader(copy.path)
-    scan = queries.reading.plan_local_scan(Query.as_of(first.completed), reader)
+    scan, reader = open_scan(Query.as_of(first.completed), SnapshotReader(copy.path))
     assert reader.read_scan(scan).num_rows == 8
     plan = Path(copy.path) / ".hoodie/timeline/20261121070000000.clean.requested"
     plan.write_bytes(build_clean_plan(second.requested))
@@ -127,3 +127,19 @@ def test_change_log_is_for_spark():
 def test_absent_table_says_so(tmp_path):
     with pytest.raises(TableNotFoundError):
         queries.read(TableAddress("none", str(tmp_path / "none")), Query.as_of("2026-11-21"))
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_commit_that_comes_after_a_table_was_opened_is_read_whole(tmp_path, name):
+    path = Path(shutil.copytree(FIXTURE_LAKE / name, tmp_path / "orders"))
+    third = SnapshotReader(str(path)).commit_names[2]
+    file = path / f".hoodie/timeline/{third.requested}_{third.completed}.{third.action}"
+    file.rename(tmp_path / file.name)
+    early = SnapshotReader(str(path))
+    assert early.read(["order_id"]).num_rows == 9
+    (tmp_path / file.name).rename(file)
+    scan, reader = open_scan(Query.as_of(third.completed), early)
+    assert sorted(reader.read_scan(scan, ["order_id"])["order_id"].to_pylist()) == [
+        "o1",
+        *(f"o{number}" for number in range(3, 10)),
+    ]
