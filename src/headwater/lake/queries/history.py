@@ -187,8 +187,7 @@ def _refuse(history: TableHistory, cut: Cut) -> NoReturn:
     raise InstantUnavailableError(
         f"{history.path}: files of the state at {asked} have been cleaned away; the earliest instant still "
         f"whole is {whole}",
-        hint=f"ask from {earliest.completed if earliest else 'now'} on; more is kept with "
-        "more `commits retained` in the table's `hoodie` options",
+        hint=f"changes since `{EARLIEST}` are always told, but for --cdc; cleaned less, a table keeps more",
     )
 
 
