@@ -109,7 +109,7 @@ class TableConfig(Section):
         "made anew: Hudi refuses another log than the table has, and goes on with what it has for `off`.",
     )
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
-        None, description="Default: upsert for merge, insert for append."
+        None, description="Default: upsert for merge, insert for append (upsert with `cdc`)."
     )
     schema_: str | None = Field(
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
@@ -163,7 +163,9 @@ class TableConfig(Section):
     @property
     def effective_operation(self) -> Literal["upsert", "insert", "bulk_insert"]:
         """The write operation: as given, else the one that fits the mode."""
-        return self.operation or ("insert" if self.effective_mode == "append" else "upsert")
+        # Hudi writes no log of rows that it inserts into a file that is there, and then cannot read the log.
+        may_insert = self.effective_mode == "append" and self.cdc == "off"
+        return self.operation or ("insert" if may_insert else "upsert")
 
     @property
     def effective_on_object_removed(self) -> Literal["ignore", "retract", "tombstone"]:
@@ -235,10 +237,16 @@ class TableConfig(Section):
             yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
         if mode == "append" and self.ordering:
             yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
-        if mode == "append" and self.operation == "upsert":
+        if mode == "append" and self.operation == "upsert" and self.cdc == "off":
             yield (
                 ("operation",),
                 "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+            )
+        if self.cdc != "off" and self.operation == "insert":
+            yield (
+                ("operation",),
+                f"'insert' cannot be with `cdc: {self.cdc}`: Hudi would log only a part of it. Allowed: "
+                "bulk_insert; left out, rows are upserted",
             )
         if mode == "merge" and self.operation in ("insert", "bulk_insert"):
             yield (

@@ -39,19 +39,36 @@ def test_overwrites_and_removals_are_in_the_log_of_a_mirror(build, mode, table_t
     lake.ingest("things")
     lake.put("a.json", lines(x="other"))
     lake.ingest("things")
+    # A new object, whose rows go into the file that is there.
+    lake.put("b.json", lines(z="new"))
+    lake.ingest("things")
     (lake.source / "a.json").unlink()
     lake.announce("a.json", kind="removed")
     lake.ingest("things")
     assert read_log(lake) == [
         [("i", None, "one"), ("i", None, "two")],
         [("d", "two", None), ("u", "one", "other")],
+        [("i", None, "new")],
         [("d", "other", None)],
     ]
     assert read_net(lake) == [
         [("i", "one"), ("i", "two")],
         [("d", "two"), ("u", "other")],
+        [("i", "new")],
         [("d", "other")],
     ]
+
+
+@pytest.mark.parametrize("operation", [None, "bulk_insert"])
+def test_every_row_of_an_append_table_is_in_its_log(build, operation):
+    lake = build(
+        things={"path": "*.json", "mode": "append", "operation": operation, "cdc": "data_before_after"}
+    )
+    for key, text in (("a.json", "one"), ("b.json", "two")):
+        lake.put(key, lines(x=text, y=text))
+        lake.ingest("things")
+    assert read_log(lake) == [[("i", None, text)] * 2 for text in ("one", "two")]
+    assert read_net(lake) == [[("i", text)] * 2 for text in ("one", "two")]
 
 
 def test_log_cannot_be_switched_on_for_a_table_that_is_there(build):
