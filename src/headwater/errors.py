@@ -3,7 +3,8 @@
 HeadwaterError                exit code 1
 ├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
 ├── UsageError                2  a command was asked for something that does not exist
-│   └── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
+│   ├── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
+│   └── InstantUnavailableError 2 a past state of a table that its files do not make whole any more
 ├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
@@ -72,6 +73,10 @@ class AsOfUnavailableError(UsageError):
 
     The message says what is allowed, and nothing but instants: clients of the API are shown it.
     """
+
+
+class InstantUnavailableError(UsageError):
+    """A table as it was, or what changed since then, cannot be told whole; the message says from when on."""
 
 
 class PlatformError(HeadwaterError):

@@ -115,11 +115,17 @@ class TableConfig(Section):
         "copy_on_write", description="Hudi table type."
     )
     base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the table's files.")
+    cdc: Literal["off", "op_key_only", "data_before", "data_before_after"] = Field(
+        "off",
+        description="Keep a log of every change for `sql --cdc` and `changes --cdc`: the keys only, also the "
+        "row before, or both images. The less it holds, the more a reader looks up. Only for a table that is "
+        "made anew: Hudi refuses another log than the table has, and goes on with what it has for `off`.",
+    )
     index: IndexConfig | None = Field(
         None, description="How the file of a key is found; default: Hudi's, `simple`."
     )
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
-        None, description="Default: upsert for merge, insert for append."
+        None, description="Default: upsert for merge, insert for append (upsert with `cdc`)."
     )
     merge_mode: Literal["commit_time", "event_time"] | None = Field(
         None,
@@ -145,7 +151,8 @@ class TableConfig(Section):
     compact_after: int | None = Field(
         None,
         ge=0,
-        description="Log files are merged into base files every so many commits (merge_on_read). Default: Hudi's 5.",
+        description="Log files are merged into base files every so many commits (merge_on_read). "
+        "Default: Hudi's 5.",
     )
     metadata_table: bool | None = Field(
         None,
@@ -213,7 +220,9 @@ class TableConfig(Section):
     @property
     def effective_operation(self) -> Literal["upsert", "insert", "bulk_insert"]:
         """The write operation: as given, else the one that fits the mode."""
-        return self.operation or ("insert" if self.effective_mode == "append" else "upsert")
+        # Hudi writes no log of rows that it inserts into a file that is there, and then cannot read the log.
+        may_insert = self.effective_mode == "append" and self.cdc == "off"
+        return self.operation or ("insert" if may_insert else "upsert")
 
     @property
     def effective_on_object_removed(self) -> Literal["ignore", "retract", "tombstone"]:
@@ -291,10 +300,16 @@ class TableConfig(Section):
             yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
         if mode == "append" and self.ordering:
             yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
-        if mode == "append" and self.operation == "upsert":
+        if mode == "append" and self.operation == "upsert" and self.cdc == "off":
             yield (
                 ("operation",),
                 "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+            )
+        if self.cdc != "off" and self.operation == "insert":
+            yield (
+                ("operation",),
+                f"'insert' cannot be with `cdc: {self.cdc}`: Hudi would log only a part of it. Allowed: "
+                "bulk_insert; left out, rows are upserted",
             )
         if mode == "merge" and self.operation in ("insert", "bulk_insert"):
             yield (

@@ -77,7 +77,8 @@ class TableWriter:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
         many = not gone and count >= _MANY_ROWS
         unique = many and are_keys_unique(frame, self._config.record_key, count)
-        insert = is_new and self._config.effective_mode == "mirror" and not gone
+        # With a log of changes as `effective_operation` has it: it would lack what is inserted.
+        insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
         return True
 
@@ -157,6 +158,7 @@ class TableWriter:
             keep_commits=config.keep_commits or 0,
             unique_keys=unique_keys,
             typed=list_typed_options(config),
+            cdc=config.cdc,
             commit_metadata=metadata,
             extra=config.hoodie,
         )

@@ -5,17 +5,18 @@ functions of the modules that `__all__` names.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from headwater.lake.table_address import TableAddress, find_address
 
 if TYPE_CHECKING:
-    from headwater.lake import inspection
+    from headwater.lake import inspection, queries, services
 
-__all__ = ["TableAddress", "find_address", "inspection"]
+__all__ = ["TableAddress", "find_address", "inspection", "queries", "services"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> ModuleType:
     # Its modules are loaded when they are asked for: every import of this package passes here.
     if name in __all__:
         return import_module(f"{__name__}.{name}")

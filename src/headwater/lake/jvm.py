@@ -5,6 +5,7 @@ each dotted name is as many of them as it has dots: names are looked up once, va
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, reduce
@@ -24,6 +25,10 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
+_CONFLICT = re.compile(
+    r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
+)
+_CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
 class Jvm:
@@ -131,6 +136,32 @@ def measure_folder(spark: SparkSession, path: str) -> int:
         return int(folder.getFileSystem(jvm.hadoop_conf).getContentSummary(folder).getLength())
 
 
+def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
+    """Bytes of the files in a folder by their names, on any file system; none for an absent folder. Raises
+    `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(folder):
+        path = jvm.build_path(folder)
+        system = path.getFileSystem(jvm.hadoop_conf)
+        if not system.exists(path):
+            return {}
+        return {
+            file.getPath().getName(): int(file.getLen()) for file in system.listStatus(path) if file.isFile()
+        }
+
+
+def read_file(spark: SparkSession, path: str) -> bytes:
+    """A whole small file of any file system. Raises `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        file = jvm.build_path(path)
+        stream = file.getFileSystem(jvm.hadoop_conf).open(file)
+        try:
+            return bytes(stream.readAllBytes())
+        finally:
+            stream.close()
+
+
 @contextmanager
 def explained_lake(path: str) -> Iterator[None]:
     """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
@@ -152,6 +183,14 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
             f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    if conflict := _CONFLICT.search(text):
+        differing = "; ".join(
+            f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
+        )
+        return LakeError(
+            f"{path}: the table was made with other settings: {differing}",
+            hint="set them as they were, or build the table anew at another place",
         )
     first_line = next(
         (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]

@@ -12,6 +12,13 @@ TABLE_METADATA_FOLDER = ".hoodie"
 TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
 TABLE_NAME_PROPERTY = "hoodie.table.name"
+TABLE_TYPE_PROPERTY = "hoodie.table.type"
+RECORD_KEY_PROPERTY = "hoodie.table.recordkey.fields"
+TIMELINE_LAYOUT_PROPERTY = "hoodie.timeline.layout.version"
+TIMELINE_ZONE_PROPERTY = "hoodie.table.timeline.timezone"
+CDC_ENABLED_PROPERTY = "hoodie.table.cdc.enabled"
+READ_OPTIMIZED_OPTION = "hoodie.read.use.read_optimized.mode"
+"""Of hudi-rs."""
 
 TABLE_PROPERTY_KEYS: Mapping[str, str] = {
     "name": TABLE_NAME_PROPERTY,
@@ -52,6 +59,7 @@ DELETED = "_hoodie_is_deleted"
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Operation = Literal["upsert", "insert", "bulk_insert", "delete", "delete_partition"]
+CdcMode = Literal["off", "op_key_only", "data_before", "data_before_after"]
 
 _FAST_COMMITS = {
     # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.
@@ -86,7 +94,9 @@ class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
     inline; 0 leaves compaction to others. The table can be read as it was up to `keep_commits` ago; 0 leaves
     it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
-    the options of `typed_options/declared.py`. `extra` (the user's `hoodie.*`) wins over all of it."""
+    the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another
+    one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all
+    of it."""
 
     table_name: str
     operation: Operation
@@ -101,6 +111,7 @@ class WriteOptions:
     keep_commits: int = 0
     unique_keys: bool = False
     typed: Mapping[str, Value | None] = field(default_factory=dict)
+    cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -134,6 +145,9 @@ class WriteOptions:
             built["hoodie.keep.max.commits"] = str(self.keep_commits + 20)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
+        if self.cdc != "off":
+            built[CDC_ENABLED_PROPERTY] = "true"
+            built["hoodie.table.cdc.supplemental.logging.mode"] = self.cdc.upper()
         if self.changelog:
             built |= _CHANGELOG
         return built | render_options(self.typed)
@@ -234,6 +248,17 @@ def incremental_read(after: str, upto: str) -> dict[str, str]:
     }
 
 
-def snapshot_read() -> dict[str, str]:
-    """The newest state."""
-    return {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
+def snapshot_read(as_of: str = "") -> dict[str, str]:
+    """The newest state, or that of the commit requested then."""
+    built = {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
+    return built | {"as.of.instant": as_of} if as_of else built
+
+
+def read_optimized_read() -> dict[str, str]:
+    """Base files only."""
+    return {"hoodie.datasource.query.type": "read_optimized", "hoodie.metadata.enable": "false"}
+
+
+def change_log_read(after: str, upto: str) -> dict[str, str]:
+    """The changes of commits completed in (after, upto], as the table's log has them."""
+    return incremental_read(after, upto) | {"hoodie.datasource.query.incremental.format": "cdc"}

@@ -17,15 +17,25 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from hudi import HudiFileSlice, HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 
-from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
-from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_NAME_PROPERTY
+from headwater.errors import (
+    HeadwaterError,
+    InstantUnavailableError,
+    LakeError,
+    TableNotFoundError,
+    TableUnsupportedError,
+)
+from headwater.lake.options import COMMIT_METADATA_PREFIX, READ_OPTIMIZED_OPTION, TABLE_NAME_PROPERTY
 from headwater.lake.timeline_files import (
+    ArrowFiles,
     CommitName,
     list_commit_names,
     list_pending_plans,
     read_earliest_retained,
 )
 
+Filter = tuple[str, str, str]
+COMMIT_TIME = "_hoodie_commit_time"
+"""Column: when the commit that wrote the row was requested."""
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 
@@ -61,6 +71,30 @@ class Commit:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Which rows a read gives: those of the snapshot of the commit requested at `as_of` (empty: the newest),
+    of them the ones that commits requested later than `after` wrote, and base files only if `read_optimized`.
+    """
+
+    as_of: str = ""
+    after: str = ""
+    read_optimized: bool = False
+
+    def build_options(self, columns: Sequence[str] | None, filters: Sequence[Filter] = ()) -> HudiReadOptions:
+        """The same for hudi-rs."""
+        written = [(COMMIT_TIME, ">", self.after)] if self.after else []
+        options = HudiReadOptions(filters=[*filters, *written], projection=_as_list(columns))
+        if self.as_of:
+            options = options.with_as_of_timestamp(self.as_of)
+        if self.read_optimized:
+            options = options.with_hudi_option(READ_OPTIMIZED_OPTION, "true")
+        return options
+
+
+NEWEST = Scan()
+
+
 class SnapshotReader:
     """One look at one table: what was complete when it was first asked. Build another for a newer look.
 
@@ -91,6 +125,16 @@ class SnapshotReader:
         except Exception as error:
             raise explain_read_failure(self.path, str(error)) from error
 
+    def open_files(self) -> ArrowFiles:
+        """The files of the table."""
+        _ = self.hudi_table  # raises where no table lies
+        with self.explained():
+            return ArrowFiles(self._uri, self._options)
+
+    def reopen(self) -> "SnapshotReader":
+        """Another look, at the table as it is then."""
+        return SnapshotReader(self.path, self._options)
+
     def exists(self) -> bool:
         """Whether a table lies at the path, be it empty. Raises `LakeError` when that cannot be told."""
         try:
@@ -109,7 +153,7 @@ class SnapshotReader:
     def read(
         self,
         columns: Sequence[str] | None = None,
-        filters: Sequence[tuple[str, str, str]] | None = None,
+        filters: Sequence[Filter] | None = None,
         *,
         as_of: str = "",
     ) -> pa.Table:
@@ -119,8 +163,23 @@ class SnapshotReader:
         `as_of`: the snapshot of the commit requested then. That is only whole from `find_earliest_retained`
         on: of older ones rows are missing, and nothing tells.
         """
-        options = HudiReadOptions(filters=list(filters or ()), projection=_as_list(columns))
-        return self._read(options.with_as_of_timestamp(as_of) if as_of else options, columns)
+        return self._read(Scan(as_of).build_options(columns, filters or ()), columns)
+
+    def read_scan(self, scan: Scan, columns: Sequence[str] | None = None) -> pa.Table:
+        """Raises `InstantUnavailableError` when a clean takes files of that snapshot meanwhile."""
+        # Rows are left out by a column that has to be read.
+        read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
+        table = self._read(scan.build_options(read), read)
+        self.check_retained(scan)
+        return table if columns is None else table.select(list(columns))
+
+    def check_retained(self, scan: Scan) -> None:
+        """Raises `InstantUnavailableError` when the snapshot of the scan has lost files by now."""
+        if scan.as_of and scan.as_of < (earliest := self.find_earliest_retained()):
+            raise InstantUnavailableError(
+                f"{self.path}: files of the snapshot of {scan.as_of} have been cleaned away meanwhile",
+                hint=f"the oldest commit that is still whole is {earliest}",
+            )
 
     def list_slices(self) -> list[HudiFileSlice]:
         """The newest slice of each file group: its base file and the logs on top of it."""

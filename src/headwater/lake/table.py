@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.lake.jvm import measure_folder, save
-from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
+from headwater.lake.options import (
+    WriteOptions,
+    change_log_read,
+    incremental_read,
+    list_overridden,
+    read_optimized_read,
+    snapshot_read,
+)
 from headwater.lake.timeline import Timeline
 from headwater.lake.typed_options.differences import check_is_same_table
 
@@ -56,6 +63,18 @@ class Table:
     def read(self) -> DataFrame:
         """The newest snapshot, Hudi's own columns included."""
         return self.spark.read.format("hudi").options(**snapshot_read()).load(self.path)
+
+    def read_as_of(self, requested: str) -> DataFrame:
+        """The snapshot of the commit requested then; of one that was cleaned rows are missing."""
+        return self.spark.read.format("hudi").options(**snapshot_read(requested)).load(self.path)
+
+    def read_optimized(self) -> DataFrame:
+        """The base files only."""
+        return self.spark.read.format("hudi").options(**read_optimized_read()).load(self.path)
+
+    def read_change_log(self, after: str, upto: str) -> DataFrame:
+        """Changes of the commits completed in (after, upto]; of archived or cleaned ones nothing comes."""
+        return self.spark.read.format("hudi").options(**change_log_read(after, upto)).load(self.path)
 
     def measure_bytes(self) -> int:
         """Of all its files, older states and timeline included. Raises `LakeError`."""

@@ -177,6 +177,7 @@ def test_key_put_outside_its_section_is_sent_there() -> None:
         ("{path: a.json, ordering: ts}", "ordering: has no meaning with `mode: append`"),
         ("{path: a.json, operation: upsert}", "operation: 'upsert' needs `mode: merge`"),
         ("{path: a.json, record_key: id, operation: insert}", "operation: 'insert' would keep duplicates"),
+        ("{path: a.json, cdc: data_before, operation: insert}", "operation: 'insert' cannot be with `cdc:"),
         ("{path: a.json, mode: mirror, record_key: id}", "record_key: has no meaning with `mode: mirror`"),
         ("{path: a.json, mode: mirror, ordering: ts}", "ordering: has no meaning with `mode: mirror`"),
         ("{path: a.json, mode: mirror, operation: insert}", "operation: 'insert' cannot replace rows"),
