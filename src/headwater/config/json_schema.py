@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
 
-from headwater.config.problem import KeyPath, value_at
+from headwater.config.problems.problem import KeyPath, value_at
 from headwater.config.settings import Settings
 
 Schema = dict[str, object]

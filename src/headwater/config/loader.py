@@ -13,8 +13,8 @@ from headwater.config.environment import (
     parse_environment,
     read_environment,
 )
-from headwater.config.explain import explain, explain_combinations, repair_unknown_keys
-from headwater.config.problem import Data, KeyPath, Problem, format_path, value_at
+from headwater.config.problems.explain import explain, explain_combinations, repair_unknown_keys
+from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
 from headwater.config.yaml_document import YamlDocument, parse_yaml
 from headwater.errors import ConfigError

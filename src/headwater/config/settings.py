@@ -11,7 +11,7 @@ from headwater.config.hudi.checking import (
     iter_option_warnings,
     list_session_options,
 )
-from headwater.config.problem import KeyPath
+from headwater.config.problems.problem import KeyPath
 from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap

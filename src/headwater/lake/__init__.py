@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from headwater.lake.table_address import TableAddress, find_address
+from headwater.lake.layout import TableAddress, find_address
 
 if TYPE_CHECKING:
     from headwater.lake import inspection, queries, services

@@ -102,10 +102,10 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
 @contextmanager
 def _open_feed(settings: "Settings", name: str, query: "Query", *, per_commit: bool) -> "Iterator[Feed]":
     """What changed in that table. Raises `UsageError` for an unknown table or one without a log."""
+    from headwater.lake.layout import find_address
     from headwater.lake.queries.change_feed import ChangeFeed
     from headwater.lake.queries.reading import check_change_log
     from headwater.lake.snapshot_reader import SnapshotReader
-    from headwater.lake.table_address import find_address
 
     address = find_address(settings, name)
     if query.kind != "cdc":

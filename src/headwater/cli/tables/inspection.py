@@ -12,7 +12,7 @@ from headwater.cli.tables import inspection_text
 from headwater.cli.tables.named_table import NamedTable
 
 if TYPE_CHECKING:
-    from headwater.lake.table_address import TableAddress
+    from headwater.lake.layout import TableAddress
 
 
 def register(group: typer.Typer) -> None:

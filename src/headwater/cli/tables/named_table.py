@@ -9,7 +9,7 @@ from headwater.cli.invocation import Invocation
 
 if TYPE_CHECKING:
     from headwater.config.settings import Settings
-    from headwater.lake.table_address import TableAddress
+    from headwater.lake.layout import TableAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class NamedTable:
 
     def load(self) -> "tuple[Settings, TableAddress]":
         """The configuration and where the table lies. Raises `ConfigError` and `UsageError`."""
-        from headwater.lake.table_address import find_address
+        from headwater.lake.layout import find_address
 
         settings = self.invocation.load_settings()
         return settings, find_address(settings, self.name)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from headwater.config.hudi.known_options import KnownOption, load_known_options
-from headwater.config.nearest import find_nearest
+from headwater.config.problems.nearest import find_nearest
 
 _LIKENESS = 0.9
 """So like a known key that a slip is likelier than an option of the user's own class."""

@@ -8,7 +8,7 @@ from typing import Any
 from headwater.errors import LakeError
 from headwater.lake.inspection.instants import Instant, State, parse_time
 from headwater.lake.inspection.timeline import Metadata, TableTimeline
-from headwater.lake.table_address import TableAddress
+from headwater.lake.layout import TableAddress
 
 # These move rows; Hudi counts what they write as inserts and updates all the same.
 _REWRITES = frozenset({"compact", "log_compact", "cluster"})

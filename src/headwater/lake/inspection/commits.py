@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from headwater.config.nearest import find_nearest
+from headwater.config.problems.nearest import find_nearest
 from headwater.errors import LakeError, UsageError
 from headwater.lake.inspection.actions import (
     Action,
@@ -17,8 +17,8 @@ from headwater.lake.inspection.actions import (
 )
 from headwater.lake.inspection.instants import Instant
 from headwater.lake.inspection.timeline import Metadata, TableTimeline, sort_by_completion
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
-from headwater.lake.table_address import TableAddress
 
 _SCHEMA = "schema"
 

@@ -12,9 +12,9 @@ from headwater.lake.inspection.instants import parse_time
 from headwater.lake.inspection.layout import LayoutTotals, TableLayout, read_layout
 from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.inspection.timeline import TableTimeline
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT, TABLE_METADATA_FOLDER
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.table_address import TableAddress
 
 _META_PREFIX = "_hoodie_"
 

@@ -10,9 +10,9 @@ from hudi import HudiFileGroupReader, HudiReadOptions
 
 from headwater.errors import LakeError
 from headwater.lake.inspection.properties import TableProperties, parse_properties
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
 from headwater.lake.snapshot_reader import SnapshotReader, build_absence, check_readable, to_uri
-from headwater.lake.table_address import TableAddress
 from headwater.lake.timeline_files import open_file_system
 
 if TYPE_CHECKING:

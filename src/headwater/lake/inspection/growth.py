@@ -10,7 +10,7 @@ from headwater.lake.inspection.actions import iter_write_stats, list_replaced
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.inspection.instants import Instant, parse_time
 from headwater.lake.inspection.timeline import Metadata, TableTimeline, sort_by_completion
-from headwater.lake.table_address import TableAddress
+from headwater.lake.layout import TableAddress
 
 
 @dataclass(frozen=True, slots=True)

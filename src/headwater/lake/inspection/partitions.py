@@ -7,8 +7,8 @@ from datetime import datetime
 from headwater.lake.inspection.instants import parse_time
 from headwater.lake.inspection.layout import FileSlice, TableLayout, read_layout
 from headwater.lake.inspection.timeline import TableTimeline
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
-from headwater.lake.table_address import TableAddress
 
 
 @dataclass(frozen=True, slots=True)

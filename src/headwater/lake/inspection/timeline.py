@@ -9,8 +9,8 @@ from typing import Any, cast
 from headwater.errors import LakeError, TableUnsupportedError
 from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.inspection.instants import Instant, build_instants
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_METADATA_FOLDER
-from headwater.lake.table_address import TableAddress
 
 _LAYOUT = 2
 _AVRO = b"Obj\x01"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from headwater.lake.layout import TableAddress
 from headwater.lake.queries.changes import ChangeSet, read_changes
 from headwater.lake.queries.history import Step, TableHistory, plan_steps
 from headwater.lake.queries.instants import describe_instant
@@ -12,7 +13,6 @@ from headwater.lake.queries.planning import load_history_for
 from headwater.lake.queries.query import Query
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.rows import Row
-from headwater.lake.table_address import TableAddress
 
 _log = logging.getLogger(__name__)
 

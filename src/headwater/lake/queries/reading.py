@@ -3,10 +3,10 @@
 import pyarrow as pa
 
 from headwater.errors import TableUnsupportedError
+from headwater.lake.layout import TableAddress
 from headwater.lake.queries.planning import plan_change_log, plan_scan
 from headwater.lake.queries.query import Query
 from headwater.lake.snapshot_reader import NEWEST, Scan, SnapshotReader
-from headwater.lake.table_address import TableAddress
 
 
 def read(address: TableAddress, query: Query, columns: list[str] | None = None) -> pa.Table:

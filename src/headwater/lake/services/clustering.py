@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from headwater.errors import UsageError
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import Layout, clustering_options
 from headwater.lake.services.result import Candidates, ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.table_address import TableAddress
 
 _MEGABYTE = 1024 * 1024
 

@@ -1,11 +1,11 @@
 """Compaction: the log files of a merge-on-read table become base files."""
 
 from headwater.errors import UsageError
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import compaction_options
 from headwater.lake.services.result import Candidates, ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.table_address import TableAddress
 
 
 def plan_compaction(address: TableAddress) -> Candidates:

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import TableNotFoundError
 from headwater.lake.jvm import Jvm, connect, explained_lake
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import service_options
 from headwater.lake.services.result import ServiceResult, sum_results
-from headwater.lake.table_address import TableAddress
 from headwater.lake.timeline import Timeline
 
 

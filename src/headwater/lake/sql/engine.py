@@ -8,7 +8,7 @@ from typing import Literal
 import pyarrow as pa
 from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
 
-from headwater.config.nearest import find_nearest
+from headwater.config.problems.nearest import find_nearest
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.reading import check_change_log, open_scan

@@ -2,7 +2,7 @@
 
 import re
 
-from headwater.config.nearest import find_nearest
+from headwater.config.problems.nearest import find_nearest
 from headwater.errors import UsageError
 from headwater.lake.sql.statement import Statement, find_position
 

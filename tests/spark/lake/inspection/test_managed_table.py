@@ -8,9 +8,9 @@ import pytest
 
 from headwater.errors import LakeError
 from headwater.lake import inspection
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.table_address import TableAddress
 from tests.fixtures.inspection.addresses import list_disk
 from tests.fixtures.inspection.managed_table import SMALL_FILES, build_managed
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.table import Table
-from headwater.lake.table_address import TableAddress
 
 SCHEMA = "id string, n int, day string"
 

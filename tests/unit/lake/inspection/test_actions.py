@@ -6,7 +6,7 @@ import pytest
 
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.lake import inspection
-from headwater.lake.table_address import TableAddress
+from headwater.lake.layout import TableAddress
 from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 KILLED = "20261121230000000"

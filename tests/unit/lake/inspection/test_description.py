@@ -9,7 +9,7 @@ from headwater.errors import TableNotFoundError
 from headwater.lake import inspection
 from headwater.lake.inspection.description import build_identity, parse_index_definitions
 from headwater.lake.inspection.properties import TableProperties
-from headwater.lake.table_address import TableAddress
+from headwater.lake.layout import TableAddress
 from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 

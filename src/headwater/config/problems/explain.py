@@ -14,8 +14,8 @@ from headwater.config.json_schema import (
     schema_at,
     strip_tags,
 )
-from headwater.config.nearest import find_nearest
-from headwater.config.problem import Data, KeyPath, Problem, format_path, value_at
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.section import SectionError
 from headwater.observability.redaction import REDACTED, is_secret_name, redact_text
 

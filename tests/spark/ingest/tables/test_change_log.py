@@ -5,10 +5,9 @@ import json
 import pytest
 
 from headwater.errors import IngestError, LakeError
-from headwater.lake.layout import table_path
+from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.queries import ChangeFeed, Query
 from headwater.lake.queries.change_log import ChangeLogFeed
-from headwater.lake.table_address import TableAddress
 
 TABLE_TYPES = ("copy_on_write", "merge_on_read")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from headwater.lake.layout import TableAddress
 from headwater.lake.services.rollback import roll_back
 from headwater.lake.services.savepoints import create_savepoint, restore
 from headwater.lake.services.service_table import ServiceTable
-from headwater.lake.table_address import TableAddress
 
 MODES = {
     "merge": {"path": "*.json", "record_key": "id"},
