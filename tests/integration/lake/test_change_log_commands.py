@@ -40,6 +40,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+@pytest.mark.long
 def test_log_is_read_by_commands_and_only_of_a_table_that_keeps_one(place: Place) -> None:
     place.put("1.json", {"id": "a", "text": "one"}, {"id": "b", "text": "one"})
     place.put("2.json", {"id": "a", "text": "two"})

@@ -31,7 +31,10 @@ def read_net(lake):
 
 
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
-@pytest.mark.parametrize("mode", ["op_key_only", "data_before", "data_before_after"])
+@pytest.mark.parametrize(
+    "mode",
+    [*(pytest.param(m, marks=pytest.mark.long) for m in ("op_key_only", "data_before")), "data_before_after"],
+)
 def test_overwrites_and_removals_are_in_the_log_of_a_mirror(build, mode, table_type):
     lake = build(things={"path": "*.json", "mode": "mirror", "cdc": mode, "table_type": table_type})
     lake.put("a.json", lines(x="one", y="two"))

@@ -9,6 +9,8 @@ from pyarrow import parquet
 from headwater.errors import TableMismatchError
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.long
+
 DAYS = {"path": "*.json", "record_key": "id", "ordering": "ts", "partition": "day"}
 FIRST = '{"id": 1, "ts": 1, "day": "mo", "v": "a"}\n{"id": 2, "ts": 1, "day": "tu", "v": "b"}\n'
 UPDATE = '{"id": 1, "ts": 2, "day": "mo", "v": "A"}\n{"id": 3, "ts": 2, "day": "tu", "v": "c"}\n'
@@ -37,9 +39,9 @@ def list_folders(lake) -> set[str]:
 @pytest.mark.parametrize(
     ("index", "table_type", "rows"),
     [
-        pytest.param({"type": "bloom"}, "copy_on_write", LEFT, marks=pytest.mark.long),
+        ({"type": "bloom"}, "copy_on_write", LEFT),
         ({"type": "global_bloom"}, "copy_on_write", MOVED),
-        pytest.param({"type": "global_simple"}, "merge_on_read", MOVED, marks=pytest.mark.long),
+        ({"type": "global_simple"}, "merge_on_read", MOVED),
         ({"type": "bucket", "buckets": 2}, "copy_on_write", LEFT),
         ({"type": "bucket", "buckets": 2, "engine": "consistent_hashing"}, "merge_on_read", LEFT),
         ({"type": "record_level"}, "copy_on_write", LEFT),
@@ -222,9 +224,7 @@ def test_metadata_table_is_there_when_asked_for(build):
     assert lake.rows("t", "n") == [(1,), (2,)]
 
 
-@pytest.mark.parametrize(
-    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_orc_files_are_written_updated_and_read(spark, tmp_path, table_type):
     setting = "spark.sql.orc.enableVectorizedReader"
     table = DAYS | {"base_file_format": "orc", "table_type": table_type}

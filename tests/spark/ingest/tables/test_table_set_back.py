@@ -23,7 +23,9 @@ def owned(lake) -> ServiceTable:
     return ServiceTable(table.spark, TableAddress("t", table.path))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", ["mirror", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("append", "merge"))]
+)
 def test_restored_table_takes_in_again_what_came_since(build, mode):
     lake = build(t=MODES[mode])
     put(lake, "1.json", 1)
