@@ -45,6 +45,10 @@ test-spark: setup ## A local JVM and real Hudi
 test-integration: setup-s3a ## The emulator and real processes
 	$(PYTEST) tests/integration $(ARGS)
 
+.PHONY: test-tables
+test-tables: setup-s3a ## What is long about tables: every option and index, logs of changes, commands that look after them
+	$(PYTEST) tests/spark/ingest/tables tests/integration/lake tests/integration/cli -m long $(SIDE_BY_SIDE) $(ARGS)
+
 .PHONY: test-long
 test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples
 	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)

@@ -31,6 +31,7 @@ CrashPlace = Literal[
     "rejects written",
     "data to be written",
     "data written",
+    "ledger to be forgotten",
     "ledger to be written",
     "ledger written",
     "next table",

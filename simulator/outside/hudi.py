@@ -50,6 +50,9 @@ class Timeline:
     def exists(self) -> bool:
         return self._exists
 
+    def has_completed(self, completed: str) -> bool:
+        return any(commit.completed == completed for commit in (*self._archived, *self.commits))
+
     def list_archived(self) -> tuple[Commit, ...]:
         return self._archived
 

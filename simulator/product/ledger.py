@@ -49,6 +49,13 @@ class SimulatedLedger:
         self._marks = marks
         self._crashes.at("ledger written")
 
+    def forget(self, table: str) -> None:
+        marks = {name: mark for name, mark in self._load_marks().items() if name != table}
+        keys = [(table, row.state.object_id) for row in self._table.read() if row.table == table]
+        self._crashes.at("ledger to be forgotten")
+        self._table.write(Write(deletes=keys, metadata={_MARKS_KEY: _format(marks)}))
+        self._marks = marks
+
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
         if self.find_mark(table) != Mark():
             states = (row.state for row in self._table.read() if row.table == table)

@@ -3,11 +3,13 @@
 HeadwaterError                exit code 1
 ├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
 ├── UsageError                2  a command was asked for something that does not exist
-│   └── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
+│   ├── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
+│   └── InstantUnavailableError 2 a past state of a table that its files do not make whole any more
 ├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
+│   ├── TableMismatchError    1  what lies there is not the table that was configured
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
 │   ├── BucketNotFoundError   1
@@ -73,6 +75,10 @@ class AsOfUnavailableError(UsageError):
     """
 
 
+class InstantUnavailableError(UsageError):
+    """A table as it was, or what changed since then, cannot be told whole; the message says from when on."""
+
+
 class PlatformError(HeadwaterError):
     """Java, Spark, the jars or an optional dependency are missing or unusable."""
 
@@ -89,6 +95,13 @@ class TableNotFoundError(LakeError):
     """No Hudi table at that path."""
 
     exit_code = 2
+
+
+class TableMismatchError(LakeError):
+    """The table at that path was made with another key, type, partitioning or version.
+
+    Trying again does not help: the configuration or the table has to be changed.
+    """
 
 
 class TableUnsupportedError(LakeError):

@@ -22,3 +22,11 @@ def parse_since(text: str, now: datetime) -> datetime:
             hint="times: 2026-01-31 or 2026-01-31T12:00Z; ages: 90m, 24h, 7d",
         ) from error
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def spell_point(text: str) -> str:
+    """A point on a table's timeline: an age becomes the time of now before it, all else stays as it is for
+    `Query` to understand. Raises `UsageError`."""
+    from headwater.lake.queries.instants import is_point
+
+    return text if is_point(text) else parse_since(text, datetime.now(timezone.utc)).isoformat()

@@ -1,5 +1,6 @@
 """`headwater sql`: any table, with no JVM where the table allows."""
 
+import logging
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -8,14 +9,40 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_table, render_text
+from headwater.cli.since import spell_point
 
 if TYPE_CHECKING:
     from headwater.config.settings import Settings
+    from headwater.lake.queries.query import Query
     from headwater.lake.sql.engine import Fallback, QueryResult
 
+_log = logging.getLogger(__name__)
 SHOWN_ROWS = 100
 SHOWN_CHARS = 300
 HIDDEN_PREFIX = "_hoodie_"
+
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Every table as it was: an instant, a time or a date."),
+]
+ChangesSince = Annotated[
+    str | None,
+    typer.Option(
+        "--changes-since",
+        metavar="TIME",
+        help="Only rows written since then (or an age, `90m`) that still exist; `earliest` for all.",
+    ),
+]
+Cdc = Annotated[
+    bool,
+    typer.Option(
+        "--cdc",
+        help="With --changes-since: columns op, ts_ms, before, after, of tables with `cdc`. Needs Spark.",
+    ),
+]
+ReadOptimized = Annotated[
+    bool, typer.Option("--read-optimized", help="Base files only: quicker, as of the last compaction.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +50,7 @@ def register(app: typer.Typer) -> None:
     app.command("sql")(sql)
 
 
-def sql(
+def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help='Such as "select * from events limit 10".')],
     limit: Annotated[
@@ -33,15 +60,24 @@ def sql(
     all_columns: Annotated[
         bool, typer.Option("--all-columns", help="Show Hudi's own columns (`_hoodie_*`) too.")
     ] = False,
+    as_of: AsOf = None,
+    changes_since: ChangesSince = None,
+    cdc: Cdc = False,
+    read_optimized: ReadOptimized = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Query a table: those of the configuration, and events, quarantine and ledger.
 
     With --json one object a row: times ISO 8601 in UTC, decimals as text (exact), binary as base64.
     """
+    from headwater.lake.queries.query import choose_query
+
+    since = None if changes_since is None else spell_point(changes_since)
+    asked = choose_query(as_of=as_of, changes_since=since, cdc=cdc, read_optimized=read_optimized)
     shown = limit or SHOWN_ROWS
     # One row more than shown tells whether there are more.
-    result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1)
+    result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1, asked)
+    _log.debug("read by %s", result.engine)
     if as_json:
         render_json_lines(result.rows)
         return
@@ -52,10 +88,12 @@ def sql(
         render_text(f"The first {shown} rows; --limit N shows more, --json all.")
     else:
         render_text(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
+    render_text(f"read by {result.engine}")
 
 
-def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
+def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> "QueryResult":
     """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
+    from headwater.lake.layout import list_tables
     from headwater.lake.s3 import build_storage_options
     from headwater.lake.sql.engine import run_query
 
@@ -64,37 +102,18 @@ def run(settings: "Settings", query: str, limit: int | None) -> "QueryResult":
         list_tables(settings),
         storage_options=build_storage_options(settings.lake, settings.lake_storage),
         limit=limit,
-        fallback=_build_fallback(settings, limit),
+        fallback=_build_fallback(settings, limit, asked),
+        query=asked,
     )
 
 
-def list_tables(settings: "Settings") -> dict[str, str]:
-    """Paths by the name that SQL knows them by."""
-    from headwater.lake.layout import (
-        events_path,
-        ledger_path,
-        quarantine_path,
-        reconciles_path,
-        table_path,
-    )
-
-    lake = settings.lake
-    own = {
-        "events": events_path(lake),
-        "quarantine": quarantine_path(lake),
-        "ledger": ledger_path(lake),
-        "reconciles": reconciles_path(lake),
-    }
-    return {**{name: table_path(lake, name) for name in settings.tables}, **own}
-
-
-def _build_fallback(settings: "Settings", limit: int | None) -> "Fallback":
+def _build_fallback(settings: "Settings", limit: int | None, asked: "Query") -> "Fallback":
     def run_there(query: str, tables: Mapping[str, str]) -> "QueryResult":
         from headwater.app.application import App
         from headwater.lake.sql.spark import run_on_spark
 
         # The session lives as long as the rows are read: until the process ends.
-        return run_on_spark(App(settings).spark, query, tables, limit)
+        return run_on_spark(App(settings).spark, query, tables, limit, asked)
 
     return run_there
 

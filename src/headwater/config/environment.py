@@ -15,7 +15,7 @@ from headwater.config.json_schema import (
     takes_container,
     takes_only_text,
 )
-from headwater.config.problem import Data, KeyPath, value_at
+from headwater.config.problems.problem import Data, KeyPath, value_at
 from headwater.config.yaml_document import parse_scalar
 from headwater.errors import ConfigError
 

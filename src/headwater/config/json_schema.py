@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
 
-from headwater.config.problem import KeyPath, value_at
+from headwater.config.problems.problem import KeyPath, value_at
 from headwater.config.settings import Settings
 
 Schema = dict[str, object]
@@ -159,15 +159,22 @@ def _variants(node: Schema) -> dict[str, Schema]:
     return {tag: {"$ref": reference} for tag, reference in mapping.items()}
 
 
-def _choose(node: Schema, data: object) -> Schema:
+def _unwrap(node: Schema) -> Schema:
+    """A section that may be absent altogether as the section."""
     node = resolve(node)
+    sections = [option for option in _options(node) if "properties" in option] if "anyOf" in node else []
+    return sections[0] if sections else node
+
+
+def _choose(node: Schema, data: object) -> Schema:
+    node = _unwrap(node)
     tag = data.get("type") if isinstance(data, dict) else None
     variant = _variants(node).get(tag) if isinstance(tag, str) else None
     return resolve(variant) if variant is not None else node
 
 
 def _child(node: Schema, part: str | int) -> Schema:
-    node = resolve(node)
+    node = _unwrap(node)
     if isinstance(part, int):
         items = [option.get("items") for option in _options(node) if "items" in option]
         return resolve(items[0]) if items else {}

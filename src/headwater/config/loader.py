@@ -1,5 +1,6 @@
 """headwater.yaml, the environment and `--set` -> `Settings`, or one error with every problem in it."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -12,12 +13,14 @@ from headwater.config.environment import (
     parse_environment,
     read_environment,
 )
-from headwater.config.explain import explain, explain_combinations, repair_unknown_keys
-from headwater.config.problem import Data, KeyPath, Problem, format_path, value_at
+from headwater.config.problems.explain import explain, explain_combinations, repair_unknown_keys
+from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
 from headwater.config.yaml_document import YamlDocument, parse_yaml
 from headwater.errors import ConfigError
 from headwater.observability.redaction import holds_secret, is_secret_name, redact_text
+
+_log = logging.getLogger(__name__)
 
 NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
 NO_SECRETS_HERE = (
@@ -67,6 +70,9 @@ def parse_settings(
         problems += found
     if problems or settings is None:
         raise ConfigError("\n".join(_format_lines(problems, path, document, origins)), hint=_hint(problems))
+    warnings = [Problem(*found) for found in settings.iter_warnings()]
+    for line in _format_lines(warnings, path, document, origins):
+        _log.warning("%s", line)
     return settings
 
 

@@ -1,10 +1,17 @@
 """The whole configuration: one YAML file plus the environment."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from headwater.config.hudi.checking import (
+    iter_option_problems,
+    iter_option_warnings,
+    list_session_options,
+)
+from headwater.config.problems.problem import KeyPath
 from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
@@ -12,6 +19,7 @@ from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
+VECTORIZED_ORC = "spark.sql.orc.enableVectorizedReader"
 RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles", "chunks"})
 
 
@@ -41,9 +49,12 @@ class SparkConfig(Section):
     @model_validator(mode="after")
     def _check_names(self) -> "SparkConfig":
         foreign = [key for key in self.config if not key.startswith("spark.")]
-        if foreign:
-            text = "unknown key {!r}: Spark's settings start with `spark.`"
-            raise SectionError([(("config", key), text.format(key)) for key in foreign])
+        text = "unknown key {!r}: Spark's settings start with `spark.`"
+        problems = [(("config", key), text.format(key)) for key in foreign]
+        for key, sentence in iter_option_problems(list_session_options(self.config)):
+            problems.append((("config", f"spark.{key}"), sentence))
+        if problems:
+            raise SectionError(problems)
         return self
 
 
@@ -91,6 +102,14 @@ class Settings(Section):
             }
         return {key: redact(value, key) for key, value in data.items()}
 
+    def iter_warnings(self) -> Iterator[tuple[KeyPath, str]]:
+        """What is allowed, but may not be meant, with its path: Hudi options unknown or outdated."""
+        for name, table in self.tables.items():
+            for key, text in iter_option_warnings(table.hoodie):
+                yield ("tables", name, "hoodie", key), text
+        for key, text in iter_option_warnings(list_session_options(self.spark.config)):
+            yield ("spark", "config", f"spark.{key}"), text
+
     @model_validator(mode="after")
     def _check_search(self) -> "Settings":
         if self.search is None:
@@ -99,6 +118,18 @@ class Settings(Section):
         if table is None:
             text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
             raise SectionError([(("search", "table"), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _check_orc(self) -> "Settings":
+        is_readable = self.spark.config.get(VECTORIZED_ORC) == "false"
+        tables = [name for name, table in self.tables.items() if table.base_file_format == "orc"]
+        if tables and not is_readable:
+            text = (
+                "'orc': with Hudi 1.2 Spark cannot read such a table while its vectorized ORC reader is "
+                f"on; set `spark.config: {{{VECTORIZED_ORC}: false}}`, or use parquet"
+            )
+            raise SectionError([(("tables", name, "base_file_format"), text) for name in tables])
         return self
 
     @model_validator(mode="after")

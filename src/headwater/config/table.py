@@ -8,6 +8,9 @@ from typing import Literal, get_args
 import bracex
 from pydantic import ByteSize, Field, model_validator
 
+from headwater.config.hudi.checking import PREFIX, iter_option_problems
+from headwater.config.hudi.table_options import iter_typed_problems
+from headwater.config.hudi.table_sections import FileSizesConfig, IndexConfig
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 FileFormat = Literal[
@@ -98,12 +101,68 @@ class TableConfig(Section):
         (), description="The row with the higher value wins (merge); default: the newer event."
     )
     partition: FieldNames = Field((), description="Fields the table is partitioned by.")
+    partition_style: Literal["hive", "plain"] = Field(
+        "hive", description="Folders of partitions: `day=2026-05-01`, or `2026-05-01` only."
+    )
+    url_encode_partitions: bool = Field(
+        False, description="Values with `/`, `:` and the like are written as `%2F` in folders of partitions."
+    )
+    drop_partition_columns: bool = Field(
+        False, description="Partition fields are kept in the folders' names only, not in the files too."
+    )
     partition_columns: FieldNames = Field((), description="Columns taken from `name=value` parts of the key.")
     table_type: Literal["copy_on_write", "merge_on_read"] = Field(
         "copy_on_write", description="Hudi table type."
     )
+    base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the table's files.")
+    cdc: Literal["off", "op_key_only", "data_before", "data_before_after"] = Field(
+        "off",
+        description="Keep a log of every change for `sql --cdc` and `changes --cdc`: the keys only, also the "
+        "row before, or both images. The less it holds, the more a reader looks up. Only for a table that is "
+        "made anew: Hudi refuses another log than the table has, and goes on with what it has for `off`.",
+    )
+    index: IndexConfig | None = Field(
+        None, description="How the file of a key is found; default: Hudi's, `simple`."
+    )
     operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
-        None, description="Default: upsert for merge, insert for append."
+        None, description="Default: upsert for merge, insert for append (upsert with `cdc`)."
+    )
+    merge_mode: Literal["commit_time", "event_time"] | None = Field(
+        None,
+        description="Which of two rows with one key stays (merge): the one written last (in one commit: the "
+        "newer event's), or the one with the higher `ordering`. Default: event_time.",
+    )
+    partial_updates: bool = Field(
+        False, description="A null in a new row leaves the stored value as it is (merge)."
+    )
+    filter_duplicates: bool = Field(
+        False, description="Rows whose `record_key` the table has already are dropped (append)."
+    )
+    file_sizes: FileSizesConfig | None = Field(None, description="How large files become.")
+    keep_commits: int | None = Field(
+        None, ge=1, le=10_000, description="The table can be read as it was so many commits ago. Default: 10."
+    )
+    keep_hours: int | None = Field(
+        None, ge=1, description="The table can be read as it was so many hours ago, instead of by commits."
+    )
+    keep_file_versions: int | None = Field(
+        None, ge=1, description="So many versions of each file are kept, instead of by commits."
+    )
+    compact_after: int | None = Field(
+        None,
+        ge=0,
+        description="Log files are merged into base files every so many commits (merge_on_read). "
+        "Default: Hudi's 5.",
+    )
+    metadata_table: bool | None = Field(
+        None,
+        description="Hudi's metadata table is kept: listings and statistics for readers, for slower "
+        "commits. Default: only where `index` or `column_stats` needs it.",
+    )
+    column_stats: bool | FieldNames = Field(
+        False,
+        description="The lowest and highest values of these columns (true: of the first 32) in each file are "
+        "kept in the metadata table; queries pass files over by them.",
     )
     schema_: str | None = Field(
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
@@ -121,7 +180,11 @@ class TableConfig(Section):
         "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
     )
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
-    hoodie: TextMap = Field({}, description="Any `hoodie.*` write option; wins over typed ones.")
+    hoodie: TextMap = Field(
+        {},
+        description="Any `hoodie.*` write option; wins over typed ones. A slip of the pen and a value of a "
+        "wrong kind are errors; a key that Hudi does not know is passed on with a warning.",
+    )
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="What becomes of objects that cannot be used."
     )
@@ -157,7 +220,9 @@ class TableConfig(Section):
     @property
     def effective_operation(self) -> Literal["upsert", "insert", "bulk_insert"]:
         """The write operation: as given, else the one that fits the mode."""
-        return self.operation or ("insert" if self.effective_mode == "append" else "upsert")
+        # Hudi writes no log of rows that it inserts into a file that is there, and then cannot read the log.
+        may_insert = self.effective_mode == "append" and self.cdc == "off"
+        return self.operation or ("insert" if may_insert else "upsert")
 
     @property
     def effective_on_object_removed(self) -> Literal["ignore", "retract", "tombstone"]:
@@ -178,7 +243,13 @@ class TableConfig(Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
-        problems = [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+        problems = [
+            *self._format_problems(),
+            *self._mode_problems(),
+            *self._text_problems(),
+            *self._hoodie_problems(),
+            *iter_typed_problems(self),
+        ]
         # Asks for the format, which has to be known for that.
         problems = problems or [*self._schema_problems()]
         if problems:
@@ -229,10 +300,16 @@ class TableConfig(Section):
             yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
         if mode == "append" and self.ordering:
             yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
-        if mode == "append" and self.operation == "upsert":
+        if mode == "append" and self.operation == "upsert" and self.cdc == "off":
             yield (
                 ("operation",),
                 "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+            )
+        if self.cdc != "off" and self.operation == "insert":
+            yield (
+                ("operation",),
+                f"'insert' cannot be with `cdc: {self.cdc}`: Hudi would log only a part of it. Allowed: "
+                "bulk_insert; left out, rows are upserted",
             )
         if mode == "merge" and self.operation in ("insert", "bulk_insert"):
             yield (
@@ -261,6 +338,11 @@ class TableConfig(Section):
                 re.compile(self.regex)
             except re.error as error:
                 yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
+
+    def _hoodie_problems(self) -> Iterator[KeyProblem]:
         for key in self.hoodie:
-            if not key.startswith("hoodie."):
-                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `hoodie.`"
+            if not key.startswith(PREFIX):
+                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `{PREFIX}`"
+        given = {key: value for key, value in self.hoodie.items() if key.startswith(PREFIX)}
+        for key, text in iter_option_problems(given):
+            yield ("hoodie", key), text

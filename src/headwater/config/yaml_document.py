@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from headwater.config.problem import Data, KeyPath, Problem
+from headwater.config.problems.problem import Data, KeyPath, Problem
 
 _TAG = "tag:yaml.org,2002:"
 _MERGE_KEY = "<<"

@@ -41,7 +41,12 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.retraction import REMOVED_AT, Gone
-from headwater.ingest.table_state import TableState, name_version, parse_table_state, with_columns
+from headwater.ingest.table_state import (
+    TableState,
+    name_version,
+    resume_state,
+    with_columns,
+)
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.table import Table
 from headwater.observability.crash_points import crash_point
@@ -111,7 +116,7 @@ class TablePipeline:
         if self._state is None:
             timeline = self._table.load_timeline()
             found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-            self._state = parse_table_state(found)
+            self._state = resume_state(self.name, found, self._config.index)
             if found is None and self._config.start_from is not None:
                 self._state = replace(self._state, checkpoint=build_position(self._config.start_from))
             self._position = self._state.checkpoint

@@ -16,7 +16,7 @@ from tenacity import (
 )
 
 from headwater.capture.events_table import EventsTable
-from headwater.errors import ConfigError, HeadwaterError, NewColumnsError
+from headwater.errors import ConfigError, HeadwaterError, NewColumnsError, TableMismatchError
 from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.outcome import BatchResult
 
@@ -152,4 +152,4 @@ class Runner:
 
 def _may_pass(state: RetryCallState) -> bool:
     error = state.outcome.exception() if state.outcome else None
-    return not isinstance(error, ConfigError | NewColumnsError)
+    return not isinstance(error, ConfigError | NewColumnsError | TableMismatchError)

@@ -8,6 +8,8 @@ from datetime import datetime
 from pyspark.sql.types import StructType
 
 from headwater.capture.position import BEGINNING, Position
+from headwater.config.hudi.table_sections import IndexConfig
+from headwater.errors import TableMismatchError
 from headwater.ingest.evolution.schema_history import (
     SchemaVersion,
     add_version,
@@ -23,7 +25,8 @@ class TableState:
     """Committed together with the rows; a restart begins from here and from nothing else.
 
     `history` are the versions of the schema; `rescued_column` is the name of the table's column for what
-    fits no other, if it ever had one.
+    fits no other, if it ever had one. `buckets` is how keys get into files, where that is
+    computed: Hudi does not keep it, and does not find rows again that were written by another rule.
     """
 
     checkpoint: Position = BEGINNING
@@ -31,6 +34,7 @@ class TableState:
     rules: str = ""
     history: tuple[SchemaVersion, ...] = ()
     rescued_column: str | None = None
+    buckets: str = ""
 
     def to_metadata(self) -> dict[str, str]:
         """Keys of the commit metadata, without the prefix."""
@@ -43,6 +47,8 @@ class TableState:
             metadata["schema_history"] = write_history(self.history)
         if self.rescued_column:
             metadata["rescued_column"] = self.rescued_column
+        if self.buckets:
+            metadata["buckets"] = self.buckets
         return metadata
 
 
@@ -56,7 +62,32 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
         rules=metadata.get("rules", ""),
         history=parse_history(metadata.get("schema_history", "[]")),
         rescued_column=metadata.get("rescued_column"),
+        buckets=metadata.get("buckets", ""),
     )
+
+
+def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> TableState:
+    """The state that a table's newest commit carries; of a new table, the one it begins with.
+
+    Raises `TableMismatchError` when its rows were put into files by another rule than `index` has now.
+    """
+    state, buckets = parse_table_state(metadata), describe_buckets(index)
+    if metadata is not None and state.buckets != buckets:
+        there, here = (text or "no bucket index" for text in (state.buckets, buckets))
+        raise TableMismatchError(
+            f"table {name}: `index` is {there} there and {here} here: rows that change would be doubled",
+            hint="set `index` back to what the table has, or configure a table of another name, which is "
+            "built anew from the events",
+        )
+    return replace(state, buckets=buckets)
+
+
+def describe_buckets(index: IndexConfig | None) -> str:
+    """How an index computes the file of a key; empty for one that looks it up."""
+    if index is None or index.type != "bucket":
+        return ""
+    # Buckets by consistent hashing split and join; their number is where it began.
+    return "consistent hashing" if index.engine == "consistent_hashing" else f"{index.buckets} buckets"
 
 
 def with_columns(

@@ -6,6 +6,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
 from headwater.ingest.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
@@ -21,7 +22,7 @@ from headwater.ingest.reading.lineage import (
     build_uri,
     with_lineage,
 )
-from headwater.ingest.reading.record_keys import are_keys_unique
+from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
 from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
@@ -42,8 +43,17 @@ class TableWriter:
     @property
     def _record_key(self) -> tuple[str, ...]:
         """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        if self._config.filter_duplicates:
+            return self._config.record_key
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
         return by_mode[self._config.effective_mode]
+
+    @property
+    def _identity(self) -> tuple[str, ...]:
+        """Columns by which a row is one row of the table: with most indexes it is one in its partition."""
+        index = self._config.index
+        is_global = index is not None and index.type.startswith("global_")
+        return self._record_key if is_global else (*self._record_key, *self._config.partition)
 
     def write(
         self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
@@ -67,7 +77,8 @@ class TableWriter:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
         many = not gone and count >= _MANY_ROWS
         unique = many and are_keys_unique(frame, self._config.record_key, count)
-        insert = is_new and self._config.effective_mode == "mirror" and not gone
+        # With a log of changes as `effective_operation` has it: it would lack what is inserted.
+        insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
         return True
 
@@ -88,6 +99,8 @@ class TableWriter:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.effective_on_object_removed == "tombstone":
             frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        if self._config.merge_mode == "commit_time":
+            frame = keep_last(frame, self._identity)
         return frame
 
     def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
@@ -142,7 +155,10 @@ class TableWriter:
             partition=config.partition,
             ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
             table_type=config.table_type,
+            keep_commits=config.keep_commits or 0,
             unique_keys=unique_keys,
+            typed=list_typed_options(config),
+            cdc=config.cdc,
             commit_metadata=metadata,
             extra=config.hoodie,
         )

@@ -5,6 +5,7 @@ each dotted name is as many of them as it has dots: names are looked up once, va
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, reduce
@@ -24,6 +25,10 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
+_CONFLICT = re.compile(
+    r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
+)
+_CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
 class Jvm:
@@ -31,6 +36,7 @@ class Jvm:
 
     def __init__(self, context: SparkContext) -> None:
         self._root: Any = context._jvm
+        self._java_context: Any = context._jsc
         self.hadoop_conf: Any = context._jsc.hadoopConfiguration()
         self._storage_conf = self._find("org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf")(
             self.hadoop_conf
@@ -44,6 +50,10 @@ class Jvm:
         """A class, or a static method of one."""
         return reduce(getattr, name.split("."), self._root)
 
+    def load_class(self, name: str) -> Any:
+        """The `java.lang.Class` of a name, from the session's jars too. Raises `Py4JJavaError`."""
+        return self._find("java.lang.Thread.currentThread")().getContextClassLoader().loadClass(name)
+
     def build_path(self, path: str) -> Any:
         """Hadoop's `Path`."""
         return self._path(path)
@@ -51,6 +61,35 @@ class Jvm:
     def build_meta_client(self, path: str) -> Any:
         """Hudi's view of the table at `path` as it is now."""
         return self._build_meta_client().setConf(self._storage_conf).setBasePath(path).build()
+
+    def build_write_client(self, meta_client: Any, name: str, options: Mapping[str, str]) -> Any:
+        """Hudi's own client for what is not a write of rows: services, savepoints, rollbacks.
+
+        To be closed. The schema is the table's newest.
+        """
+        schema = self._find("org.apache.hudi.common.table.TableSchemaResolver")(meta_client).getTableSchema(
+            False
+        )
+        config = (
+            self._find("org.apache.hudi.config.HoodieWriteConfig.newBuilder")()
+            .withPath(str(meta_client.getBasePath()))
+            .withSchema(schema.toString())
+            .forTable(name)
+            .withProps(self.build_map(options))
+            .build()
+        )
+        context = self._find("org.apache.hudi.client.common.HoodieSparkEngineContext")(self._java_context)
+        return self._find("org.apache.hudi.client.SparkRDDWriteClient")(context, config)
+
+    def build_clean_planner(self, client: Any) -> Any:
+        """Hudi's own decision which files a clean removes; it writes nothing."""
+        config, context = client.getConfig(), client.getEngineContext()
+        table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
+        return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def build_none(self) -> Any:
+        """Hudi's `Option` without a value."""
+        return self._find("org.apache.hudi.common.util.Option.empty")()
 
     def read_map(self, java_map: Any) -> dict[str, str]:
         """A Java map of texts."""
@@ -97,6 +136,32 @@ def measure_folder(spark: SparkSession, path: str) -> int:
         return int(folder.getFileSystem(jvm.hadoop_conf).getContentSummary(folder).getLength())
 
 
+def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
+    """Bytes of the files in a folder by their names, on any file system; none for an absent folder. Raises
+    `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(folder):
+        path = jvm.build_path(folder)
+        system = path.getFileSystem(jvm.hadoop_conf)
+        if not system.exists(path):
+            return {}
+        return {
+            file.getPath().getName(): int(file.getLen()) for file in system.listStatus(path) if file.isFile()
+        }
+
+
+def read_file(spark: SparkSession, path: str) -> bytes:
+    """A whole small file of any file system. Raises `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        file = jvm.build_path(path)
+        stream = file.getFileSystem(jvm.hadoop_conf).open(file)
+        try:
+            return bytes(stream.readAllBytes())
+        finally:
+            stream.close()
+
+
 @contextmanager
 def explained_lake(path: str) -> Iterator[None]:
     """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
@@ -118,6 +183,14 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
             f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    if conflict := _CONFLICT.search(text):
+        differing = "; ".join(
+            f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
+        )
+        return LakeError(
+            f"{path}: the table was made with other settings: {differing}",
+            hint="set them as they were, or build the table anew at another place",
         )
     first_line = next(
         (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]

@@ -1,6 +1,25 @@
-"""Where tables lie under a lake. The only place that knows."""
+"""Where tables lie under a lake, and how they are reached. The only place that knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.config.settings import Settings
 
 OWN_FOLDER = "_headwater"
+
+
+@dataclass(frozen=True, slots=True)
+class TableAddress:
+    """`storage_options` are those of readers without a JVM; empty for a folder."""
+
+    name: str
+    path: str
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def events_path(lake: str) -> str:
@@ -36,6 +55,41 @@ def trial_path(lake: str, token: str) -> str:
 def table_path(lake: str, name: str) -> str:
     """A data table."""
     return _join(lake, name)
+
+
+def list_tables(settings: "Settings") -> dict[str, str]:
+    """Paths of all tables by the names that commands and SQL know them by, headwater's own last."""
+    lake = settings.lake
+    own = {
+        "events": events_path(lake),
+        "quarantine": quarantine_path(lake),
+        "ledger": ledger_path(lake),
+        "reconciles": reconciles_path(lake),
+    }
+    if settings.search is not None:
+        own["chunks"] = chunks_path(lake)
+    return {**{name: table_path(lake, name) for name in settings.tables}, **own}
+
+
+def find_table(settings: "Settings", name: str) -> str:
+    """The path of the table of that name. Raises `UsageError` with the nearest name for an unknown one."""
+    known = list_tables(settings)
+    if name in known:
+        return known[name]
+    near = find_nearest(name, known)
+    suggestion = f"did you mean {near}? " if near else ""
+    raise UsageError(f"there is no table {name}", hint=f"{suggestion}tables: {', '.join(known)}")
+
+
+def find_address(settings: "Settings", name: str) -> TableAddress:
+    """The address of a table of the configuration, or of one of headwater's own (`events`, `ledger`, ...).
+
+    Raises `UsageError` with the nearest name for an unknown one.
+    """
+    from headwater.lake.s3 import build_storage_options
+
+    path = find_table(settings, name)
+    return TableAddress(name, path, build_storage_options(settings.lake, settings.lake_storage))
 
 
 def _join(lake: str, *parts: str) -> str:

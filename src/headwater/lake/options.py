@@ -1,8 +1,10 @@
 """Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from headwater.lake.typed_options.declared import Value, render_options
 
 COMMIT_METADATA_PREFIX = "headwater."
 
@@ -10,12 +12,54 @@ TABLE_METADATA_FOLDER = ".hoodie"
 TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
 """Below a table's path; exists exactly where a table does."""
 TABLE_NAME_PROPERTY = "hoodie.table.name"
+TABLE_TYPE_PROPERTY = "hoodie.table.type"
+RECORD_KEY_PROPERTY = "hoodie.table.recordkey.fields"
+TIMELINE_LAYOUT_PROPERTY = "hoodie.timeline.layout.version"
+TIMELINE_ZONE_PROPERTY = "hoodie.table.timeline.timezone"
+CDC_ENABLED_PROPERTY = "hoodie.table.cdc.enabled"
+READ_OPTIMIZED_OPTION = "hoodie.read.use.read_optimized.mode"
+"""Of hudi-rs."""
+
+TABLE_PROPERTY_KEYS: Mapping[str, str] = {
+    "name": TABLE_NAME_PROPERTY,
+    "table_type": "hoodie.table.type",
+    "table_version": "hoodie.table.version",
+    "initial_version": "hoodie.table.initial.version",
+    "layout_version": "hoodie.timeline.layout.version",
+    "timeline_path": "hoodie.timeline.path",
+    "history_path": "hoodie.timeline.history.path",
+    "timezone": "hoodie.table.timeline.timezone",
+    "record_keys": "hoodie.table.recordkey.fields",
+    "partition_fields": "hoodie.table.partition.fields",
+    "ordering_fields": "hoodie.table.ordering.fields",
+    "older_ordering_field": "hoodie.table.precombine.field",
+    "merge_mode": "hoodie.record.merge.mode",
+    "merge_strategy": "hoodie.record.merge.strategy.id",
+    "payload_class": "hoodie.compaction.payload.class",
+    "key_generator_type": "hoodie.table.keygenerator.type",
+    "key_generator_class": "hoodie.table.keygenerator.class",
+    "base_file_format": "hoodie.table.base.file.format",
+    "cdc": "hoodie.table.cdc.enabled",
+    "cdc_mode": "hoodie.table.cdc.supplemental.logging.mode",
+    "meta_fields": "hoodie.populate.meta.fields",
+    "hive_style": "hoodie.datasource.write.hive_style_partitioning",
+    "url_encoded": "hoodie.datasource.write.partitionpath.urlencode",
+    "partition_columns_dropped": "hoodie.datasource.write.drop.partition.columns",
+    "metadata_partitions": "hoodie.table.metadata.partitions",
+    "metadata_partitions_building": "hoodie.table.metadata.partitions.inflight",
+    "index_definitions": "hoodie.table.index.defs.path",
+}
+"""What a table says of itself in its properties, by the names that readers here use."""
+SMALL_FILE_LIMIT_OPTION = "hoodie.parquet.small.file.limit"
+"""A write option: base files below so many bytes take new rows."""
+DEFAULT_SMALL_FILE_LIMIT = 100 * 1024 * 1024
 
 DELETED = "_hoodie_is_deleted"
 """Column by which a row of an upsert says that the table shall not have it any more."""
 
 TableType = Literal["copy_on_write", "merge_on_read"]
-Operation = Literal["upsert", "insert", "bulk_insert", "delete"]
+Operation = Literal["upsert", "insert", "bulk_insert", "delete", "delete_partition"]
+CdcMode = Literal["off", "op_key_only", "data_before", "data_before_after"]
 
 _FAST_COMMITS = {
     # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.
@@ -52,8 +96,10 @@ _CHANGELOG = {
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
     inline; 0 leaves compaction to others. The table can be read as it was up to `keep_commits` ago; 0 leaves
-    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `extra` (the
-    user's `hoodie.*`) wins over all of it."""
+    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
+    the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another
+    one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all
+    of it."""
 
     table_name: str
     operation: Operation
@@ -67,6 +113,8 @@ class WriteOptions:
     compact_after: int = 0
     keep_commits: int = 0
     unique_keys: bool = False
+    typed: Mapping[str, Value | None] = field(default_factory=dict)
+    cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -100,9 +148,90 @@ class WriteOptions:
             built["hoodie.keep.max.commits"] = str(self.keep_commits + 20)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
+        if self.cdc != "off":
+            built[CDC_ENABLED_PROPERTY] = "true"
+            built["hoodie.table.cdc.supplemental.logging.mode"] = self.cdc.upper()
         if self.changelog:
             built |= _CHANGELOG
-        return built
+        return built | render_options(self.typed)
+
+
+_METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+_SERVICES = (
+    "hoodie.embed.timeline.server",
+    "hoodie.write.markers.type",
+    "hoodie.parquet.compression.codec",
+    "hoodie.table.timeline.timezone",
+)
+
+
+def service_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """What every service of a table with these properties is given.
+
+    A client without the metadata table removes one that is there.
+    """
+    built = {key: _FAST_COMMITS[key] for key in _SERVICES}
+    built["hoodie.metadata.enable"] = str(bool(properties.get(_METADATA_PARTITIONS))).lower()
+    # A service does what it is told and nothing on the side.
+    built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    return built
+
+
+def compaction_options() -> dict[str, str]:
+    """Compact now, whatever came together since the last time."""
+    return {
+        "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+        "hoodie.compact.inline.max.delta.commits": "1",
+    }
+
+
+Layout = Literal["linear", "z-order", "hilbert"]
+
+
+def clustering_options(
+    sort: Sequence[str], layout: Layout, small_bytes: int, target_bytes: int, partitions: Sequence[str]
+) -> dict[str, str]:
+    """Files below `small_bytes` become files of about `target_bytes`, sorted by `sort`; of some
+    `partitions` (paths), or of all for none."""
+    strategy = "hoodie.clustering.plan.strategy"
+    built = {
+        f"{strategy}.small.file.limit": str(small_bytes),
+        f"{strategy}.target.file.max.bytes": str(target_bytes),
+        f"{strategy}.max.bytes.per.group": str(max(target_bytes, 2 * 1024**3)),
+        "hoodie.layout.optimize.strategy": layout.replace("-", ""),
+    }
+    if sort:
+        built[f"{strategy}.sort.columns"] = ",".join(sort)
+    if partitions:
+        built[f"{strategy}.partition.selected"] = ",".join(partitions)
+    return built
+
+
+CleanBy = Literal["commits", "hours", "versions"]
+
+
+def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
+    """Clean now. What is kept: as configured, or that many commits, hours or versions of each file group."""
+    # All partitions, also with no commit since the last clean: a savepoint may have gone since.
+    built = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.incremental.enabled": "false"}
+    if by == "commits":
+        built |= {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": str(count)}
+    elif by == "hours":
+        built |= {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": str(count)}
+    elif by == "versions":
+        policy = "KEEP_LATEST_FILE_VERSIONS"
+        built |= {"hoodie.clean.policy": policy, "hoodie.clean.fileversions.retained": str(count)}
+    return built
+
+
+def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:
+    """Beside the operation `delete_partition`: which."""
+    return {"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}
+
+
+def archiving_options(keep: int) -> dict[str, str]:
+    """Leave about that many commits on the active timeline; never those that the cleaner still needs."""
+    return {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
 
 
 def list_overridden(typed: Mapping[str, str], extra: Mapping[str, str]) -> list[str]:
@@ -122,6 +251,17 @@ def incremental_read(after: str, upto: str) -> dict[str, str]:
     }
 
 
-def snapshot_read() -> dict[str, str]:
-    """The newest state."""
-    return {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
+def snapshot_read(as_of: str = "") -> dict[str, str]:
+    """The newest state, or that of the commit requested then."""
+    built = {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
+    return built | {"as.of.instant": as_of} if as_of else built
+
+
+def read_optimized_read() -> dict[str, str]:
+    """Base files only."""
+    return {"hoodie.datasource.query.type": "read_optimized", "hoodie.metadata.enable": "false"}
+
+
+def change_log_read(after: str, upto: str) -> dict[str, str]:
+    """The changes of commits completed in (after, upto], as the table's log has them."""
+    return incremental_read(after, upto) | {"hoodie.datasource.query.incremental.format": "cdc"}

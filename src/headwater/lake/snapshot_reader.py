@@ -11,15 +11,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-from hudi import HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
+from hudi import HudiFileSlice, HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 
-from headwater.errors import HeadwaterError, LakeError, TableNotFoundError, TableUnsupportedError
-from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_NAME_PROPERTY
-from headwater.lake.timeline_files import CommitName, list_commit_names, read_earliest_retained
+from headwater.errors import (
+    HeadwaterError,
+    InstantUnavailableError,
+    LakeError,
+    TableNotFoundError,
+    TableUnsupportedError,
+)
+from headwater.lake.options import COMMIT_METADATA_PREFIX, READ_OPTIMIZED_OPTION, TABLE_NAME_PROPERTY
+from headwater.lake.timeline_files import (
+    ArrowFiles,
+    CommitName,
+    list_commit_names,
+    list_pending_plans,
+    read_earliest_retained,
+)
 
+Filter = tuple[str, str, str]
+COMMIT_TIME = "_hoodie_commit_time"
+"""Column: when the commit that wrote the row was requested."""
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 
@@ -55,6 +71,30 @@ class Commit:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Which rows a read gives: those of the snapshot of the commit requested at `as_of` (empty: the newest),
+    of them the ones that commits requested later than `after` wrote, and base files only if `read_optimized`.
+    """
+
+    as_of: str = ""
+    after: str = ""
+    read_optimized: bool = False
+
+    def build_options(self, columns: Sequence[str] | None, filters: Sequence[Filter] = ()) -> HudiReadOptions:
+        """The same for hudi-rs."""
+        written = [(COMMIT_TIME, ">", self.after)] if self.after else []
+        options = HudiReadOptions(filters=[*filters, *written], projection=_as_list(columns))
+        if self.as_of:
+            options = options.with_as_of_timestamp(self.as_of)
+        if self.read_optimized:
+            options = options.with_hudi_option(READ_OPTIMIZED_OPTION, "true")
+        return options
+
+
+NEWEST = Scan()
+
+
 class SnapshotReader:
     """One look at one table: what was complete when it was first asked. Build another for a newer look.
 
@@ -64,17 +104,13 @@ class SnapshotReader:
 
     def __init__(self, table_path: str, storage_options: Mapping[str, str] = NO_OPTIONS) -> None:
         self.path = table_path
-        self._uri = _to_uri(table_path)
+        self._uri = to_uri(table_path)
         self._options = dict(storage_options)
 
     @cached_property
     def hudi_table(self) -> HudiTable:
         """The table as hudi-rs sees it."""
-        if urlsplit(self._uri).scheme not in READABLE_SCHEMES:
-            raise TableUnsupportedError(
-                f"{self.path}: this location can be read by Spark only",
-                hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
-            )
+        check_readable(self.path)
         with self.explained():
             return HudiTableBuilder.from_base_uri(self._uri).with_options(self._options).build()
 
@@ -88,6 +124,16 @@ class SnapshotReader:
         # hudi-rs does not export its exception, so no narrower class can be named.
         except Exception as error:
             raise explain_read_failure(self.path, str(error)) from error
+
+    def open_files(self) -> ArrowFiles:
+        """The files of the table."""
+        _ = self.hudi_table  # raises where no table lies
+        with self.explained():
+            return ArrowFiles(self._uri, self._options)
+
+    def reopen(self) -> "SnapshotReader":
+        """Another look, at the table as it is then."""
+        return SnapshotReader(self.path, self._options)
 
     def exists(self) -> bool:
         """Whether a table lies at the path, be it empty. Raises `LakeError` when that cannot be told."""
@@ -107,7 +153,7 @@ class SnapshotReader:
     def read(
         self,
         columns: Sequence[str] | None = None,
-        filters: Sequence[tuple[str, str, str]] | None = None,
+        filters: Sequence[Filter] | None = None,
         *,
         as_of: str = "",
     ) -> pa.Table:
@@ -117,8 +163,33 @@ class SnapshotReader:
         `as_of`: the snapshot of the commit requested then. That is only whole from `find_earliest_retained`
         on: of older ones rows are missing, and nothing tells.
         """
-        options = HudiReadOptions(filters=list(filters or ()), projection=_as_list(columns))
-        return self._read(options.with_as_of_timestamp(as_of) if as_of else options, columns)
+        return self._read(Scan(as_of).build_options(columns, filters or ()), columns)
+
+    def read_scan(self, scan: Scan, columns: Sequence[str] | None = None) -> pa.Table:
+        """Raises `InstantUnavailableError` when a clean takes files of that snapshot meanwhile."""
+        # Rows are left out by a column that has to be read.
+        read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
+        table = self._read(scan.build_options(read), read)
+        self.check_retained(scan)
+        return table if columns is None else table.select(list(columns))
+
+    def check_retained(self, scan: Scan) -> None:
+        """Raises `InstantUnavailableError` when the snapshot of the scan has lost files by now."""
+        if scan.as_of and scan.as_of < (earliest := self.find_earliest_retained()):
+            raise InstantUnavailableError(
+                f"{self.path}: files of the snapshot of {scan.as_of} have been cleaned away meanwhile",
+                hint=f"the oldest commit that is still whole is {earliest}",
+            )
+
+    def list_slices(self) -> list[HudiFileSlice]:
+        """The newest slice of each file group: its base file and the logs on top of it."""
+        with self.explained():
+            return list(self.hudi_table.get_file_slices(HudiReadOptions()))
+
+    def list_pending(self, action: Literal["compaction", "clustering"]) -> tuple[str, ...]:
+        """Requested times of what is planned and not complete, oldest first."""
+        with self.explained():
+            return tuple(list_pending_plans(self._uri, self._options, action))
 
     def find_earliest_retained(self) -> str:
         """Requested time of the oldest commit whose snapshot no clean has taken files from, as of now, cleans
@@ -214,6 +285,23 @@ class SnapshotReader:
             )
 
 
+def check_readable(path: str) -> None:
+    """Raise `TableUnsupportedError` for a location that only Spark can read."""
+    if urlsplit(to_uri(path)).scheme not in READABLE_SCHEMES:
+        raise TableUnsupportedError(
+            f"{path}: this location can be read by Spark only",
+            hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
+        )
+
+
+def build_absence(path: str) -> TableNotFoundError:
+    """The error for a path without a table."""
+    return TableNotFoundError(
+        f"{path}: no Hudi table lies there",
+        hint="tables appear with their first rows: `headwater run --once`",
+    )
+
+
 def explain_read_failure(path: str, text: str) -> LakeError:
     """The error for what hudi-rs or the store said about the table at `path`."""
     first_line = text.partition("\n")[0][:300]
@@ -221,10 +309,7 @@ def explain_read_failure(path: str, text: str) -> LakeError:
         return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
     # Without a name the properties are empty: the table is being made, or its maker died.
     if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
-        return TableNotFoundError(
-            f"{path}: no Hudi table lies there",
-            hint="tables appear with their first rows: `headwater run --once`",
-        )
+        return build_absence(path)
     if _REFUSED.search(text):
         return LakeError(
             f"{path}: access is denied: {first_line}",
@@ -240,8 +325,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
 
 
-def _to_uri(path: str) -> str:
-    """What hudi-rs takes: an absolute folder, or a URL whose scheme it knows."""
+def to_uri(path: str) -> str:
+    """What hudi-rs and pyarrow take: an absolute folder, or a URL whose scheme it knows."""
     scheme, separator, rest = path.partition("://")
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")

@@ -1,12 +1,21 @@
 """Write a DataFrame to a Hudi table, and say what happened."""
 
 import logging
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.lake.jvm import measure_folder, save
-from headwater.lake.options import WriteOptions, incremental_read, list_overridden, snapshot_read
+from headwater.lake.options import (
+    WriteOptions,
+    change_log_read,
+    incremental_read,
+    list_overridden,
+    read_optimized_read,
+    snapshot_read,
+)
 from headwater.lake.timeline import Timeline
+from headwater.lake.typed_options.differences import check_is_same_table
 
 _log = logging.getLogger(__name__)
 
@@ -25,12 +34,23 @@ class Table:
         return Timeline(self.spark, self.path)
 
     def write(self, frame: DataFrame, options: WriteOptions) -> None:
-        """One commit. Raises `LakeError`; then nothing of `frame` is visible."""
-        if not self._was_written and self.load_timeline().clear_unfinished_creation():
-            _log.warning("table %s: removed what a creation that was cut short left", options.table_name)
+        """One commit. Raises `LakeError`; then nothing of `frame` is visible.
+
+        The first one looks at what lies there: `TableMismatchError` when that is another table.
+        """
+        hoodie = options.to_hoodie()
+        if not self._was_written:
+            self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
-        save(frame, self.path, options.to_hoodie())
+        save(frame, self.path, hoodie)
         self._was_written = True
+
+    def _look_at_what_lies_there(self, name: str, hoodie: Mapping[str, str]) -> None:
+        timeline = self.load_timeline()
+        if timeline.exists():
+            check_is_same_table(self.path, timeline.read_properties(), hoodie)
+        elif timeline.clear_unfinished_creation():
+            _log.warning("table %s: removed what a creation that was cut short left", name)
 
     def _warn_of_overrides(self, options: WriteOptions) -> None:
         if self._warned:
@@ -43,6 +63,18 @@ class Table:
     def read(self) -> DataFrame:
         """The newest snapshot, Hudi's own columns included."""
         return self.spark.read.format("hudi").options(**snapshot_read()).load(self.path)
+
+    def read_as_of(self, requested: str) -> DataFrame:
+        """The snapshot of the commit requested then; of one that was cleaned rows are missing."""
+        return self.spark.read.format("hudi").options(**snapshot_read(requested)).load(self.path)
+
+    def read_optimized(self) -> DataFrame:
+        """The base files only."""
+        return self.spark.read.format("hudi").options(**read_optimized_read()).load(self.path)
+
+    def read_change_log(self, after: str, upto: str) -> DataFrame:
+        """Changes of the commits completed in (after, upto]; of archived or cleaned ones nothing comes."""
+        return self.spark.read.format("hudi").options(**change_log_read(after, upto)).load(self.path)
 
     def measure_bytes(self) -> int:
         """Of all its files, older states and timeline included. Raises `LakeError`."""

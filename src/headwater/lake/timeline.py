@@ -43,6 +43,11 @@ class Timeline:
             # While Hudi changes the properties there is only their copy.
             return bool(system.exists(backup))
 
+    def read_properties(self) -> Mapping[str, str]:
+        """The table's own properties, `hoodie.properties`: what it was made with."""
+        with explained_lake(self._path):
+            return self._java.read_map(self._meta_client.getTableConfig().getProps())
+
     def clear_unfinished_creation(self) -> bool:
         """Remove what a process left that died while it created the table; True when there was any.
 
@@ -78,6 +83,17 @@ class Timeline:
         # One call instead of three a commit: an events table keeps a thousand of them.
         shown = _INSTANT_TEXT.findall(self._active.getInstants().toString())
         return tuple(sorted(Commit(completed, requested, action) for requested, completed, action in shown))
+
+    def has_completed(self, completed: str) -> bool:
+        """Whether a write that completed then is still one of the table's; False where there is no table.
+
+        Reads the archive only for a time before the active timeline.
+        """
+        if not self.exists():
+            return False
+        if not self.commits or completed < self.commits[0].completed:
+            return any(commit.completed == completed for commit in self.list_archived())
+        return any(commit.completed == completed for commit in self.commits)
 
     def list_archived(self) -> tuple[Commit, ...]:
         """Completed writes that have left the active timeline. Reads the whole archive."""

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ TIMELINE_FOLDER = ".hoodie/timeline"
 _COMPLETED = re.compile(
     r"(?P<requested>\d{14,17})_(?P<completed>\d{14,17})\.(?P<action>commit|deltacommit|replacecommit)"
 )
+_PLAN = re.compile(r"(?P<requested>\d{14,17})\.(?P<action>compaction|clustering)\.requested")
 _CLEAN_PLAN = re.compile(r"(?P<requested>\d{14,17})\.clean\.requested")
 _CONNECT_SECONDS = 10
 
@@ -35,12 +37,19 @@ def parse_commit_name(name: str) -> CommitName | None:
 
 def list_commit_names(path: str, options: Mapping[str, str]) -> list[CommitName]:
     """Completed writes of the active timeline, oldest first. Raises `OSError`."""
-    from pyarrow.fs import FileSelector
-
-    system, root = _open_file_system(path, options)
-    files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
-    found = (parse_commit_name(file.base_name) for file in files)
+    found = (parse_commit_name(name) for name in ArrowFiles(path, options).list_sizes(TIMELINE_FOLDER))
     return sorted(name for name in found if name is not None)
+
+
+def list_pending_plans(path: str, options: Mapping[str, str], action: str) -> list[str]:
+    """Requested times of the compactions or clusterings that are planned and not complete, oldest first.
+
+    Raises `OSError`.
+    """
+    names = ArrowFiles(path, options).list_sizes(TIMELINE_FOLDER)
+    completed = {name.partition("_")[0] for name in names if _COMPLETED.fullmatch(name)}
+    plans = (found for name in names if (found := _PLAN.fullmatch(name)) and found["action"] == action)
+    return sorted(plan["requested"] for plan in plans if plan["requested"] not in completed)
 
 
 def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
@@ -49,28 +58,64 @@ def read_earliest_retained(path: str, options: Mapping[str, str]) -> str:
     A clean that has not begun yet counts: what it is about to remove may be gone in a moment. Raises
     `OSError`, and `ValueError` for a plan that is none.
     """
-    import fastavro
-    from pyarrow.fs import FileSelector
+    files = ArrowFiles(path, options)
+    newest = find_clean_plan(files.list_sizes(TIMELINE_FOLDER))
+    return parse_clean_plan(newest, files.read(f"{TIMELINE_FOLDER}/{newest}")) if newest else ""
 
-    system, root = _open_file_system(path, options)
-    files = system.get_file_info(FileSelector(f"{root}/{TIMELINE_FOLDER}", allow_not_found=True))
+
+def find_clean_plan(sizes: Mapping[str, int]) -> str:
+    """The newest clean's plan among the files of a timeline; empty for none."""
     # An empty plan is one that is being written.
-    plans = {
-        found["requested"]: file.path
-        for file in files
-        if file.size and (found := _CLEAN_PLAN.fullmatch(file.base_name))
-    }
-    if not plans:
-        return ""
-    newest = max(plans)
-    with system.open_input_file(plans[newest]) as file:
-        plan = cast("dict[str, Any]", next(iter(fastavro.reader(file))))
-    earliest = plan.get("earliestInstantToRetain")
+    return max((name for name, size in sizes.items() if size and _CLEAN_PLAN.fullmatch(name)), default="")
+
+
+def parse_clean_plan(name: str, content: bytes) -> str:
+    """Requested time of the oldest commit that the clean leaves whole. Raises `ValueError`."""
+    earliest = read_avro(content).get("earliestInstantToRetain")
     # Other ways to clean than by commits tell of none: then only what came after the clean is whole.
-    return str(earliest["timestamp"]) if earliest else newest
+    return str(earliest["timestamp"]) if earliest else name.partition(".")[0]
 
 
-def _open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
+def read_avro(content: bytes) -> dict[str, Any]:
+    """The one record that a file of a timeline holds. Raises `ValueError`."""
+    import fastavro
+
+    return cast("dict[str, Any]", next(iter(fastavro.reader(BytesIO(content)))))
+
+
+class TableFiles(Protocol):
+    """The files of one table, by names below its path."""
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """Bytes of the files in a folder by their names in it; none for an absent folder."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """A whole file."""
+        ...
+
+
+class ArrowFiles:
+    """Without a JVM. All methods raise `OSError`."""
+
+    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+        self._system, self._root = open_file_system(path, options)
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """See `TableFiles.list_sizes`."""
+        from pyarrow.fs import FileSelector
+
+        files = self._system.get_file_info(FileSelector(f"{self._root}/{folder}", allow_not_found=True))
+        return {file.base_name: file.size or 0 for file in files}
+
+    def read(self, name: str) -> bytes:
+        """See `TableFiles.read`."""
+        with self._system.open_input_file(f"{self._root}/{name}") as file:
+            return cast("bytes", file.read())
+
+
+def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
+    """The file system of an absolute folder or a URL, and what it calls that place. Raises `OSError`."""
     from pyarrow import fs
 
     url = urlsplit(path)

@@ -8,6 +8,8 @@ import pytest
 from headwater.config.settings import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError
+from headwater.lake import TableAddress
+from headwater.lake.queries import ChangeFeed, Query, read
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.engine import run_query
@@ -85,6 +87,20 @@ def test_sql_runs_over_the_bucket(lake, options):
     assert json.dumps(list(rows)) == '[{"region": "eu", "n": 5}, {"region": "us", "n": 3}]'
     places = run_query("select place from odd_partitions", tables, storage_options=options).rows
     assert {row["place"] for row in places} == {"Zürich", "a b+c", "50%", "plain"}
+
+
+@pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
+def test_past_and_changes_are_told_over_the_bucket(lake, options, table):
+    address = TableAddress(table, f"{lake}/{table}", options)
+    first, second, third = SnapshotReader(str(FIXTURE_LAKE / table)).commit_names
+    assert read(address, Query.as_of(second.completed), ["order_id"]).num_rows == 9
+    assert read(address, Query.changes(first.completed), ["order_id"]).num_rows == 3
+    feed = ChangeFeed(address, Query.changes(second.completed), per_commit=True)
+    assert [[(change.op, change.key) for change in step] for step in feed.poll()] == [[("d", "o2")]]
+    assert feed.position == third.completed
+    (everything,) = ChangeFeed(address, Query.changes("earliest"), per_commit=False).poll()
+    assert {change.op for change in everything} == {"i"}
+    assert len(everything) == 8
 
 
 def test_absent_table_and_absent_bucket_are_told_apart(lake, options):

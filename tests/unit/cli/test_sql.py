@@ -10,7 +10,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from tests.fixtures.lakes import write_config
+from headwater.lake.snapshot_reader import SnapshotReader
+from tests.fixtures.lakes import FIXTURE_LAKE, write_config
 
 
 def run(config: Path, *args: str) -> Result:
@@ -54,7 +55,7 @@ def test_text_hides_hudis_columns_unless_they_are_meant(config):
 
 def test_text_tells_null_from_empty_and_counts_rows(config):
     done = run(config, "select cast(null as varchar) as a, '' as b, 1234567 as c, [1, 2] as d")
-    header, row, count = done.stdout.splitlines()
+    header, row, count, _ = done.stdout.splitlines()
     assert header.split() == ["a", "b", "c", "d"]
     assert row.split() == ["NULL", "1234567", "[1,", "2]"]
     assert count == "1 row"
@@ -62,9 +63,9 @@ def test_text_tells_null_from_empty_and_counts_rows(config):
 
 def test_text_shows_a_hundred_rows_and_says_that_there_are_more(config):
     lines = run(config, "select value from generate_series(1, 101)").stdout.splitlines()
-    assert len(lines) == 102
-    assert lines[-1] == "The first 100 rows; --limit N shows more, --json all."
-    assert run(config, "select value from generate_series(1, 100)").stdout.splitlines()[-1] == "100 rows"
+    assert len(lines) == 103
+    assert lines[-2] == "The first 100 rows; --limit N shows more, --json all."
+    assert run(config, "select value from generate_series(1, 100)").stdout.splitlines()[-2] == "100 rows"
 
 
 def test_long_values_are_cut_in_text_only(config):
@@ -118,3 +119,69 @@ def test_query_that_stops_early_ends_its_process_cleanly(config):
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert len(done.stdout.splitlines()) == 1
+
+
+def test_text_ends_with_the_engine_and_json_does_not(config):
+    query = "select order_id from orders_mor where order_id = 'o1'"
+    assert run(config, query).stdout.splitlines()[-2:] == ["1 row", "read by hudi-rs+datafusion"]
+    assert run(config, query, "--json").stdout == '{"order_id": "o1"}\n'
+
+
+@pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
+def test_every_table_named_is_read_as_it_was(config, table):
+    names = SnapshotReader(f"{FIXTURE_LAKE}/{table}").commit_names
+    count = f"select count(*) as n from {table}"
+
+    def ask(query, *options):
+        return [json.loads(line) for line in run(config, query, *options, "--json").stdout.splitlines()]
+
+    assert ask(count) == [{"n": 8}]
+    assert ask(count, "--as-of", names[1].completed) == [{"n": 9}]
+    assert ask(count, "--changes-since", names[0].completed) == [{"n": 3}]
+    assert ask(count, "--changes-since", "earliest") == ask(count, "--changes-since", "5000w") == [{"n": 8}]
+    deleted = f"select order_id from {table} where order_id = 'o2'"
+    assert ask(deleted) == []
+    assert ask(deleted, "--as-of", names[0].completed) == [{"order_id": "o2"}]
+    assert ask(deleted, "--read-optimized") == ([] if table == "orders_cow" else [{"order_id": "o2"}])
+    joined = (
+        f"select a.order_id from {table} a join {table} b on a.order_id = b.order_id where b.updated_at > 1"
+    )
+    changed = ask(joined, "--changes-since", names[0].completed)
+    assert sorted(row["order_id"] for row in changed) == ["o1", "o3"]
+    assert ask(joined, "--as-of", names[0].completed) == []
+    union = f"select order_id from {table} union all select order_id from {table}"
+    assert len(ask(union, "--as-of", names[0].completed)) == 16
+
+
+def test_all_tables_of_a_statement_are_of_the_same_moment(config):
+    cow, mor = (
+        SnapshotReader(f"{FIXTURE_LAKE}/{name}").commit_names for name in ("orders_cow", "orders_mor")
+    )
+    query = "select (select count(*) from orders_cow) as cow, (select count(*) from orders_mor) as mor"
+    done = run(config, query, "--as-of", mor[0].completed, "--json")
+    assert cow[-1].completed < mor[0].completed
+    assert json.loads(done.stdout) == {"cow": 8, "mor": 8}
+    # The merge-on-read table came later.
+    refused = run(config, query, "--as-of", cow[1].completed, "--json")
+    assert refused.exit_code == 2
+    error = json.loads(refused.stderr)
+    assert error["error"] == "InstantUnavailableError"
+    assert f"the first commit completed at {mor[0].completed}" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--as-of", "soon"), "'soon' is no point in time"),
+        (("--cdc",), "--cdc needs --changes-since"),
+        (("--as-of", "2026-11-21", "--changes-since", "earliest"), "cannot go together"),
+        (("--as-of", "2026-11-21", "--read-optimized"), "cannot go together"),
+        (("--changes-since", "earliest", "--cdc"), "the table keeps no log of its changes"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_spark_starts(config, options, told, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = run(config, "select * from orders_cow", *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr

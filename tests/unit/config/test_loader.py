@@ -61,7 +61,7 @@ def test_minimal_configuration_is_at_most_15_lines_and_loads() -> None:
 def test_unknown_key_names_line_path_suggestion_and_allowed_keys() -> None:
     line = only_problem(GOOD + "    opertion: upsert\n")
     assert line.startswith("headwater.yaml:13: tables.orders.opertion: unknown key 'opertion'.")
-    assert "Did you mean 'operation'? Allowed: format, hoodie, " in line
+    assert "Did you mean 'operation'? Allowed: base_file_format, " in line
 
 
 def test_wrong_word_is_shown_with_what_is_allowed() -> None:
@@ -177,6 +177,7 @@ def test_key_put_outside_its_section_is_sent_there() -> None:
         ("{path: a.json, ordering: ts}", "ordering: has no meaning with `mode: append`"),
         ("{path: a.json, operation: upsert}", "operation: 'upsert' needs `mode: merge`"),
         ("{path: a.json, record_key: id, operation: insert}", "operation: 'insert' would keep duplicates"),
+        ("{path: a.json, cdc: data_before, operation: insert}", "operation: 'insert' cannot be with `cdc:"),
         ("{path: a.json, mode: mirror, record_key: id}", "record_key: has no meaning with `mode: mirror`"),
         ("{path: a.json, mode: mirror, ordering: ts}", "ordering: has no meaning with `mode: mirror`"),
         ("{path: a.json, mode: mirror, operation: insert}", "operation: 'insert' cannot replace rows"),
@@ -315,9 +316,9 @@ def test_set_reaches_keys_that_hold_dots_and_patterns_that_look_like_lists() -> 
         GOOD,
         Path("headwater.yaml"),
         {},
-        {"tables.orders.hoodie.hoodie.index.type": "B", "tables.orders.path": "[ab]/*.json"},
+        {"tables.orders.hoodie.hoodie.index.type": "BLOOM", "tables.orders.path": "[ab]/*.json"},
     )
-    assert settings.tables["orders"].hoodie == {"hoodie.index.type": "B"}
+    assert settings.tables["orders"].hoodie == {"hoodie.index.type": "BLOOM"}
     assert settings.tables["orders"].path == ("[ab]/*.json",)
 
 

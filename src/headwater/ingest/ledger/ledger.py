@@ -90,6 +90,15 @@ class Ledger:
             self._table.write_frame(frame, {_MARKS_KEY: _format_marks(marks)})
             self._marks = marks
 
+    def forget(self, table: str) -> None:
+        """Remove all that is known of a table, in one commit. Raises `LakeError`."""
+        frame = self.read(table)
+        with self._lock:
+            marks = {name: mark for name, mark in self._load_marks().items() if name != table}
+            if frame is not None:
+                self._table.delete_frame(frame, {_MARKS_KEY: _format_marks(marks)})
+            self._marks = marks
+
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """States of those of the objects that the ledger knows, by object id."""
         frame = self.read(table) if object_ids else None

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import structlog
+
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # so that the simulator can run this without Spark
     from headwater.capture.events_table import EventsTable
     from headwater.ingest.ledger.ledger import Ledger
     from headwater.lake.table import Table
+
+log = structlog.stdlib.get_logger(__name__)
 
 _BATCH_KEY = "batch"
 _EVENTS_A_PAGE = 20_000
@@ -180,8 +184,14 @@ class TableLedger:
 
     def _load(self) -> Mark:
         if self._loaded is None:
-            self._loaded = self._ledger.find_mark(self._name)
-            self._catch_up(self._loaded)
+            mark = self._ledger.find_mark(self._name)
+            if mark.commit and not self._table.load_timeline().has_completed(mark.commit):
+                # What the ledger knows beyond it would be taken for done, and never be read again.
+                log.warning("the table was set back; its ledger is built again", table=self._name)
+                self._ledger.forget(self._name)
+                mark = Mark()
+            self._loaded = mark
+            self._catch_up(mark)
         return self._loaded
 
     def _catch_up(self, mark: Mark) -> None:

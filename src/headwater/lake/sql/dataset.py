@@ -8,29 +8,39 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from hudi import HudiReadOptions
 
-from headwater.errors import LakeError
-from headwater.lake.snapshot_reader import SnapshotReader, explain_read_failure
-
-Filter = tuple[str, str, str]
+from headwater.errors import HeadwaterError
+from headwater.lake.snapshot_reader import (
+    COMMIT_TIME,
+    NEWEST,
+    Filter,
+    Scan,
+    SnapshotReader,
+    explain_read_failure,
+)
 
 
 class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
     """What DataFusion asks of a dataset: `schema`, `get_fragments` and `scanner`.
 
     `needed` are the columns that the query may touch, filters included (None: all): only they are read.
-    `filters` may prune files and row groups; DataFusion applies the query's own conditions again.
+    `filters` may prune files and row groups; DataFusion applies the query's own conditions again. `scan`
+    chooses the snapshot.
     """
 
     def __init__(
-        self, reader: SnapshotReader, needed: Collection[str] | None, filters: Sequence[Filter] = ()
+        self,
+        reader: SnapshotReader,
+        needed: Collection[str] | None,
+        filters: Sequence[Filter] = (),
+        scan: Scan = NEWEST,
     ) -> None:
         self._reader = reader
+        self._scan = scan
         self._schema = reader.schema
         self._needed = frozenset(self._schema.names if needed is None else needed)
         self._filters = list(filters)
-        self.failure: LakeError | None = None
+        self.failure: HeadwaterError | None = None
         """Why the last read failed; DataFusion passes on only its text."""
 
     @property
@@ -60,13 +70,18 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
 
     def iter_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """All rows, slice by slice, each merged with its logs. `failure` is set when it raises."""
-        options = HudiReadOptions(filters=self._filters, projection=schema.names)
+        read = dict.fromkeys((*schema.names, COMMIT_TIME) if self._scan.after else schema.names)
+        options = self._scan.build_options(list(read), self._filters)
         try:
             table = self._reader.hudi_table
             group_reader = table.create_file_group_reader_with_options(options)
-            for file_slice in table.get_file_slices(HudiReadOptions(filters=self._filters)):
+            for file_slice in table.get_file_slices(self._scan.build_options(None, self._filters)):
                 for batch in group_reader.read_file_slice_stream(file_slice, options):
                     yield batch.select(schema.names)
+            self._reader.check_retained(self._scan)
+        except HeadwaterError as error:
+            self.failure = error
+            raise
         # hudi-rs does not export its exception, so no narrower class can be named.
         except Exception as error:
             self.failure = explain_read_failure(self._reader.path, str(error))

@@ -8,10 +8,13 @@ from typing import Literal
 import pyarrow as pa
 from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
 
+from headwater.config.problems.nearest import find_nearest
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
-from headwater.lake.snapshot_reader import NO_OPTIONS, SnapshotReader
-from headwater.lake.sql.dataset import Filter, HudiDataset
-from headwater.lake.sql.failure import explain_sql_failure, find_nearest
+from headwater.lake.queries.query import Query
+from headwater.lake.queries.reading import check_change_log, open_scan
+from headwater.lake.snapshot_reader import NO_OPTIONS, Filter, SnapshotReader
+from headwater.lake.sql.dataset import HudiDataset
+from headwater.lake.sql.failure import explain_sql_failure
 from headwater.lake.sql.rows import Row, iter_rows, number_duplicates
 from headwater.lake.sql.statement import Condition, Statement, TableName, parse_statement
 
@@ -31,6 +34,7 @@ class QueryResult:
     engine: Engine
 
 
+NEWEST = Query.snapshot()
 Fallback = Callable[[str, Mapping[str, str]], QueryResult]
 """Runs the text where hudi-rs cannot: given the SQL and the paths of the tables it names."""
 
@@ -42,11 +46,14 @@ def run_query(
     storage_options: Mapping[str, str] = NO_OPTIONS,
     limit: int | None = None,
     fallback: Fallback | None = None,
+    query: Query = NEWEST,
 ) -> QueryResult:
     """Run one reading statement; `tables` are the paths by name, of which only those named are opened.
 
-    Raises `UsageError` for anything wrong with the statement, `TableNotFoundError` for a table without
-    rows yet, `LakeError` when it cannot be read; `TableUnsupportedError` only without a `fallback`.
+    `query` says what of each of them is read: for DataFusion here, and by the `fallback` itself.
+    Raises `UsageError` for anything wrong with the statement, `InstantUnavailableError` for a past that
+    cannot be told whole, `TableNotFoundError` for a table without rows yet, `LakeError` when it cannot be
+    read; `TableUnsupportedError` only without a `fallback`.
     """
     statement = parse_statement(sql)
     if statement.kind == "show_tables":
@@ -54,7 +61,7 @@ def run_query(
         return QueryResult(("table", "path"), iter(rows), "hudi-rs+datafusion")
     named = {table: resolve_table(table, tables) for table in statement.tables}
     try:
-        return _Query(statement, storage_options, limit).run(named, tables)
+        return _Execution(statement, storage_options, limit, query).run(named, tables)
     except TableUnsupportedError:
         if fallback is None:
             raise
@@ -77,13 +84,16 @@ def resolve_table(table: TableName, known: Iterable[str]) -> str:
     )
 
 
-class _Query:
+class _Execution:
     """One statement on its way through DataFusion."""
 
-    def __init__(self, statement: Statement, storage_options: Mapping[str, str], limit: int | None) -> None:
+    def __init__(
+        self, statement: Statement, storage_options: Mapping[str, str], limit: int | None, query: Query
+    ) -> None:
         self._statement = statement
         self._storage_options = storage_options
         self._limit = limit
+        self._query = query
         self._datasets: dict[str, HudiDataset] = {}
 
     def run(self, named: Mapping[TableName, str], paths: Mapping[str, str]) -> QueryResult:
@@ -107,10 +117,14 @@ class _Query:
                 f"table {name} has no rows yet: no Hudi table lies at {path}",
                 hint="tables appear with their first rows: `headwater run --once`",
             )
+        if self._query.kind == "cdc":
+            check_change_log(self._query, reader)
+            raise TableUnsupportedError(f"{path}: the change log can be read by Spark only")
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
         filters = [found for c in self._statement.conditions if (found := to_filter(c, reader.schema))]
-        return HudiDataset(reader, needed, filters)
+        scan, reader = open_scan(self._query, reader)
+        return HudiDataset(reader, needed, filters, scan)
 
     def _iter_batches(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         """At least one batch, be it empty, for its schema."""

@@ -1,9 +1,8 @@
 """What DataFusion says about a query, in one line, with the place and the nearest right name."""
 
 import re
-from collections.abc import Iterable
-from difflib import get_close_matches
 
+from headwater.config.problems.nearest import find_nearest
 from headwater.errors import UsageError
 from headwater.lake.sql.statement import Statement, find_position
 
@@ -47,10 +46,3 @@ def _explain_column(statement: Statement, name: str, fields: str) -> UsageError:
 
 def _last_part(name: str) -> str:
     return name.rsplit(".", maxsplit=1)[-1].strip('"')
-
-
-def find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant, whatever its case."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None

@@ -9,18 +9,26 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import UsageError
 from headwater.lake.jvm import explain_lake_failure
-from headwater.lake.sql.engine import QueryResult
+from headwater.lake.queries.query import Query
+from headwater.lake.queries.spark import read_on_spark
+from headwater.lake.sql.engine import NEWEST, QueryResult
 from headwater.lake.sql.rows import number_duplicates
-from headwater.lake.table import Table
 
 
 def run_on_spark(
-    spark: SparkSession, sql: str, tables: Mapping[str, str], limit: int | None = None
+    spark: SparkSession,
+    sql: str,
+    tables: Mapping[str, str],
+    limit: int | None = None,
+    query: Query = NEWEST,
 ) -> QueryResult:
-    """Run a statement that has been checked to be a read. Raises `UsageError` and `LakeError`."""
+    """Run a statement that has been checked to be a read; `query` says what of each table is read.
+
+    Raises `UsageError` and `LakeError`.
+    """
     try:
         for name, path in tables.items():
-            Table(spark, path).read().createOrReplaceTempView(name)
+            read_on_spark(spark, path, query).createOrReplaceTempView(name)
         frame = spark.sql(sql.rstrip().rstrip(";"))
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)

@@ -1,7 +1,6 @@
 """What pydantic found wrong, in the words of someone who edits the YAML."""
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -15,7 +14,8 @@ from headwater.config.json_schema import (
     schema_at,
     strip_tags,
 )
-from headwater.config.problem import Data, KeyPath, Problem, format_path, value_at
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.section import SectionError
 from headwater.observability.redaction import REDACTED, is_secret_name, redact_text
 
@@ -37,13 +37,6 @@ def explain_combinations(error: ValidationError, data: Data) -> list[Problem]:
     ]
 
 
-def suggest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that was probably meant; None when none is near."""
-    by_lower = {choice.lower(): choice for choice in choices}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[near[0]] if near else None
-
-
 def repair_unknown_keys(error: ValidationError, data: Data) -> Data:
     """`data` with each unknown key renamed to what was probably meant, else left out.
 
@@ -54,7 +47,7 @@ def repair_unknown_keys(error: ValidationError, data: Data) -> Data:
         if details["type"] == "extra_forbidden":
             path = strip_tags(details["loc"])
             key = str(path[-1])
-            meant = None if "." in key else suggest(key, _allowed_beside(path, whole))
+            meant = None if "." in key else find_nearest(key, _allowed_beside(path, whole))
             data = _rename(data, path, meant)
     return data
 
@@ -130,7 +123,7 @@ def _explain_unknown(path: KeyPath, data: Data) -> str:
         section = "hoodie" if prefix == "hoodie" else "config"
         if section in allowed:
             return f"{text} Put it below `{section}:`"
-    meant = suggest(key, allowed)
+    meant = find_nearest(key, allowed)
     if meant:
         text += f" Did you mean {meant!r}?"
     return f"{text} Allowed: {', '.join(allowed)}"
@@ -146,7 +139,7 @@ def _explain_value(path: KeyPath, value: object, data: Data) -> str:
 
 def _say_not_allowed(shown: str, word: str, choices: list[str], allowed: str) -> str:
     text = f"{shown} is not allowed."
-    meant = suggest(word, choices)
+    meant = find_nearest(word, choices)
     if meant:
         text += f" Did you mean {meant!r}?"
     return f"{text} Allowed: {allowed}" if allowed else text

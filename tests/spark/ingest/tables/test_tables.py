@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from headwater.errors import ConfigError, LakeError
+from headwater.errors import ConfigError, LakeError, TableMismatchError
 from headwater.ingest.runner import Runner
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
@@ -118,10 +118,27 @@ def test_failing_table_stops_alone_and_tells_why(spark, build):
     assert batches.count("slow") == 4
 
 
+def test_changed_key_of_a_table_that_exists_ends_it_at_once_and_moves_no_checkpoint(spark, build):
+    lake = build(t={"path": "*.json", "record_key": "id"})
+    lake.put("1.json", '{"id": 1, "code": "a"}\n')
+    lake.ingest("t")
+    lake.change("t", record_key="code", table_type="merge_on_read")
+    lake.put("2.json", '{"id": 2, "code": "a"}\n')
+    runner = Runner(spark, lake.app.events, [lake.pipeline("t")], lambda _: None, lambda *_: None)
+    runner.start()
+    runner.finish()
+    failure = runner.failures["t"]
+    assert isinstance(failure, TableMismatchError)
+    assert "table_type is copy_on_write there and merge_on_read here" in failure.message
+    assert "record_key is id there and code here" in failure.message
+    lake.change("t", record_key="id", table_type="copy_on_write")
+    lake.ingest("t")
+    assert lake.rows("t", "id") == [(1,), (2,)]
+
+
 def test_lake_that_fails_one_table_leaves_the_others(spark, build):
-    lake = build(
-        good={"path": "*.json"}, broken={"path": "*.json", "hoodie": {"hoodie.index.type": "NONSENSE"}}
-    )
+    no_such_class = {"hoodie.datasource.write.keygenerator.class": "no.such.KeyGenerator"}
+    lake = build(good={"path": "*.json"}, broken={"path": "*.json", "hoodie": no_such_class})
     lake.put("1.json", '{"n": 1}\n')
     results = lake.ingest("good")
     assert sum(result.rows for result in results) == 1

@@ -1,0 +1,144 @@
+"""`headwater changes`: what became of the rows of a table, and what becomes of them."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import format_json, render_json_lines, render_text
+from headwater.cli.run import stop_on_signals
+from headwater.cli.since import spell_point
+from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError
+
+if TYPE_CHECKING:
+    from headwater.config.settings import Settings
+    from headwater.lake.queries.change_feed import Feed, RowChange
+    from headwater.lake.queries.query import Query
+
+_log = logging.getLogger(__name__)
+# What one look fails of may be over at the next: files that a clean or an archival has just moved.
+_MAX_FAILURES = 5
+
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Exclusive: an instant, a time, a date, an age such as 90m, or `earliest` for everything.",
+    ),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Inclusive; default: now.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", "-f", help="Go on with each new commit, until SIGINT or SIGTERM.")
+]
+Cdc = Annotated[
+    bool,
+    typer.Option(
+        "--cdc", help="From the table's own log (`cdc:`): every change, with both images. Needs Spark."
+    ),
+]
+Interval = Annotated[
+    float, typer.Option("--interval", min=0.1, metavar="SECONDS", help="With --follow: between two looks.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("changes")(changes)
+
+
+def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A table of the configuration; events, ledger.")
+    ],
+    since: Since,
+    until: Until = None,
+    follow: Follow = False,
+    cdc: Cdc = False,
+    interval: Interval = 2.0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the rows of a table that were inserted (i), updated (u) and deleted (d) since some time.
+
+    Without --cdc two states of the table are compared: what comes and goes between is not told, so the
+    changes are net; with --follow each commit is compared with the one before it. The state at --since must
+    still be whole: `earliest` always works. Nobody has to switch anything on, and no JVM is needed.
+
+    With --json one object a row: op, commit, completed, key, partition and row (of a delete the last one);
+    with --cdc before and after instead of row. With --follow a line with `"op": "position"` ends each commit:
+    `--since` its `completed` goes on behind it; rows behind the last such line are of an unfinished commit.
+    """
+    from headwater.lake.queries.query import Query
+
+    window = (spell_point(since), spell_point(until) if until else "")
+    query = Query.cdc(*window) if cdc else Query.changes(*window)
+    settings = Invocation.of(ctx).load_settings()
+    stop = threading.Event()
+    with stop_on_signals(stop) as arm, _open_feed(settings, name, query, per_commit=follow) as feed:
+        arm()
+        failures = 0
+        while True:
+            try:
+                _show(feed, stop, follow=follow, as_json=as_json)
+                failures = 0
+            except TableNotFoundError:
+                if not follow:
+                    raise
+            except LakeError as error:
+                failures += 1
+                # Rows of the log are shown while they are read: they would come twice.
+                if not follow or cdc or failures == _MAX_FAILURES:
+                    raise
+                _log.warning("%s; trying again", error.message)
+            if not follow or stop.wait(interval):
+                return
+
+
+@contextmanager
+def _open_feed(settings: "Settings", name: str, query: "Query", *, per_commit: bool) -> "Iterator[Feed]":
+    """What changed in that table. Raises `UsageError` for an unknown table or one without a log."""
+    from headwater.lake.layout import find_address
+    from headwater.lake.queries.change_feed import ChangeFeed
+    from headwater.lake.queries.reading import check_change_log
+    from headwater.lake.snapshot_reader import SnapshotReader
+
+    address = find_address(settings, name)
+    if query.kind != "cdc":
+        yield ChangeFeed(address, query, per_commit=per_commit)
+        return
+    with suppress(TableUnsupportedError):
+        check_change_log(query, SnapshotReader(address.path, address.storage_options))
+    from headwater.app.application import App
+    from headwater.lake.queries.change_log import ChangeLogFeed
+
+    app = App(settings)
+    try:
+        yield ChangeLogFeed(app.spark, address.path, query)
+    finally:
+        app.close()
+
+
+def _show(feed: "Feed", stop: threading.Event, *, follow: bool, as_json: bool) -> None:
+    """One look. A commit that was begun is finished, whatever signal comes."""
+    for step in feed.poll():
+        if as_json:
+            render_json_lines(step)
+        else:
+            for change in step:
+                render_text(format_change(change))
+        if follow and as_json:
+            render_json_lines([{"op": "position", "completed": step.completed}])
+        elif follow:
+            render_text(f"position {step.completed}")
+        if stop.is_set():
+            return
+
+
+def format_change(change: "RowChange") -> str:
+    """One line: op, time, key, and the row as JSON; of a logged update both images."""
+    return f"{change.op} {change.completed} {change.key} {' -> '.join(map(format_json, change.images))}"

@@ -1,0 +1,32 @@
+"""`headwater table NAME ...`: one table, looked at and looked after."""
+
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation
+from headwater.cli.tables import inspection, services
+from headwater.cli.tables.named_table import NamedTable
+
+# A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
+COMMANDS: tuple[ModuleType, ...] = (inspection, services)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(no_args_is_help=True, help="Look at one table, and look after it.")
+    group.callback()(read_name)
+    for command in COMMANDS:
+        command.register(group)
+    app.add_typer(group, name="table")
+
+
+def read_name(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A table of the configuration; events, quarantine, ledger.")
+    ],
+) -> None:
+    """Look at one table, and look after it."""
+    ctx.obj = NamedTable(name, Invocation.of(ctx))

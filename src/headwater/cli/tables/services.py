@@ -1,0 +1,323 @@
+"""`headwater table NAME compact | cluster | clean | archive | savepoint | restore | rollback`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from headwater.cli.invocation import JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.tables.named_table import NamedTable
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.lake.services.result import Candidates, ServiceResult
+    from headwater.lake.services.rollback import Undone
+    from headwater.lake.services.service_table import ServiceTable
+
+_MEGABYTE = 1024 * 1024
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("compact")(compact)
+    group.command("cluster")(cluster)
+    group.command("clean")(clean)
+    group.command("archive")(archive)
+    group.command("delete")(delete)
+    group.command("savepoint")(savepoint)
+    group.command("savepoints")(savepoints)
+    group.command("restore")(restore)
+    group.command("rollback")(rollback)
+
+
+def compact(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
+    """Make base files of the log files of a merge-on-read table.
+
+    Not beside a running `run`.
+    """
+    from headwater.lake.services import compaction
+
+    if dry_run:
+        _, address = NamedTable.of(ctx).load()
+        render_candidates(compaction.plan_compaction(address), "log files", as_json=as_json)
+        return
+    with open_table(ctx) as table:
+        render_result(compaction.compact(table), "compacted", as_json=as_json)
+
+
+def cluster(
+    ctx: typer.Context,
+    sort: Annotated[
+        list[str] | None, typer.Option("--sort", metavar="COLUMN", help="Sort by it. Repeatable.")
+    ] = None,
+    layout: Annotated[
+        Literal["linear", "z-order", "hilbert"],
+        typer.Option(
+            "--layout", help="With several columns: by the first, then the others; or by all alike."
+        ),
+    ] = "linear",
+    partitions: Annotated[
+        list[str] | None, typer.Option("--partition", metavar="PATH", help="Only this one. Repeatable.")
+    ] = None,
+    target_mb: Annotated[
+        int, typer.Option("--target-mb", min=1, help="Into files of about that; from those below 4/5 of it.")
+    ] = 128,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make large files of small ones, sorted so that queries skip most of them.
+
+    Not beside a running `run`.
+    """
+    from headwater.lake.services import clustering
+
+    options = clustering.ClusterOptions(
+        tuple(sort or ()), layout, target_mb * _MEGABYTE, tuple(partitions or ())
+    )
+    if dry_run:
+        _, address = NamedTable.of(ctx).load()
+        render_candidates(clustering.plan_clustering(address, options), "small files", as_json=as_json)
+        return
+    with open_table(ctx) as table:
+        render_result(clustering.cluster(table, options), "clustered", as_json=as_json)
+
+
+def clean(
+    ctx: typer.Context,
+    keep_commits: Annotated[
+        int | None, typer.Option("--keep-commits", min=1, help="Keep the files of the newest N commits.")
+    ] = None,
+    keep_hours: Annotated[
+        int | None, typer.Option("--keep-hours", min=1, help="Keep what the last N hours need.")
+    ] = None,
+    keep_versions: Annotated[
+        int | None, typer.Option("--keep-versions", min=1, help="Keep N versions of each file.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Remove files that newer ones have superseded; the table cannot be read as of before then any more.
+
+    Without an option it keeps what the table's own configuration says. Not beside a running `run`.
+    """
+    from headwater.lake.services import cleaning
+
+    given = {"commits": keep_commits, "hours": keep_hours, "versions": keep_versions}
+    chosen = {by: count for by, count in given.items() if count is not None}
+    if len(chosen) > 1:
+        raise UsageError("several ways to clean at once", hint=f"one of --keep-{', --keep-'.join(chosen)}")
+    policy = cleaning.CleanPolicy()
+    for by, count in chosen.items():
+        policy = cleaning.CleanPolicy(by, count)  # type: ignore[arg-type] # one of the three names
+    with open_table(ctx) as table:
+        if dry_run:
+            plan = cleaning.plan_clean(table, policy)
+            if as_json:
+                render_json(
+                    {"dry_run": True, "files": plan.files, "earliest_retained": plan.earliest_retained}
+                )
+                return
+            render_text(f"{len(plan.files):,} files would be removed{_describe_past(plan.earliest_retained)}")
+            return
+        done = cleaning.clean(table, policy)
+    if as_json:
+        render_json(done)
+    else:
+        render_text(f"{done.files:,} files removed{_describe_past(done.earliest_retained)}")
+
+
+def _describe_past(earliest: str) -> str:
+    return f"; the table can be read back to {earliest}" if earliest else ""
+
+
+def archive(
+    ctx: typer.Context,
+    keep: Annotated[int, typer.Option("--keep", min=2, help="Commits left on the active timeline.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """Move old instants off the active timeline; never those that the cleaner still needs.
+
+    Not beside a running `run`.
+    """
+    from headwater.lake.services import archiving
+
+    with open_table(ctx) as table:
+        done = archiving.archive(table, keep)
+    if as_json:
+        render_json(done)
+    else:
+        render_text(f"{done.after:,} of {done.before:,} commits are left on the active timeline")
+
+
+def delete(
+    ctx: typer.Context,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Rows for which this holds.")
+    ] = None,
+    partitions: Annotated[
+        list[str] | None, typer.Option("--partition", metavar="PATH", help="This whole one. Repeatable.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Delete rows, or whole partitions, in one commit.
+
+    Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that
+    a mirror lacks. Not beside a running `run`.
+    """
+    from headwater.lake.services import deletion
+
+    if (where is None) == (not partitions):
+        raise UsageError("rows or partitions", hint="either --where or --partition")
+    with open_table(ctx, is_own_refused=True) as table:
+        if where is not None:
+            done = deletion.delete_rows(table, where, dry_run=dry_run)
+        else:
+            done = deletion.delete_partitions(table, tuple(partitions or ()), dry_run=dry_run)
+    if as_json:
+        render_json({"dry_run": dry_run, **asdict(done)})
+    else:
+        at = f" at {done.instant}" if done.instant else ""
+        render_text(f"{done.rows:,} rows {'would be ' if dry_run else ''}deleted{at}")
+
+
+def savepoint(
+    ctx: typer.Context,
+    instant: Annotated[
+        str | None, typer.Argument(metavar="[INSTANT]", help="A commit. Default: the newest.")
+    ] = None,
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Why.")] = "",
+    delete: Annotated[bool, typer.Option("--delete", help="Remove the savepoint at INSTANT.")] = False,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Keep the table as it is now, or was at a commit: cleaning spares it, `restore` goes back to it."""
+    from headwater.lake.services import savepoints as services
+
+    if delete and instant is None:
+        raise UsageError("--delete needs the INSTANT", hint="`headwater table NAME savepoints` lists them")
+    with open_table(ctx) as table:
+        if delete and instant is not None:
+            services.delete_savepoint(table, instant)
+            render_json({"deleted": instant}) if as_json else render_text(f"no savepoint {instant} any more")
+            return
+        made = services.create_savepoint(table, instant, comment, dry_run=dry_run)
+    if as_json:
+        render_json({"dry_run": dry_run, "savepoint": made})
+    else:
+        render_text(f"{'would keep' if dry_run else 'kept'} the table as of {made.instant}")
+
+
+def savepoints(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+    """List the savepoints, oldest first."""
+    from headwater.lake.services.savepoints import list_savepoints
+
+    with open_table(ctx) as table:
+        found = list_savepoints(table)
+    if as_json:
+        render_json(found)
+    elif found:
+        render_table(("instant", "by", "comment"), [(s.instant, s.user, s.comment) for s in found])
+    else:
+        render_text("no savepoints")
+
+
+def restore(
+    ctx: typer.Context,
+    instant: Annotated[
+        str | None, typer.Argument(metavar="[INSTANT]", help="A savepoint. Default: the newest.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Set the table back to a savepoint, rows and checkpoint: what was committed later is gone.
+
+    The next `run` takes the events since then in again. Not beside a running `run`.
+    """
+    from headwater.lake.services import savepoints as services
+
+    with open_table(ctx, is_own_refused=True) as table:
+        undone = (services.plan_restore if dry_run else services.restore)(table, instant)
+    render_undone(undone, dry_run=dry_run, as_json=as_json)
+
+
+def rollback(
+    ctx: typer.Context,
+    instant: Annotated[
+        str | None, typer.Argument(metavar="[INSTANT]", help="The newest commit; a check that it is meant.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Take the newest commit back, rows and checkpoint.
+
+    The next `run` takes its events in again. Not beside a running `run`.
+    """
+    from headwater.lake.services import rollback as services
+
+    with open_table(ctx, is_own_refused=True) as table:
+        undone = (services.plan_rollback if dry_run else services.roll_back)(table, instant)
+    render_undone(undone, dry_run=dry_run, as_json=as_json)
+
+
+@contextmanager
+def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator[ServiceTable]":
+    """The table with a session for it. Raises `HeadwaterError`.
+
+    `is_own_refused`: what is done must not be done to headwater's own tables.
+    """
+    from headwater.app import App
+    from headwater.lake.services.service_table import ServiceTable
+
+    named = NamedTable.of(ctx)
+    settings, address = named.load()
+    config = settings.tables.get(named.name)
+    if is_own_refused and config is None:
+        raise UsageError(
+            f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
+            hint=f"it can be done to: {', '.join(settings.tables)}",
+        )
+    app = App(settings)
+    try:
+        yield ServiceTable(app.spark, address, config.hoodie if config else {})
+    finally:
+        app.close()
+
+
+def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:
+    """What a service would find."""
+    if as_json:
+        render_json({"dry_run": True, "found": found})
+        return
+    render_text(
+        f"{found.files:,} {what} in {found.file_groups:,} file groups of {found.partitions:,} partitions, "
+        f"{found.bytes:,} bytes"
+    )
+    if found.pending:
+        render_text(f"planned already, and not done: {', '.join(found.pending)}")
+
+
+def render_result(done: "ServiceResult", what: str, *, as_json: bool) -> None:
+    """What a service did."""
+    if as_json:
+        render_json(done)
+    elif not done.instants:
+        render_text("nothing to do")
+    else:
+        render_text(
+            f"{what} at {', '.join(done.instants)}: {done.files:,} files, {done.rows:,} rows, "
+            f"{done.bytes:,} bytes, {done.seconds:.1f} s"
+        )
+
+
+def render_undone(undone: "Undone", *, dry_run: bool, as_json: bool) -> None:
+    """Which commits are taken back."""
+    if as_json:
+        render_json({"dry_run": dry_run, "commits": undone.commits})
+    else:
+        verb = "would be taken back" if dry_run else "taken back"
+        render_text(f"{len(undone.commits):,} commits {verb}: {', '.join(undone.commits) or 'none'}")

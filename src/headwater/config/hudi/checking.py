@@ -1,0 +1,95 @@
+"""Hudi options that a user gave by hand, against the list of those that there are: before Spark starts."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from headwater.config.hudi.known_options import KnownOption, load_known_options
+from headwater.config.problems.nearest import find_nearest
+
+_LIKENESS = 0.9
+"""So like a known key that a slip is likelier than an option of the user's own class."""
+
+_IS_OF_KIND: Mapping[str, Callable[[str], object]] = {
+    "boolean": lambda value: value.lower() in ("true", "false"),
+    "integer": lambda value: re.fullmatch(r"[+-]?\d+", value),
+    "number": lambda value: re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", value, re.IGNORECASE),
+}
+_KIND_IN_WORDS = {"boolean": "true, false", "integer": "a whole number", "number": "a number"}
+
+
+PREFIX = "hoodie."
+SESSION_PREFIX = f"spark.{PREFIX}"
+
+
+def list_session_options(config: Mapping[str, str]) -> dict[str, str]:
+    """Those of Spark's settings that Hudi reads as its own, by Hudi's keys."""
+    start = len(SESSION_PREFIX) - len(PREFIX)
+    return {key[start:]: value for key, value in config.items() if key.startswith(SESSION_PREFIX)}
+
+
+def iter_option_problems(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Keys with a sentence for what cannot be meant: nearly a known key, or a value of a wrong kind.
+
+    `options` are by Hudi's own keys. A key that is like no known one may be that of a user's own class:
+    see `iter_option_warnings`.
+    """
+    if not options:
+        return
+    known = load_known_options()
+    for key, value in options.items():
+        option = known.by_key.get(known.renamed.get(key, key))
+        if option is None:
+            meant = _find_meant(key)
+            if meant:
+                yield (
+                    key,
+                    f"unknown key {key!r}: {_name_bundle(known.bundle)} has none. Did you mean {meant!r}?",
+                )
+        elif not _is_allowed(option, value.strip()):
+            yield key, _say_not_allowed(option, value)
+
+
+def iter_option_warnings(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Keys with a sentence for what works, but may not be what is wanted: unknown or outdated ones."""
+    if not options:
+        return
+    known = load_known_options()
+    for key in options:
+        if key in known.renamed:
+            yield key, f"is an old name; write {known.renamed[key]}"
+        elif key not in known.by_key:
+            if _find_meant(key) is None:
+                yield key, f"{_name_bundle(known.bundle)} has no such option; it is passed on unchecked"
+        elif known.by_key[key].deprecated:
+            option = known.by_key[key]
+            instead = f"use {option.replaced_by}" if option.replaced_by else option.doc
+            yield key, f"is deprecated since Hudi {option.deprecated}: {instead}"
+
+
+def _find_meant(key: str) -> str | None:
+    known = load_known_options()
+    # What all keys begin with makes none of them more alike.
+    by_rest = {name.partition(".")[2].lower(): name for name in (*known.by_key, *known.renamed)}
+    near = difflib.get_close_matches(key.partition(".")[2].lower(), by_rest, n=1, cutoff=_LIKENESS)
+    return by_rest[near[0]] if near else None
+
+
+def _is_allowed(option: KnownOption, value: str) -> bool:
+    if option.kind == "choice":
+        return value.lower() in {allowed.lower() for allowed in option.values}
+    check = _IS_OF_KIND.get(option.kind)
+    return check is None or bool(check(value))
+
+
+def _say_not_allowed(option: KnownOption, value: str) -> str:
+    text = f"{value!r} is not allowed."
+    meant = find_nearest(value, option.values)
+    if meant:
+        text += f" Did you mean {meant!r}?"
+    allowed = ", ".join(option.values) or _KIND_IN_WORDS[option.kind]
+    return f"{text} Allowed: {allowed}" + (f"; Hudi's default: {option.default}" if option.default else "")
+
+
+def _name_bundle(bundle: str) -> str:
+    return f"Hudi {bundle.rpartition(':')[2]}"

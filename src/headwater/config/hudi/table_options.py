@@ -1,0 +1,148 @@
+"""Which of a table's options are Hudi's, which go together, and which do not."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from headwater.config.hudi.checking import PREFIX
+
+if TYPE_CHECKING:
+    from headwater.config.table import TableConfig
+
+OptionValue = str | int | bool | tuple[str, ...]
+
+TYPED_FIELDS = (
+    "index",
+    "partition_style",
+    "url_encode_partitions",
+    "drop_partition_columns",
+    "base_file_format",
+    "merge_mode",
+    "partial_updates",
+    "file_sizes",
+    "keep_commits",
+    "keep_hours",
+    "keep_file_versions",
+    "compact_after",
+    "filter_duplicates",
+    "metadata_table",
+    "column_stats",
+)
+"""Fields of `TableConfig` that are nothing but Hudi's."""
+
+_KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
+_CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
+_NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
+
+Problem = tuple[tuple[str, ...], str]
+
+
+def list_typed_options(table: "TableConfig") -> dict[str, OptionValue]:
+    """Those that are not at their default, by their path below the table, such as `index.buckets`."""
+    given: dict[str, OptionValue] = {}
+    for name, value in table.model_dump(include=set(TYPED_FIELDS), exclude_defaults=True).items():
+        if isinstance(value, dict):
+            given |= {f"{name}.{below}": item for below, item in value.items()}
+        else:
+            given[name] = value
+    return given
+
+
+def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
+    """What does not go together, as keys below the table with a sentence."""
+    yield from _iter_index_problems(table)
+    yield from _iter_layout_problems(table)
+    yield from _iter_merge_problems(table)
+    yield from _iter_cleaning_problems(table)
+
+
+def _iter_index_problems(table: "TableConfig") -> Iterator[Problem]:
+    index = table.index
+    if index is None:
+        return
+    if index.type == "bucket":
+        if index.buckets is None:
+            yield ("index", "buckets"), "missing; `type: bucket` needs how many files a partition has"
+        if index.engine == "consistent_hashing" and table.table_type == "copy_on_write":
+            yield (
+                ("index", "engine"),
+                "'consistent_hashing' needs `table_type: merge_on_read`. Allowed: simple",
+            )
+        for key in _CLUSTERING:
+            if table.hoodie.get(key) == "true" and index.engine != "consistent_hashing":
+                yield (
+                    ("hoodie", key),
+                    "clustering moves rows out of the buckets that `index` computes; leave it out, or use "
+                    "`engine: consistent_hashing` or another index",
+                )
+    else:
+        for name in ("buckets", "engine"):
+            if getattr(index, name) is not None:
+                yield ("index", name), f"has no meaning with `type: {index.type}`; only a bucket index has it"
+    if index.type.endswith("record_level") and table.metadata_table is False:
+        yield ("metadata_table",), f"`index: {{type: {index.type}}}` {_NEEDS_METADATA}"
+
+
+def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
+    if not table.partition:
+        for name in ("partition_style", "url_encode_partitions", "drop_partition_columns"):
+            if name in list_typed_options(table):
+                yield (name,), "has no meaning without `partition`"
+    if table.drop_partition_columns and table.table_type == "merge_on_read":
+        yield (
+            ("drop_partition_columns",),
+            "Hudi 1.2 refuses the second write of such a table with `table_type: merge_on_read`; "
+            "use copy_on_write",
+        )
+    if table.column_stats and table.metadata_table is False:
+        yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
+
+
+def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
+    if table.effective_mode != "merge":
+        for name in ("merge_mode", "partial_updates"):
+            if name in list_typed_options(table):
+                yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
+    if table.partial_updates and table.table_type == "merge_on_read":
+        yield (
+            ("partial_updates",),
+            "a late row would win over a newer one with `table_type: merge_on_read`: so Hudi 1.2 merges "
+            "log files; use copy_on_write",
+        )
+    if table.partial_updates and table.merge_mode == "commit_time":
+        yield ("partial_updates",), "has no meaning with `merge_mode: commit_time`; use event_time"
+    if table.merge_mode == "commit_time" and table.ordering:
+        yield (
+            ("merge_mode",),
+            "'commit_time' takes the row written last, and `ordering` the one with the higher value: "
+            "leave one of them out",
+        )
+    if table.filter_duplicates and table.effective_mode != "append":
+        yield (
+            ("filter_duplicates",),
+            f"has no meaning with `mode: {table.effective_mode}`, whose rows replace each other; "
+            "use `mode: append`",
+        )
+    if table.filter_duplicates and not table.record_key:
+        yield ("record_key",), "missing; `filter_duplicates` needs the fields that tell a duplicate"
+    if table.filter_duplicates and table.operation == "bulk_insert":
+        yield (
+            ("operation",),
+            "'bulk_insert' looks for no duplicates. Allowed with `filter_duplicates`: insert",
+        )
+
+
+def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
+    given = [name for name in _KEEP if getattr(table, name) is not None]
+    for name in given[1:]:
+        yield (name,), f"cannot be beside `{given[0]}`: one rule says which files are kept"
+    if table.compact_after is not None and table.table_type == "copy_on_write":
+        yield (
+            ("compact_after",),
+            "has no meaning with `table_type: copy_on_write`, which has nothing to compact",
+        )
+    elif table.compact_after == 0:
+        yield (
+            ("compact_after",),
+            "0 switches compaction off and nothing else compacts this table: each read would merge all log "
+            "files there ever were. Allowed: a whole number of at least 1",
+        )

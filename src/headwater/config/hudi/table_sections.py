@@ -1,0 +1,47 @@
+"""Sections below a table that say how Hudi keeps it: its index and the sizes of its files."""
+
+from typing import Annotated, Literal
+
+from pydantic import ByteSize, Field, WithJsonSchema
+
+from headwater.config.section import ByteCount, Section
+
+IndexType = Literal[
+    "simple", "global_simple", "bloom", "global_bloom", "bucket", "record_level", "global_record_level"
+]
+
+Bytes = Annotated[
+    ByteSize,
+    Field(ge=0),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "examples": ["64MiB", 67108864]}
+    ),
+]
+
+
+class IndexConfig(Section):
+    """How Hudi finds the file in which a key lies. A `global_` index looks in all partitions: a row whose
+    partition changes moves. The others look in the row's partition only: there the row is a second one."""
+
+    type: IndexType = Field(
+        description="`simple` joins with the keys in the files, `bloom` asks the files' filters first, "
+        "`bucket` computes the file from the key, `record_level` looks keys up in the metadata table."
+    )
+    buckets: int | None = Field(
+        None, ge=1, le=100_000, description="Files of a partition (bucket); fixed once the table is there."
+    )
+    engine: Literal["simple", "consistent_hashing"] | None = Field(
+        None,
+        description="How keys get into buckets (bucket): a fixed number of them, or one that clustering can "
+        "change (merge_on_read only). Default: simple.",
+    )
+
+
+class FileSizesConfig(Section):
+    """Bytes of a table's base files."""
+
+    small: Bytes = Field(
+        ByteSize(100 * 1024**2),
+        description="New rows go into files smaller than this; 0: always into new files.",
+    )
+    max: ByteCount = Field(ByteSize(120 * 1024**2), description="Files grow to about this.")

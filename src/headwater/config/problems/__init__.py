@@ -1,0 +1,1 @@
+"""What is wrong in a configuration, and how it is told."""

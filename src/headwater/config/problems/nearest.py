@@ -1,0 +1,11 @@
+"""Which known name was probably meant."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that is nearest to the word, whatever its case; None when none is near."""
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None

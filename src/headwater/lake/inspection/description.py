@@ -1,0 +1,203 @@
+"""What a table is, and how much of it there is: everything on one page."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from headwater.errors import LakeError
+from headwater.lake.inspection.actions import Action, build_actions
+from headwater.lake.inspection.instants import parse_time
+from headwater.lake.inspection.layout import LayoutTotals, TableLayout, read_layout
+from headwater.lake.inspection.properties import TableProperties
+from headwater.lake.inspection.timeline import TableTimeline
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT, TABLE_METADATA_FOLDER
+from headwater.lake.snapshot_reader import SnapshotReader
+
+_META_PREFIX = "_hoodie_"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`type` as in SQL."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDefinition:
+    """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
+    built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
+    off."""
+
+    name: str
+    kind: str
+    function: str
+    columns: tuple[str, ...]
+    is_built: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the table's properties say. `ordering_fields` tell which of two rows of one key is the newer;
+    `timezone` is whose clock the instants are of; `cdc` the mode, or `off`."""
+
+    table_type: str
+    table_version: int
+    record_keys: tuple[str, ...]
+    partition_fields: tuple[str, ...]
+    hive_style_partitions: bool
+    url_encoded_partitions: bool
+    partition_columns_dropped: bool
+    ordering_fields: tuple[str, ...]
+    merge_mode: str | None
+    payload_class: str | None
+    key_generator: str | None
+    base_file_format: str
+    cdc: str
+    meta_fields: bool
+    timezone: str
+    metadata_partitions: tuple[str, ...]
+    metadata_partitions_building: tuple[str, ...]
+    indexes: tuple[IndexDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """`headwater table NAME describe`. `rows` of the newest state are None when they could not be counted;
+    `commits` are the completed writes, `created_at` is when the first of them was requested. `problems` say
+    what could not be read, `properties` are the raw ones."""
+
+    name: str
+    path: str
+    identity: Identity
+    columns: tuple[Column, ...]
+    rows: int | None
+    totals: LayoutTotals
+    commits: int
+    archived_commits: int
+    created_at: datetime | None
+    first_commit: str | None
+    last_commit: Action | None
+    pending_actions: int
+    problems: tuple[str, ...]
+    properties: Mapping[str, str]
+
+
+def describe(
+    address: TableAddress, now: datetime, *, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
+) -> TableDescription:
+    """The table as it is now. Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+
+    Rows are counted by the footers of the files, and by reading those that have logs.
+    """
+    timeline = TableTimeline(address)
+    reader, properties = timeline.folder.reader, timeline.folder.properties
+    layout = read_layout(address, rows=True, merged=True, small_file_limit=small_file_limit)
+    problems = list(layout.problems)
+    archived = [i for i in timeline.archived_names if i.is_write]
+    writes = timeline.completed_writes
+    first = min((i.requested for i in (*archived, *writes)), default=None)
+    return TableDescription(
+        name=address.name,
+        path=address.path,
+        identity=build_identity(properties, _read_indexes(timeline)),
+        columns=_read_columns(reader, problems),
+        rows=_count_rows(layout, problems),
+        totals=layout.totals,
+        commits=len(writes),
+        archived_commits=len(archived),
+        created_at=parse_time(first, timeline.zone) if first else None,
+        first_commit=first,
+        last_commit=next(iter(build_actions(timeline, writes[-1:], now)), None),
+        pending_actions=sum(i.state != "completed" for i in timeline.active),
+        problems=tuple(dict.fromkeys(problems)),
+        properties=properties.raw,
+    )
+
+
+def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, ...] = ()) -> Identity:
+    """From a table's properties, with Hudi's defaults where they do not say."""
+    generator = properties.read("key_generator_class") or properties.read("key_generator_type")
+    cdc = properties.read("cdc_mode", "on") if properties.read_flag("cdc") else "off"
+    return Identity(
+        table_type=properties.read("table_type", "COPY_ON_WRITE").lower(),
+        table_version=properties.read_number("table_version", 0),
+        record_keys=properties.read_list("record_keys"),
+        partition_fields=properties.read_list("partition_fields"),
+        hive_style_partitions=properties.read_flag("hive_style"),
+        url_encoded_partitions=properties.read_flag("url_encoded"),
+        partition_columns_dropped=properties.read_flag("partition_columns_dropped"),
+        ordering_fields=properties.read_list("ordering_fields")
+        or properties.read_list("older_ordering_field"),
+        merge_mode=properties.read("merge_mode").lower() or None,
+        payload_class=properties.read("payload_class") or None,
+        key_generator=generator or None,
+        base_file_format=properties.read("base_file_format", "PARQUET").lower(),
+        cdc=cdc.lower(),
+        meta_fields=properties.read_flag("meta_fields", default=True),
+        timezone=properties.read("timezone", "LOCAL"),
+        metadata_partitions=properties.read_list("metadata_partitions"),
+        metadata_partitions_building=properties.read_list("metadata_partitions_building"),
+        indexes=indexes,
+    )
+
+
+def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:
+    """Hudi's file of index definitions; `built` are the partitions of the metadata table. Raises `ValueError`
+    for what is none."""
+    definitions: dict[str, dict[str, Any]] = json.loads(text).get("indexDefinitions") or {}
+    return tuple(
+        IndexDefinition(
+            name=name,
+            kind=told.get("indexType") or "",
+            function=told.get("indexFunction") or "",
+            columns=tuple(told.get("sourceFields") or ()),
+            is_built=name in built,
+        )
+        for name, told in sorted(definitions.items())
+    )
+
+
+def _read_indexes(timeline: TableTimeline) -> tuple[IndexDefinition, ...]:
+    default = f"{TABLE_METADATA_FOLDER}/.index_defs/index.json"
+    path = timeline.folder.properties.read("index_definitions", default)
+    content = timeline.folder.read_if_there(path)
+    if not content:
+        return ()
+    with timeline.folder.reader.explained():
+        built = timeline.folder.properties.read_list("metadata_partitions")
+        return parse_index_definitions(content.decode("utf-8"), built)
+
+
+def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, ...]:
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    def name_type(arrow_type: Any) -> str:
+        try:
+            return from_arrow_type(arrow_type).simpleString()
+        except Exception:  # Spark has no word for it, and says so in an error without a class of its own
+            return str(arrow_type)
+
+    try:
+        schema = reader.schema
+    except LakeError as error:
+        problems.append(error.message)
+        return ()
+    return tuple(
+        Column(column.name, name_type(column.type))
+        for column in schema
+        if not column.name.startswith(_META_PREFIX)
+    )
+
+
+def _count_rows(layout: TableLayout, problems: list[str]) -> int | None:
+    known = [one.rows for one in layout.slices if one.rows is not None]
+    unknown = len(layout.slices) - len(known)
+    if unknown:
+        problems.append(f"the rows of {unknown:,} of {len(layout.slices):,} file groups cannot be counted")
+        return None
+    return sum(known)

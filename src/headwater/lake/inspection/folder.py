@@ -1,0 +1,163 @@
+"""One table's files, in a folder or a store, read without a JVM."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hudi import HudiFileGroupReader, HudiReadOptions
+
+from headwater.errors import LakeError
+from headwater.lake.inspection.properties import TableProperties, parse_properties
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
+from headwater.lake.snapshot_reader import SnapshotReader, build_absence, check_readable, to_uri
+from headwater.lake.timeline_files import open_file_system
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+# Requests to a store wait; a local disk does not mind.
+_READERS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """`path` is below the table's folder, `size` in bytes."""
+
+    path: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Without its folder."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def folder(self) -> str:
+        """Below the table's; empty for the table's own."""
+        return self.path.rpartition("/")[0]
+
+
+class TableFolder:
+    """What lies there now. Every method raises `TableNotFoundError` where no table lies, and `LakeError`."""
+
+    def __init__(self, address: TableAddress) -> None:
+        self.address = address
+        self.reader = SnapshotReader(address.path, address.storage_options)
+
+    @cached_property
+    def _place(self) -> "tuple[FileSystem, str]":
+        check_readable(self.address.path)
+        with self.reader.explained():
+            system, root = open_file_system(to_uri(self.address.path), self.address.storage_options)
+            return system, root.rstrip("/")
+
+    @cached_property
+    def properties(self) -> TableProperties:
+        """What the table says of itself."""
+        for path in (TABLE_PROPERTIES_FILE, f"{TABLE_PROPERTIES_FILE}.backup"):
+            # While Hudi changes the properties there is only their copy.
+            content = self.read_if_there(path)
+            if content:
+                found = TableProperties(parse_properties(content.decode("utf-8", "replace")))
+                if found.read("name"):
+                    return found
+        # hudi-rs tells an absent bucket from an absent table.
+        self.reader.exists()
+        raise build_absence(self.address.path)
+
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+        system, root = self._place
+        with self.reader.explained(), system.open_input_file(f"{root}/{path}") as file:
+            content: bytes = file.read()
+            return content
+
+    def read_if_there(self, path: str) -> bytes | None:
+        """A whole file; None for none."""
+        from pyarrow.fs import FileType
+
+        system, root = self._place
+        with self.reader.explained():
+            if system.get_file_info(f"{root}/{path}").type != FileType.File:
+                return None
+        return self.read(path)
+
+    def read_all(self, paths: Sequence[str]) -> dict[str, bytes | LakeError]:
+        """Whole files by their paths, several at a time; what cannot be read is its error."""
+
+        def load(path: str) -> bytes | LakeError:
+            try:
+                return self.read(path)
+            except LakeError as error:
+                return error
+
+        with ThreadPoolExecutor(_READERS) as threads:
+            return dict(zip(paths, threads.map(load, paths), strict=True))
+
+    def list_files(self, folder: str, *, recursive: bool = False) -> list[StoredFile]:
+        """Files of a folder below the table's; none where there is no folder."""
+        from pyarrow.fs import FileSelector, FileType
+
+        system, root = self._place
+        selector = FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True, recursive=recursive)
+        with self.reader.explained():
+            found = system.get_file_info(selector)
+        start = len(root) + 1
+        return [StoredFile(file.path[start:], file.size) for file in found if file.type == FileType.File]
+
+    def list_data_files(self) -> list[StoredFile]:
+        """All files but those that Hudi keeps about the table."""
+        from pyarrow.fs import FileSelector, FileType
+
+        system, root = self._place
+        with self.reader.explained():
+            top = system.get_file_info(FileSelector(root))
+        # A metadata table has more files than many a table: its folder is not walked.
+        folders = [
+            entry.base_name
+            for entry in top
+            if entry.type == FileType.Directory and entry.base_name != TABLE_METADATA_FOLDER
+        ]
+        files = [StoredFile(entry.base_name, entry.size) for entry in top if entry.type == FileType.File]
+        return files + [file for name in folders for file in self.list_files(name, recursive=True)]
+
+    def count_file_rows(self, paths: Sequence[str]) -> dict[str, int | None]:
+        """Rows of base files as their footers tell, several files at a time; None where none does."""
+
+        def count(path: str) -> int | None:
+            system, root = self._place
+            try:
+                with system.open_input_file(f"{root}/{path}") as file:
+                    return _count_rows(path, file)
+            except (OSError, ValueError):  # of a file that is damaged, or was cleaned just now
+                return None
+
+        with ThreadPoolExecutor(_READERS) as threads:
+            return dict(zip(paths, threads.map(count, paths), strict=True))
+
+    def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
+        """Rows of a base file as its logs have changed it, or of logs alone, by reading them; None for what
+        cannot be read."""
+        try:
+            with self.reader.explained():
+                batch = self._merging_reader.read_file_slice_from_paths(
+                    base, list(logs), HudiReadOptions(projection=[])
+                )
+                return int(batch.num_rows)
+        except LakeError:
+            return None
+
+    @cached_property
+    def _merging_reader(self) -> HudiFileGroupReader:
+        return self.reader.hudi_table.create_file_group_reader_with_options()
+
+
+def _count_rows(path: str, file: Any) -> int | None:
+    from pyarrow import orc, parquet
+
+    if path.endswith(".parquet"):
+        return int(parquet.ParquetFile(file).metadata.num_rows)
+    return int(orc.ORCFile(file).nrows) if path.endswith(".orc") else None

@@ -1,0 +1,257 @@
+"""The files of a table: which are of its newest state, which of older ones, which of none."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from headwater.errors import LakeError
+from headwater.lake.inspection.actions import list_replaced
+from headwater.lake.inspection.file_names import DataFileName, parse_data_file_name
+from headwater.lake.inspection.folder import StoredFile
+from headwater.lake.inspection.timeline import TableTimeline
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT, SMALL_FILE_LIMIT_OPTION
+
+SliceState = Literal["current", "superseded", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """`path` is below the table's folder, `size` in bytes, `instant` the request of what wrote it."""
+
+    path: str
+    size: int
+    instant: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """A file group as it was after one base file, or before any: that file and the logs on top of it.
+
+    `instant` is the base file's, or the first log's; `bytes` are those that a snapshot reads: files that
+    only tell of changes (CDC) are not counted. `current`: part of the newest state; `superseded`: there is a
+    newer slice of the group; `replaced`: the group is in the table no more. `rows` is None when they were not
+    asked for, or could not be counted. `is_small`: current, and its base file, or its logs where it has none,
+    below the limit.
+    """
+
+    partition: str
+    file_id: str
+    instant: str
+    state: SliceState
+    base_file: DataFile | None
+    log_files: tuple[DataFile, ...]
+    cdc_files: tuple[DataFile, ...]
+    bytes: int
+    rows: int | None = None
+    is_small: bool = False
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """Every file."""
+        return (*((self.base_file,) if self.base_file else ()), *self.log_files, *self.cdc_files)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutTotals:
+    """Of a whole table. Bytes are those on disk: `current_bytes` of the newest state, `older_bytes` of
+    superseded and replaced slices, which cleaning takes away, `cdc_bytes` of files that tell of changes,
+    `uncommitted_bytes` of files whose action is not complete: being written, or left by a killed writer."""
+
+    partitions: int
+    file_groups: int
+    base_files: int
+    log_files: int
+    current_bytes: int
+    older_slices: int
+    older_bytes: int
+    cdc_bytes: int
+    uncommitted_files: int
+    uncommitted_bytes: int
+    small_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """The slices, older ones only when asked; `problems` name what is damaged and may hide that a group was
+    replaced."""
+
+    small_file_limit: int
+    totals: LayoutTotals
+    slices: tuple[FileSlice, ...]
+    uncommitted: tuple[DataFile, ...]
+    problems: tuple[str, ...]
+
+
+def parse_small_file_limit(write_options: Mapping[str, str]) -> int:
+    """Below how many bytes a base file takes new rows, by the options that a table is written with."""
+    text = write_options.get(SMALL_FILE_LIMIT_OPTION, "")
+    return int(text) if text.isdecimal() else DEFAULT_SMALL_FILE_LIMIT
+
+
+def read_layout(
+    address: TableAddress,
+    *,
+    older: bool = False,
+    rows: bool = False,
+    merged: bool = False,
+    small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT,
+) -> TableLayout:
+    """The files as they lie there now. `older` keeps the slices that are not current; `rows` reads the footer
+    of each base file without logs, `merged` also those with logs, whole.
+
+    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    """
+    timeline = TableTimeline(address)
+    # The timeline first: of a commit that comes between there are then files too many, and no rows too few.
+    commits = _Commits(timeline)
+    replaced, problems = _read_replaced(timeline)
+    slices, uncommitted = _build_slices(timeline.folder.list_data_files(), commits, replaced)
+    slices = [_mark_small(one, small_file_limit) for one in slices]
+    totals = _add_up(slices, uncommitted)
+    kept = slices if older else [one for one in slices if one.state == "current"]
+    if rows or merged:
+        kept = _count_rows(timeline, kept, merged=merged)
+    return TableLayout(small_file_limit, totals, tuple(kept), tuple(uncommitted), tuple(problems))
+
+
+class _Commits:
+    """Which actions are complete, and since when."""
+
+    def __init__(self, timeline: TableTimeline) -> None:
+        self._completed = {i.requested: i.completed for i in timeline.completed_writes}
+        # A commit with a savepoint may stay long after those around it were archived.
+        saved = {i.requested for i in timeline.active if i.action == "savepoint"}
+        begun = (i.requested for i in timeline.active if i.is_write and i.requested not in saved)
+        self._start = min(begun, default="9")
+
+    def find_completion(self, instant: str) -> str | None:
+        """None for an action that is not complete. What was archived was complete, and began when it did."""
+        if instant in self._completed:
+            return self._completed[instant]
+        return instant if instant < self._start else None
+
+
+_Named = tuple[StoredFile, DataFileName]
+
+
+def _build_slices(
+    files: Iterable[StoredFile], commits: _Commits, replaced: set[tuple[str, str]]
+) -> tuple[list[FileSlice], list[DataFile]]:
+    """The slices, by partition, group and age, and the files of actions that are not complete."""
+    groups: dict[tuple[str, str], list[_Named]] = {}
+    uncommitted = []
+    for file in files:
+        name = parse_data_file_name(file.name)
+        if name is None:
+            continue
+        if commits.find_completion(name.instant) is None:
+            uncommitted.append(_build_file((file, name)))
+        else:
+            groups.setdefault((file.folder, name.file_id), []).append((file, name))
+    slices = [
+        one
+        for group, members in sorted(groups.items())
+        for one in _build_group(group, members, commits, is_replaced=group in replaced)
+    ]
+    return slices, sorted(uncommitted, key=lambda file: file.path)
+
+
+def _build_group(
+    group: tuple[str, str], members: Sequence[_Named], commits: _Commits, *, is_replaced: bool
+) -> list[FileSlice]:
+    bases = {name.instant: (file, name) for file, name in members if name.kind == "base"}
+    completed = {name.instant: commits.find_completion(name.instant) or name.instant for _, name in members}
+    first_base = min(bases, default="9")
+    # A group can begin with logs, and be left with files that tell of changes alone.
+    before = [
+        name.instant
+        for _, name in members
+        if (name.kind == "log" and completed[name.instant] < first_base) or not bases
+    ]
+    starts = sorted({*bases, *([min(before)] if before else ())})
+    of_slice: dict[str, list[_Named]] = {start: [] for start in starts}
+    for file, name in members:
+        if name.kind != "base":
+            # A log belongs to the newest base file that was begun before the log was complete.
+            found = bisect_right(starts, completed[name.instant]) - 1
+            of_slice[starts[max(0, found)]].append((file, name))
+    states: dict[str, SliceState] = dict.fromkeys(starts, "replaced" if is_replaced else "superseded")
+    if not is_replaced:
+        states[starts[-1]] = "current"
+    return [_build_slice(group, start, states[start], bases.get(start), of_slice[start]) for start in starts]
+
+
+def _build_slice(
+    group: tuple[str, str], instant: str, state: SliceState, base: _Named | None, others: Sequence[_Named]
+) -> FileSlice:
+    base_file, logs = _build_file(base) if base else None, _list_kind(others, "log")
+    return FileSlice(
+        *group,
+        instant=instant,
+        state=state,
+        base_file=base_file,
+        log_files=logs,
+        cdc_files=_list_kind(others, "cdc"),
+        bytes=sum(file.size for file in (base_file, *logs) if file),
+    )
+
+
+def _list_kind(members: Iterable[_Named], kind: str) -> tuple[DataFile, ...]:
+    found = (_build_file(member) for member in members if member[1].kind == kind)
+    return tuple(sorted(found, key=lambda file: (file.instant, file.path)))
+
+
+def _build_file(member: _Named) -> DataFile:
+    file, name = member
+    return DataFile(file.path, file.size, name.instant)
+
+
+def _read_replaced(timeline: TableTimeline) -> tuple[set[tuple[str, str]], list[str]]:
+    found = timeline.read_metadata(i for i in timeline.completed_writes if i.action == "replacecommit")
+    replaced: set[tuple[str, str]] = set()
+    problems = []
+    for metadata in found.values():
+        if isinstance(metadata, LakeError):
+            problems.append(metadata.message)
+        else:
+            replaced |= list_replaced(metadata)
+    return replaced, problems
+
+
+def _mark_small(one: FileSlice, limit: int) -> FileSlice:
+    size = one.base_file.size if one.base_file else one.bytes
+    return replace(one, is_small=one.state == "current" and size < limit)
+
+
+def _count_rows(timeline: TableTimeline, slices: Sequence[FileSlice], *, merged: bool) -> list[FileSlice]:
+    wanted = [one.base_file.path for one in slices if one.base_file and not one.log_files]
+    footers = timeline.folder.count_file_rows(wanted)
+
+    def count(one: FileSlice) -> int | None:
+        base = one.base_file.path if one.base_file else ""
+        if one.log_files:
+            logs = [log.path for log in one.log_files]
+            return timeline.folder.count_merged_rows(base, logs) if merged else None
+        return footers.get(base)
+
+    return [replace(one, rows=count(one)) for one in slices]
+
+
+def _add_up(slices: Sequence[FileSlice], uncommitted: Sequence[DataFile]) -> LayoutTotals:
+    current = [one for one in slices if one.state == "current"]
+    older = [one for one in slices if one.state != "current"]
+    return LayoutTotals(
+        partitions=len({one.partition for one in current}),
+        file_groups=len(current),
+        base_files=sum(one.base_file is not None for one in current),
+        log_files=sum(len(one.log_files) for one in current),
+        current_bytes=sum(one.bytes for one in current),
+        older_slices=len(older),
+        older_bytes=sum(one.bytes for one in older),
+        cdc_bytes=sum(file.size for one in slices for file in one.cdc_files),
+        uncommitted_files=len(uncommitted),
+        uncommitted_bytes=sum(file.size for file in uncommitted),
+        small_files=sum(one.is_small for one in current),
+    )

@@ -1,0 +1,66 @@
+"""A table's partitions: how much lies in each, in how many files, and since when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from headwater.lake.inspection.instants import parse_time
+from headwater.lake.inspection.layout import FileSlice, TableLayout, read_layout
+from headwater.lake.inspection.timeline import TableTimeline
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSummary:
+    """One partition's newest state; `partition` is its folder below the table's, empty for a table without.
+
+    `rows` is None where they are not known without reading logs, or a file does not tell. `last_instant` is
+    the request of the action that wrote its newest file.
+    """
+
+    partition: str
+    rows: int | None
+    bytes: int
+    file_groups: int
+    log_files: int
+    small_files: int
+    last_instant: str
+    last_written_at: datetime | None
+
+
+def list_partitions(
+    address: TableAddress, *, merged: bool = False, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
+) -> list[PartitionSummary]:
+    """Partitions with current files, by name; reads the footer of each base file, and with `merged` those
+    with logs, whole.
+
+    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    """
+    layout = read_layout(address, rows=True, merged=merged, small_file_limit=small_file_limit)
+    return build_partitions(layout, TableTimeline(address).zone)
+
+
+def build_partitions(layout: TableLayout, zone: str) -> list[PartitionSummary]:
+    """From the current slices of a layout; `zone` is that of its instants."""
+    slices: dict[str, list[FileSlice]] = {}
+    for one in layout.slices:
+        if one.state == "current":
+            slices.setdefault(one.partition, []).append(one)
+    return [_build_partition(name, found, zone) for name, found in sorted(slices.items())]
+
+
+def _build_partition(name: str, slices: Sequence[FileSlice], zone: str) -> PartitionSummary:
+    rows = [one.rows for one in slices]
+    known = [count for count in rows if count is not None]
+    newest = max(file.instant for one in slices for file in one.files)
+    return PartitionSummary(
+        partition=name,
+        rows=sum(known) if len(known) == len(rows) else None,
+        bytes=sum(one.bytes for one in slices),
+        file_groups=len(slices),
+        log_files=sum(len(one.log_files) for one in slices),
+        small_files=sum(one.is_small for one in slices),
+        last_instant=newest,
+        last_written_at=parse_time(newest, zone),
+    )

@@ -1,0 +1,102 @@
+"""What changed in a table since a point in time, and what changes next."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from headwater.lake.layout import TableAddress
+from headwater.lake.queries.changes import ChangeSet, read_changes
+from headwater.lake.queries.history import Step, TableHistory, plan_steps
+from headwater.lake.queries.instants import describe_instant
+from headwater.lake.queries.planning import load_history_for
+from headwater.lake.queries.query import Query
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.sql.rows import Row
+
+_log = logging.getLogger(__name__)
+
+
+class RowChange(Protocol):
+    """What became of one row."""
+
+    @property
+    def op(self) -> str:
+        """`i`, `u` or `d`."""
+        ...
+
+    @property
+    def completed(self) -> str:
+        """When its commit completed."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """The record key."""
+        ...
+
+    @property
+    def images(self) -> tuple[Row, ...]:
+        """The row as far as it is told: before, after, or both."""
+        ...
+
+
+class ChangeStep(Iterable[RowChange], Protocol):
+    """The changes of one commit, or of some that are told together."""
+
+    @property
+    def completed(self) -> str:
+        """When the last of the commits completed: where another feed goes on."""
+        ...
+
+
+class Feed(Protocol):
+    """What changed, and what changes next."""
+
+    def poll(self) -> Iterator[ChangeStep]:
+        """What has completed by now and was not taken yet, in order of completion. Raises `LakeError`."""
+        ...
+
+
+class ChangeFeed:
+    """Reads on from `position`, the completion time of the newest commit whose changes were taken.
+
+    A feed that begins at the position of another one misses nothing and repeats nothing. Needs no JVM.
+    """
+
+    def __init__(self, address: TableAddress, query: Query, *, per_commit: bool) -> None:
+        """`query` is a `Query.changes`; `per_commit` tells each commit by itself, else all in one."""
+        self._address = address
+        self._query = query
+        self._per_commit = per_commit
+        self.position = query.since
+        self._waits = False
+
+    def poll(self) -> Iterator[ChangeSet]:
+        """What has completed by now, in order of completion; the position moves when the next one is asked.
+
+        Commits that a writer may still complete something before are left for later. Raises what `read` does.
+        """
+        reader = SnapshotReader(self._address.path, self._address.storage_options)
+        files = reader.open_files()
+        with reader.explained():
+            history = load_history_for(replace(self._query, since=self.position), reader.path, files)
+            steps = plan_steps(history, self.position, self._query.until, per_commit=self._per_commit)
+        self._tell_of_waiting(history, steps)
+        # Not the first look: a commit may have completed between it and the history.
+        reader = reader.reopen()
+        for step in steps:
+            yield read_changes(reader, step)
+            self.position = step.after.completed
+
+    def _tell_of_waiting(self, history: TableHistory, steps: Sequence[Step]) -> None:
+        end = steps[-1].after.completed if steps else self.position
+        newest = history.commits[-1].completed if history.commits else ""
+        if history.pending and end < min(newest, self._query.until or newest) and not self._waits:
+            _log.warning(
+                "%s: commits after %s wait for one that was begun at %s",
+                history.path,
+                end or "the beginning",
+                describe_instant(history.pending[0]),
+            )
+        self._waits = bool(history.pending) and end < newest

@@ -1,0 +1,154 @@
+"""What became of each row between two states of a table, deletes included, without a JVM and without a log.
+
+Two states are compared row by row: by partition, record key, and the number that Hudi gave to each written
+row and keeps when it rewrites files. So the answer is exact, and net: a row that came and went is not told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.errors import LakeError
+from headwater.lake.queries.history import Step
+from headwater.lake.snapshot_reader import COMMIT_TIME, Scan, SnapshotReader
+from headwater.lake.sql.rows import Row, iter_rows
+
+Op = Literal["i", "u", "d"]
+PARTITION, KEY, NUMBER = "_hoodie_partition_path", "_hoodie_record_key", "_hoodie_commit_seqno"
+_OWN_PREFIX = "_hoodie_"
+_IDENTITY = (PARTITION, KEY, NUMBER)
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`row` as it is afterwards; of a deleted one as it was last. `commit` is when its commit was requested,
+    `completed` when that completed. A delete that any of several commits may have made has no `commit`, and
+    was `completed` by the time given.
+    """
+
+    op: Op
+    commit: str | None
+    completed: str
+    key: str
+    partition: str
+    row: Row
+
+    @property
+    def images(self) -> tuple[Row, ...]:
+        """The row."""
+        return (self.row,)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """All changes of one step, read and counted. Iterate over it for the changes, in order of completion.
+
+    Only deletes of keys that have moved to another partition come first: before they are inserted there.
+    """
+
+    step: Step
+    deleted: pa.Table
+    written: pa.Table
+    inserted: pa.ChunkedArray = field(repr=False)
+    """For each written row, whether it is new."""
+
+    @property
+    def completed(self) -> str:
+        """When the last commit of the step completed."""
+        return self.step.after.completed
+
+    def __len__(self) -> int:
+        return int(self.deleted.num_rows + self.written.num_rows)
+
+    def __iter__(self) -> Iterator[Change]:
+        has_moved = pc.is_in(self.deleted[KEY], value_set=self.written[KEY])
+        yield from self._iter_deletes(self.deleted.filter(has_moved))
+        completed = {commit.requested: commit.completed for commit in self.step.commits}
+        for row, is_new in zip(_iter_rows(self.written), self.inserted, strict=True):
+            commit = str(row[COMMIT_TIME])
+            yield _build_change(
+                "i" if is_new.as_py() else "u", row, commit, completed.get(commit, self.completed)
+            )
+        yield from self._iter_deletes(self.deleted.filter(pc.invert(has_moved)))
+
+    def _iter_deletes(self, deleted: pa.Table) -> Iterator[Change]:
+        commit = self.step.commits[0].requested if len(self.step.commits) == 1 else None
+        for row in _iter_rows(deleted):
+            yield _build_change("d", row, commit, self.completed)
+
+
+def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
+    """Compare the two states. Holds the keys of both in memory, and the changed rows.
+
+    Raises `InstantUnavailableError` when a clean takes files of one of them meanwhile, `LakeError` else.
+    """
+    missing = [name for name in _IDENTITY if name not in reader.schema.names]
+    if missing:
+        raise LakeError(
+            f"{reader.path}: rows without {', '.join(missing)} cannot be told apart",
+            hint="the table was made without Hudi's own columns (populate.meta.fields)",
+        )
+    shows_before, shows_after = step.snapshots
+    before, after = _read_identities(reader, shows_before), _read_identities(reader, shows_after)
+    gone = _keep(before, _identify(before), _identify(after), wanted=False)
+    fresh = _keep(after, _identify(after), _identify(before), wanted=False)
+    lost = _keep(gone, _identify(gone, 2), _identify(fresh, 2), wanted=False)
+    written = _read_rows(reader, Scan(shows_after, after=step.before.requested), fresh)
+    written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
+    return ChangeSet(
+        step,
+        _read_rows(reader, Scan(shows_before), lost),
+        written,
+        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(gone, 2))),
+    )
+
+
+def _read_identities(reader: SnapshotReader, snapshot: str) -> pa.Table:
+    if not snapshot:
+        return pa.schema([reader.schema.field(name) for name in _IDENTITY]).empty_table()
+    return reader.read_scan(Scan(snapshot), _IDENTITY)
+
+
+def _read_rows(reader: SnapshotReader, scan: Scan, wanted: pa.Table) -> pa.Table:
+    """The whole rows of those wanted. Raises `LakeError` when they are not as many."""
+    if not wanted.num_rows:
+        return reader.schema.empty_table()
+    rows = reader.read_scan(scan)
+    found = _keep(rows, _identify(rows), _identify(wanted), wanted=True)
+    if found.num_rows != wanted.num_rows:
+        raise LakeError(
+            f"{reader.path}: {wanted.num_rows} rows have changed, but {found.num_rows} of them can be read",
+            hint="`--since earliest` reads the whole table anew",
+        )
+    return found
+
+
+def _identify(table: pa.Table, parts: int = len(_IDENTITY)) -> pa.ChunkedArray:
+    columns = [pc.fill_null(table[name].cast(pa.string()), "") for name in _IDENTITY[:parts]]
+    return pc.binary_join_element_wise(*columns, _SEPARATOR)
+
+
+def _keep(table: pa.Table, have: pa.ChunkedArray, others: pa.ChunkedArray, *, wanted: bool) -> pa.Table:
+    """The rows that are among the others; those that are not, where those are wanted."""
+    found = pc.is_in(have, value_set=others)
+    return table.filter(found if wanted else pc.invert(found))
+
+
+def _iter_rows(table: pa.Table) -> Iterator[Row]:
+    for batch in table.to_batches():
+        yield from iter_rows(batch, table.schema.names)
+
+
+def _build_change(op: Op, row: Row, commit: str | None, completed: str) -> Change:
+    return Change(
+        op=op,
+        commit=commit,
+        completed=completed,
+        key=str(row[KEY]),
+        partition=str(row[PARTITION] or ""),
+        row={name: value for name, value in row.items() if not name.startswith(_OWN_PREFIX)},
+    )

@@ -1,0 +1,54 @@
+"""From a query to what an engine reads: looks at the table's timeline first, so that no answer is partial."""
+
+from headwater.errors import UsageError
+from headwater.lake.queries.history import TableHistory, check_change_log, find_cut, find_past
+from headwater.lake.queries.history_reader import load_history
+from headwater.lake.queries.query import Query
+from headwater.lake.snapshot_reader import Scan
+from headwater.lake.timeline_files import TableFiles
+
+
+def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory:
+    """The history as far back as the query asks. Raises `UsageError` for a time that cannot be told on it."""
+    back_to = query.instant if query.kind == "as_of" else query.since
+    history = load_history(path, files, back_to)
+    if query.names_time and not history.is_utc:
+        raise UsageError(
+            f"{path}: its timeline is in the local time of who writes it, and no zone is told",
+            hint="name an instant of it, such as "
+            + (history.commits[-1].completed if history.commits else "20260131120000000"),
+        )
+    return history
+
+
+def plan_scan(query: Query, path: str, files: TableFiles) -> Scan:
+    """The rows that a query other than `cdc` is about.
+
+    Raises `InstantUnavailableError` when they cannot be told whole, `LakeError` for a timeline of before
+    Hudi 1.0, and `OSError` and `ValueError` for files that cannot be read.
+    """
+    if query.kind in {"snapshot", "read_optimized"}:
+        return Scan(read_optimized=query.kind == "read_optimized")
+    history = load_history_for(query, path, files)
+    if query.kind == "as_of":
+        return Scan(as_of=find_past(history, query.instant))
+    # Rows keep the time of the commit that wrote them when files are rewritten, cleaned or archived. So
+    # this filter misses nothing where Hudi's incremental read, which goes by the files of commits, does.
+    upto = find_past(history, query.until) if query.until else ""
+    return Scan(as_of=upto, after=find_cut(history, query.since).requested)
+
+
+def plan_change_log(query: Query, path: str, files: TableFiles) -> tuple[str, str]:
+    """The commits of a `cdc` query: completed after the first and up to the second instant.
+
+    Raises `UsageError` for a table that keeps no log, and what `plan_scan` does.
+    """
+    history = load_history_for(query, path, files)
+    if not history.has_change_log:
+        raise UsageError(
+            f"{path}: the table keeps no log of its changes",
+            hint="`cdc:` of its configuration makes a new table keep one; `headwater changes` needs none",
+        )
+    start = check_change_log(history, query.since)
+    newest = history.commits[-1].completed if history.commits else ""
+    return start.completed, min(query.until, newest) if query.until else newest

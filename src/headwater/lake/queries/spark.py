@@ -1,0 +1,56 @@
+"""Queries on Spark: DataFrames, for any table and place that Hudi can read."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.errors import LakeError
+from headwater.lake.jvm import explained_lake, list_file_sizes, read_file
+from headwater.lake.queries.planning import plan_change_log, plan_scan
+from headwater.lake.queries.query import Query
+from headwater.lake.snapshot_reader import COMMIT_TIME
+from headwater.lake.table import Table
+
+
+class SparkFiles:
+    """`TableFiles` through the session's file systems. All methods raise `LakeError`."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._path = path
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """See `TableFiles.list_sizes`."""
+        return list_file_sizes(self._spark, f"{self._path}/{folder}")
+
+    def read(self, name: str) -> bytes:
+        """See `TableFiles.read`."""
+        return read_file(self._spark, f"{self._path}/{name}")
+
+
+def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:
+    """The rows of a query, lazily, Hudi's own columns included.
+
+    Of `cdc` the columns op, ts_ms (when the commit was requested), before and after (JSON; Hudi's own columns
+    are in some of them, see docs/how-to/query-a-table.md). Raises `UsageError` for a table without a change
+    log, `InstantUnavailableError` for what cannot be told whole, and `LakeError`.
+    """
+    table, files = Table(spark, path), SparkFiles(spark, path)
+    with explained_lake(path):
+        try:
+            if query.kind == "cdc":
+                return read_change_log(table, *plan_change_log(query, path, files))
+            scan = plan_scan(query, path, files)
+        except ValueError as error:
+            raise LakeError(f"{path}: a file of the timeline cannot be read: {error}") from error
+        if scan.read_optimized:
+            return table.read_optimized()
+        rows = table.read_as_of(scan.as_of) if scan.as_of else table.read()
+        return rows.where(F.col(COMMIT_TIME) > scan.after) if scan.after else rows
+
+
+def read_change_log(table: Table, after: str, upto: str) -> DataFrame:
+    """The changes of commits completed in (after, upto]; a side that there is none of is null."""
+    # Hudi begins with everything at the empty text's neighbour, and writes some absent sides as a JSON null.
+    log = table.read_change_log(after or "0", upto)
+    images = (F.when(F.col(name) != "null", F.col(name)).alias(name) for name in ("before", "after"))
+    return log.select("op", "ts_ms", *images)

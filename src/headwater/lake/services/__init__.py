@@ -1,0 +1,1 @@
+"""Table services of one table, run now and in this process, beside no other writer of it."""

@@ -1,0 +1,34 @@
+"""Archiving: old instants leave the active timeline, which every reader and writer goes through."""
+
+import time
+from dataclasses import dataclass
+
+from headwater.lake.options import archiving_options
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveResult:
+    """Completed writes on the active timeline before and after."""
+
+    before: int
+    after: int
+    seconds: float
+
+
+def archive(table: ServiceTable, keep: int) -> ArchiveResult:
+    """Leave about `keep` commits on the active timeline; never fewer than the cleaner still needs.
+
+    Raises `LakeError`.
+    """
+    started = time.monotonic()
+    table.load_meta_client()
+    before = _count(table)
+    with table.open_client(archiving_options(keep)) as client:
+        client.archive()
+    return ArchiveResult(before, _count(table), time.monotonic() - started)
+
+
+def _count(table: ServiceTable) -> int:
+    return len(Timeline(table.spark, table.address.path).commits)

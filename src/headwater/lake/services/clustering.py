@@ -1,0 +1,89 @@
+"""Clustering: small files become large ones, sorted so that queries skip most of them."""
+
+from dataclasses import dataclass
+
+from headwater.errors import UsageError
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import Layout, clustering_options
+from headwater.lake.services.result import Candidates, ServiceResult
+from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
+from headwater.lake.snapshot_reader import SnapshotReader
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Files below four fifths of `target_bytes` are rewritten into files of about that, in the order of the
+    columns `sort`: `linear` by the first and then the others, `z-order` and `hilbert` by all alike.
+    `partitions` are paths; all for none."""
+
+    sort: tuple[str, ...] = ()
+    layout: Layout = "linear"
+    target_bytes: int = 128 * _MEGABYTE
+    partitions: tuple[str, ...] = ()
+
+    @property
+    def small_bytes(self) -> int:
+        """Files from this size on stay as they are."""
+        return self.target_bytes * 4 // 5
+
+
+def plan_clustering(address: TableAddress, options: ClusterOptions) -> Candidates:
+    """The base files that a clustering would find small now; without a JVM. Raises `LakeError`.
+
+    File groups with logs are left out, as Hudi leaves them out.
+    """
+    reader = SnapshotReader(address.path, address.storage_options)
+    small = [
+        found
+        for found in reader.list_slices()
+        if not found.has_log_files()
+        and found.base_file_size < options.small_bytes
+        and (not options.partitions or found.partition_path in options.partitions)
+    ]
+    return Candidates(
+        partitions=len({found.partition_path for found in small}),
+        file_groups=len(small),
+        files=len(small),
+        bytes=sum(found.base_file_size for found in small),
+        pending=reader.list_pending("clustering"),
+    )
+
+
+def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
+    """Cluster; first what a service that was killed has planned.
+
+    Raises `UsageError` for columns and partitions that the table does not have and for a table with a
+    bucket index, whose files are given, and `LakeError`.
+    """
+    _check(table.address, options)
+    meta_client = table.load_meta_client()
+    pending = list_requested(meta_client.getActiveTimeline().filterPendingClusteringTimeline())
+    built = clustering_options(
+        options.sort, options.layout, options.small_bytes, options.target_bytes, options.partitions
+    )
+    with table.open_client(built) as client:
+        return plan_and_execute(
+            pending,
+            lambda: client.scheduleClustering(table.java.build_none()),
+            lambda instant: client.cluster(instant, True),
+        )
+
+
+def _check(address: TableAddress, options: ClusterOptions) -> None:
+    reader = SnapshotReader(address.path, address.storage_options)
+    unknown = [name for name in options.sort if name not in reader.schema.names]
+    if unknown:
+        shown = ", ".join(name for name in reader.schema.names if not name.startswith("_hoodie_"))
+        raise UsageError(
+            f"table {address.name} has no column {', '.join(unknown)} to sort by", hint=f"columns: {shown}"
+        )
+    slices = reader.list_slices() if options.partitions else []
+    known = sorted({found.partition_path for found in slices})
+    missing = [path for path in options.partitions if path not in known]
+    if missing:
+        raise UsageError(
+            f"table {address.name} has no partition {', '.join(missing)}",
+            hint=f"partitions: {', '.join(known[:20])}",
+        )

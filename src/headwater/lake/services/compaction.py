@@ -1,0 +1,41 @@
+"""Compaction: the log files of a merge-on-read table become base files."""
+
+from headwater.errors import UsageError
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import compaction_options
+from headwater.lake.services.result import Candidates, ServiceResult
+from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
+from headwater.lake.snapshot_reader import SnapshotReader
+
+
+def plan_compaction(address: TableAddress) -> Candidates:
+    """The log files that a compaction would find now; without a JVM. Raises `LakeError`."""
+    reader = SnapshotReader(address.path, address.storage_options)
+    slices = [found for found in reader.list_slices() if found.has_log_files()]
+    return Candidates(
+        partitions=len({found.partition_path for found in slices}),
+        file_groups=len(slices),
+        files=sum(len(found.log_file_names) for found in slices),
+        bytes=sum(sum(found.log_file_sizes) for found in slices),
+        pending=reader.list_pending("compaction"),
+    )
+
+
+def compact(table: ServiceTable) -> ServiceResult:
+    """Compact all file groups with logs; first what a service that was killed has planned.
+
+    Raises `UsageError` for a copy-on-write table, and `LakeError`.
+    """
+    meta_client = table.load_meta_client()
+    if str(meta_client.getTableType().name()) != "MERGE_ON_READ":
+        raise UsageError(
+            f"table {table.address.name} is copy-on-write: it has no log files to compact",
+            hint="`cluster` makes large files of small ones, `clean` removes what is superseded",
+        )
+    pending = list_requested(meta_client.getActiveTimeline().filterPendingCompactionTimeline())
+    with table.open_client(compaction_options()) as client:
+        return plan_and_execute(
+            pending,
+            lambda: client.scheduleCompaction(table.java.build_none()),
+            lambda instant: client.compact(instant, True),
+        )

@@ -1,0 +1,101 @@
+"""Deletion: rows that a condition names, or whole partitions, leave the table in one commit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from headwater.errors import UsageError
+from headwater.lake.jvm import explained_lake
+from headwater.lake.options import DELETED, WriteOptions, partitions_to_delete
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """`rows` are those that go, or went; `instant` is the commit, empty where nothing was written."""
+
+    rows: int
+    instant: str = ""
+
+
+def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> Deletion:
+    """Delete the rows for which the SQL condition holds. No commit for none.
+
+    Raises `UsageError` for a condition that Spark does not understand, and `LakeError`.
+    """
+    rows = _find(table, where)
+    with explained_lake(table.address.path):
+        count = rows.count()
+    if dry_run or not count:
+        return Deletion(count)
+    options = _build_options(table, "delete")
+    keys = [*options.record_key, *options.partition, *options.ordering]
+    return _write(table, rows.select(*dict.fromkeys(keys)), options, count)
+
+
+def delete_partitions(table: ServiceTable, paths: tuple[str, ...], *, dry_run: bool = False) -> Deletion:
+    """Delete whole partitions, given by their paths (`day=2026-05-01`).
+
+    Raises `UsageError` for one that the table does not have, and `LakeError`.
+    """
+    known = _list_partitions(table)
+    missing = [path for path in paths if path not in known]
+    if missing:
+        shown = ", ".join(sorted(known)[:20])
+        raise UsageError(
+            f"table {table.address.name} has no partition {', '.join(missing)}", hint=f"partitions: {shown}"
+        )
+    rows = (
+        Table(table.spark, table.address.path).read().where(F.col("_hoodie_partition_path").isin(list(paths)))
+    )
+    with explained_lake(table.address.path):
+        count = rows.count()
+    if dry_run:
+        return Deletion(count)
+    options = _build_options(table, "delete_partition", partitions_to_delete(paths))
+    hudi_columns = [name for name in rows.columns if name.startswith("_hoodie_") and name != DELETED]
+    return _write(table, rows.limit(0).drop(*hudi_columns), options, count)
+
+
+def _list_partitions(table: ServiceTable) -> set[str]:
+    slices = SnapshotReader(table.address.path, table.address.storage_options).list_slices()
+    return {str(found.partition_path) for found in slices}
+
+
+def _find(table: ServiceTable, where: str) -> DataFrame:
+    table.load_meta_client()
+    try:
+        return Table(table.spark, table.address.path).read().where(where)
+    except (AnalysisException, ParseException) as error:
+        reason = " ".join(str(error).partition(";")[0].split())[:300]
+        raise UsageError(
+            f"--where {where}: {reason}", hint="a condition as in SQL: \"customer = 'c-17'\""
+        ) from error
+
+
+def _build_options(table: ServiceTable, operation: Any, extra: dict[str, str] | None = None) -> WriteOptions:
+    config = table.load_meta_client().getTableConfig()
+    with explained_lake(table.address.path):
+        partition = config.getPartitionFields()
+        return WriteOptions(
+            table_name=str(config.getTableName()),
+            operation=operation,
+            record_key=tuple(config.getRecordKeyFields().get()),
+            partition=tuple(partition.get()) if partition.isPresent() else (),
+            ordering=tuple(config.getOrderingFields()),
+            table_type="merge_on_read"
+            if config.getTableType().name() == "MERGE_ON_READ"
+            else "copy_on_write",
+            extra={**table.extra, **(extra or {})},
+        )
+
+
+def _write(table: ServiceTable, frame: DataFrame, options: WriteOptions, count: int) -> Deletion:
+    written = Table(table.spark, table.address.path)
+    written.write(frame, options)
+    return Deletion(count, written.load_timeline().commits[-1].requested)

@@ -1,0 +1,48 @@
+"""Rollback: the newest commit is taken back."""
+
+from dataclasses import dataclass
+
+from headwater.errors import LakeError, UsageError
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.timeline import Commit, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Requested times of the commits that are taken back, newest first."""
+
+    commits: tuple[str, ...]
+
+
+def plan_rollback(table: ServiceTable, instant: str | None) -> Undone:
+    """The commit that would be taken back: the newest one.
+
+    Raises `UsageError` when `instant` names another one or there is none.
+    """
+    newest = _find_newest(table)
+    if instant is not None and instant not in (newest.requested, newest.completed):
+        raise UsageError(
+            f"table {table.address.name}: {instant} is not its newest commit; only that can be rolled back",
+            hint=f"the newest is {newest.requested}; to go further back: `restore` to a savepoint",
+        )
+    return Undone((newest.requested,))
+
+
+def roll_back(table: ServiceTable, instant: str | None) -> Undone:
+    """Take the newest commit back, rows and checkpoint. Raises `UsageError` and `LakeError`."""
+    undone = plan_rollback(table, instant)
+    with table.open_client({}) as client:
+        if not client.rollback(undone.commits[0]):
+            raise LakeError(
+                f"{table.address.path}: {undone.commits[0]} was not rolled back",
+                hint="has it gone meanwhile? `headwater table NAME timeline` shows what there is",
+            )
+    return undone
+
+
+def _find_newest(table: ServiceTable) -> Commit:
+    table.load_meta_client()
+    commits = Timeline(table.spark, table.address.path).commits
+    if not commits:
+        raise UsageError(f"table {table.address.name} has no commit to roll back", hint="nothing to do")
+    return commits[-1]

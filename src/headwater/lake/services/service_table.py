@@ -1,0 +1,85 @@
+"""One table as services see it: its properties, its timeline, and Hudi's write client for it."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headwater.errors import TableNotFoundError
+from headwater.lake.jvm import Jvm, connect, explained_lake
+from headwater.lake.layout import TableAddress
+from headwater.lake.options import service_options
+from headwater.lake.services.result import ServiceResult, sum_results
+from headwater.lake.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTable:
+    """One table to be looked after. `extra` are the owner's `hoodie.*` options, which win over ours."""
+
+    spark: SparkSession
+    address: TableAddress
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def java(self) -> Jvm:
+        """The session's JVM."""
+        return connect(self.spark)
+
+    def load_meta_client(self) -> Any:
+        """Hudi's view of the table now. Raises `TableNotFoundError` and `LakeError`."""
+        path = self.address.path
+        if not Timeline(self.spark, path).exists():
+            raise TableNotFoundError(
+                f"table {self.address.name}: no Hudi table lies at {path}",
+                hint="tables appear with their first rows: `headwater run --once`",
+            )
+        with explained_lake(path):
+            return self.java.build_meta_client(path)
+
+    @contextmanager
+    def open_client(self, options: Mapping[str, str]) -> Iterator[Any]:
+        """A write client with these options, closed at the end; what it throws is a `LakeError`."""
+        meta_client = self.load_meta_client()
+        with explained_lake(self.address.path):
+            properties = self.java.read_map(meta_client.getTableConfig().propsMap())
+            built = service_options(properties) | dict(self.extra) | dict(options)
+            client = self.java.build_write_client(meta_client, self.address.name, built)
+            try:
+                yield client
+            finally:
+                client.close()
+
+
+def list_requested(timeline: Any) -> list[str]:
+    """Requested times of the instants of one of Hudi's timelines, oldest first."""
+    return sorted(str(instant.requestedTime()) for instant in timeline.getInstants())
+
+
+def plan_and_execute(
+    pending: list[str], plan: Callable[[], Any], execute: Callable[[str], Any]
+) -> ServiceResult:
+    """Do what is pending, then what `plan` finds beyond it.
+
+    `plan` gives Hudi's `Option` of an instant, `execute` its `HoodieWriteMetadata`.
+    """
+    done = [_execute(execute, instant) for instant in pending]
+    planned = plan()
+    if planned.isPresent():
+        done.append(_execute(execute, str(planned.get())))
+    return sum_results(done)
+
+
+def _execute(execute: Callable[[str], Any], instant: str) -> ServiceResult:
+    started = time.monotonic()
+    metadata = execute(instant).getCommitMetadata().get()
+    return ServiceResult(
+        instants=(instant,),
+        files=int(metadata.fetchTotalFilesInsert() + metadata.fetchTotalFilesUpdated()),
+        rows=int(metadata.fetchTotalRecordsWritten()),
+        bytes=int(metadata.fetchTotalBytesWritten()),
+        seconds=time.monotonic() - started,
+    )

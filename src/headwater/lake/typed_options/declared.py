@@ -1,0 +1,121 @@
+"""Our options of a table and Hudi's keys for them: an entry here is all that a new one needs in the lake."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Value = str | int | bool | tuple[str, ...]
+
+_PAYLOADS = "org.apache.hudi.common.model"
+_METADATA = {"hoodie.metadata.enable": "true"}
+
+# Without the server the second commit to a record index of partitions fails.
+_STREAMED = {**_METADATA, "hoodie.embed.timeline.server": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOption:
+    """One option: its path below a table, and Hudi's key.
+
+    `words` are values that Hudi spells otherwise than in upper case; `also` is what else a value needs, under
+    `*` what any needs that is not false.
+    """
+
+    name: str
+    key: str
+    unit: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+DECLARED = (
+    DeclaredOption(
+        "partition_style",
+        "hoodie.datasource.write.hive_style_partitioning",
+        words={"hive": "true", "plain": "false"},
+    ),
+    DeclaredOption("url_encode_partitions", "hoodie.datasource.write.partitionpath.urlencode"),
+    DeclaredOption("drop_partition_columns", "hoodie.datasource.write.drop.partition.columns"),
+    DeclaredOption("base_file_format", "hoodie.table.base.file.format"),
+    DeclaredOption(
+        "index.type",
+        "hoodie.index.type",
+        words={"record_level": "RECORD_LEVEL_INDEX", "global_record_level": "GLOBAL_RECORD_LEVEL_INDEX"},
+        also={
+            "record_level": {**_STREAMED, "hoodie.metadata.record.level.index.enable": "true"},
+            "global_record_level": {
+                **_STREAMED,
+                "hoodie.metadata.global.record.level.index.enable": "true",
+                # As the other global indexes do: by default the row stays where its key was first.
+                "hoodie.record.index.update.partition.path": "true",
+            },
+        },
+    ),
+    DeclaredOption("index.buckets", "hoodie.bucket.index.num.buckets", "files of a partition"),
+    DeclaredOption("index.engine", "hoodie.index.bucket.engine"),
+    DeclaredOption(
+        "merge_mode",
+        "hoodie.write.record.merge.mode",
+        words={"commit_time": "COMMIT_TIME_ORDERING", "event_time": "EVENT_TIME_ORDERING"},
+    ),
+    DeclaredOption(
+        "partial_updates",
+        "hoodie.datasource.write.payload.class",
+        words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
+    ),
+    DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
+    DeclaredOption("file_sizes.small", "hoodie.parquet.small.file.limit", "bytes"),
+    DeclaredOption("file_sizes.max", "hoodie.parquet.max.file.size", "bytes"),
+    DeclaredOption("keep_commits", "hoodie.clean.commits.retained", "commits"),
+    DeclaredOption(
+        "keep_hours",
+        "hoodie.clean.hours.retained",
+        "hours",
+        also={"*": {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"}},
+    ),
+    DeclaredOption(
+        "keep_file_versions",
+        "hoodie.clean.fileversions.retained",
+        "versions of a file",
+        also={"*": {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS"}},
+    ),
+    DeclaredOption(
+        "compact_after",
+        "hoodie.compact.inline.max.delta.commits",
+        "commits",
+        also={"*": {"hoodie.compact.inline": "true"}},
+    ),
+    DeclaredOption("metadata_table", "hoodie.metadata.enable"),
+    DeclaredOption(
+        "column_stats",
+        "hoodie.metadata.index.column.stats.column.list",
+        "columns",
+        also={"*": {**_METADATA, "hoodie.metadata.index.column.stats.enable": "true"}},
+    ),
+)
+_BY_NAME = {option.name: option for option in DECLARED}
+
+
+def render_options(given: Mapping[str, Value | None]) -> dict[str, str]:
+    """Hudi's options for ours, which are by their path below a table; None is not given."""
+    rendered: dict[str, str] = {}
+    for name, value in given.items():
+        if value is not None:
+            rendered |= dict(_iter_rendered(_BY_NAME[name], value))
+    return rendered
+
+
+def _iter_rendered(option: DeclaredOption, value: Value) -> Iterator[tuple[str, str]]:
+    text = _write(value)
+    # A list that is only switched on has no columns to name.
+    if not (option.unit == "columns" and isinstance(value, bool)):
+        is_word = isinstance(value, str) and "." not in value
+        yield option.key, option.words.get(text, text.upper() if is_word else text)
+    yield from option.also.get(text, {}).items()
+    if value is not False:
+        yield from option.also.get("*", {}).items()
+
+
+def _write(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,10 @@
+"""The list of Hudi's options that ships with the package is what the bundle on the class path says."""
+
+from headwater.config.hudi.known_options import DATA_FILE
+from scripts.write_hudi_options import render_options
+
+
+def test_shipped_list_is_what_the_bundle_says(spark):
+    assert DATA_FILE.read_text(encoding="utf-8") == render_options(spark), (
+        "run `python -m scripts.write_hudi_options`"
+    )

@@ -1,0 +1,90 @@
+"""A table that lies at the path already and is another one than is written: nothing of it changes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import TableMismatchError
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+
+OPTIONS = WriteOptions("t", "upsert", record_key=("id",), partition=("day",), ordering=("ts",))
+DDL = "id int, day string, ts long, note string"
+NOTED = [(1, "mo", 1, "a"), (2, "tu", 1, "b")]
+CHANGED = [(1, "mo", 2, "changed")]
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "t"
+    Table(spark, str(path)).write(spark.createDataFrame(NOTED, DDL), OPTIONS)
+    return path
+
+
+def read_notes(spark, path: Path) -> list[str]:
+    return sorted(row["note"] for row in Table(spark, str(path)).read().collect())
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"table_type": "merge_on_read"}, "table_type is copy_on_write there and merge_on_read here"),
+        ({"record_key": ("note",)}, "record_key is id there and note here"),
+        ({"partition": ("note",)}, "partition is day there and note here"),
+        ({"partition": ()}, "partition is day there and none here"),
+        ({"ordering": ("id",)}, "ordering is ts there and id here"),
+        ({"table_name": "other"}, "the table's name is t there and other here"),
+        ({"typed": {"base_file_format": "orc"}}, "base_file_format is parquet there and orc here"),
+        ({"typed": {"partial_updates": True}}, "partial_updates is false there and true here"),
+        ({"typed": {"drop_partition_columns": True}}, "drop_partition_columns is false there and true here"),
+        (
+            {"typed": {"merge_mode": "commit_time"}},
+            "merge_mode is event_time_ordering there and commit_time_ordering here",
+        ),
+        (
+            {"extra": {"hoodie.datasource.write.hive_style_partitioning": "false"}},
+            "the hive style of partitions is true there and false here",
+        ),
+    ],
+)
+def test_what_differs_is_named_and_nothing_is_written(spark, made, changed, told):
+    table = Table(spark, str(made))
+    commits = table.load_timeline().commits
+    with pytest.raises(TableMismatchError) as caught:
+        table.write(spark.createDataFrame(CHANGED, DDL), replace(OPTIONS, **changed))
+    assert caught.value.message == f"{made} holds a table that is not the configured one: {told}"
+    assert caught.value.exit_code == 1
+    assert "another name" in caught.value.hint
+    assert table.load_timeline().commits == commits
+    assert read_notes(spark, made) == ["a", "b"]
+
+
+def test_all_that_differs_is_named_at_once(spark, made):
+    options = replace(OPTIONS, record_key=("note",), partition=(), table_type="merge_on_read")
+    with pytest.raises(TableMismatchError) as caught:
+        Table(spark, str(made)).write(spark.createDataFrame(CHANGED, DDL), options)
+    assert caught.value.message.count(" there and ") == 3
+
+
+def test_write_that_leaves_the_ordering_to_the_table_is_no_other_table(spark, tmp_path):
+    table = Table(spark, str(tmp_path / "t"))
+    table.write(spark.createDataFrame(NOTED, DDL), OPTIONS)
+    again = Table(spark, str(tmp_path / "t"))
+    again.write(spark.createDataFrame([(1, "mo", 0, "too old")], DDL), replace(OPTIONS, ordering=()))
+    assert read_notes(spark, tmp_path / "t") == ["a", "b"]
+
+
+def test_table_of_an_older_version_is_not_upgraded_unasked(spark, tmp_path):
+    path = tmp_path / "t"
+    old = replace(OPTIONS, extra={"hoodie.write.table.version": "8"})
+    Table(spark, str(path)).write(spark.createDataFrame(NOTED, DDL), old)
+    with pytest.raises(TableMismatchError, match="of version 8, and this write is for version 9"):
+        Table(spark, str(path)).write(spark.createDataFrame(CHANGED, DDL), OPTIONS)
+    assert Table(spark, str(path)).load_timeline().read_properties()["hoodie.table.version"] == "8"
+    Table(spark, str(path)).write(spark.createDataFrame(CHANGED, DDL), old)
+    assert read_notes(spark, path) == ["b", "changed"]
+    allowed = replace(OPTIONS, extra={"hoodie.write.auto.upgrade": "true"})
+    Table(spark, str(path)).write(spark.createDataFrame([(2, "tu", 9, "newest")], DDL), allowed)
+    assert Table(spark, str(path)).load_timeline().read_properties()["hoodie.table.version"] == "9"
+    assert read_notes(spark, path) == ["changed", "newest"]

@@ -1,0 +1,63 @@
+"""`headwater table NAME compact ...`: what needs no JVM, and what is refused before one starts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from headwater.cli.main import app
+from tests.fixtures.lakes import FIXTURE_LAKE, write_config
+
+
+def run(config: Path, *args: str) -> Result:
+    return CliRunner().invoke(app, ["-c", str(config), "table", *args])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+def test_dry_run_of_a_compaction_counts_the_logs_on_disk(config):
+    told = json.loads(run(config, "orders_mor", "compact", "--dry-run", "--json").stdout)
+    logs = [f for f in (Path(FIXTURE_LAKE) / "orders_mor").rglob(".*.log.*") if f.suffix != ".crc"]
+    assert told["dry_run"] is True
+    assert told["found"]["files"] == len(logs) > 0
+    assert told["found"]["bytes"] == sum(log.stat().st_size for log in logs)
+    assert told["found"]["pending"] == []
+
+
+def test_dry_run_of_a_clustering_names_small_files(config):
+    told = json.loads(run(config, "orders_cow", "cluster", "--dry-run", "--json").stdout)["found"]
+    assert told["files"] == told["file_groups"] > 0
+    assert "small files in" in run(config, "orders_cow", "cluster", "--dry-run").stdout
+
+
+@pytest.mark.parametrize("command", [("restore",), ("rollback",), ("delete", "--where", "true")])
+def test_nothing_is_taken_out_of_own_tables(config, command):
+    done = run(config, "events", *command)
+    assert done.exit_code == 2
+    assert "orders_cow" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("clean", "--keep-commits", "2", "--keep-hours", "3"), "several ways to clean"),
+        (("savepoint", "--delete"), "needs the INSTANT"),
+        (("delete",), "rows or partitions"),
+        (("delete", "--where", "true", "--partition", "day=x"), "rows or partitions"),
+    ],
+)
+def test_impossible_combinations_are_bad_input(config, args, said):
+    done = run(config, "orders_cow", *args)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_unknown_table_is_told_with_the_nearest(config):
+    done = run(config, "orders_co", "compact", "--dry-run")
+    assert done.exit_code == 2
+    assert "did you mean orders_cow?" in done.stderr
