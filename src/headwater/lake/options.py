@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from headwater.config.hudi.table_options import list_typed_options
+from headwater.config.table import TableConfig
 from headwater.lake.typed_options.declared import Value, render_options
 
 COMMIT_METADATA_PREFIX = "headwater."
@@ -141,11 +143,7 @@ class WriteOptions:
         if self.compact_after:
             built["hoodie.compact.inline"] = "true"
             built["hoodie.compact.inline.max.delta.commits"] = str(self.compact_after)
-        if self.keep_commits:
-            built["hoodie.clean.commits.retained"] = str(self.keep_commits)
-            # Hudi wants more commits on the timeline than it keeps the files of; by as many as by default.
-            built["hoodie.keep.min.commits"] = str(self.keep_commits + 10)
-            built["hoodie.keep.max.commits"] = str(self.keep_commits + 20)
+        built |= _keep_options(self.keep_commits)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
         if self.cdc != "off":
@@ -154,6 +152,23 @@ class WriteOptions:
         if self.changelog:
             built |= _CHANGELOG
         return built | render_options(self.typed)
+
+
+def _keep_options(commits: int) -> dict[str, str]:
+    if not commits:
+        return {}
+    return {
+        "hoodie.clean.commits.retained": str(commits),
+        # Hudi wants more commits on the timeline than it keeps the files of; by as many as by default.
+        "hoodie.keep.min.commits": str(commits + 10),
+        "hoodie.keep.max.commits": str(commits + 20),
+    }
+
+
+def owner_options(config: TableConfig) -> dict[str, str]:
+    """What the configuration of a table says to whatever is done to it; the user's own `hoodie.*` win."""
+    typed = render_options(list_typed_options(config))
+    return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
 
 _METADATA_PARTITIONS = "hoodie.table.metadata.partitions"

@@ -271,6 +271,7 @@ def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator
     `is_own_refused`: what is done must not be done to headwater's own tables.
     """
     from headwater.app import App
+    from headwater.lake.options import owner_options
     from headwater.lake.services.service_table import ServiceTable
 
     named = NamedTable.of(ctx)
@@ -283,7 +284,7 @@ def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator
         )
     app = App(settings)
     try:
-        yield ServiceTable(app.spark, address, config.hoodie if config else {})
+        yield ServiceTable(app.spark, address, owner_options(config) if config else {})
     finally:
         app.close()
 

@@ -18,7 +18,8 @@ from headwater.lake.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class ServiceTable:
-    """One table to be looked after. `extra` are the owner's `hoodie.*` options, which win over ours."""
+    """One table to be looked after. `extra` are its owner's options, which win over ours: see
+    `owner_options`."""
 
     spark: SparkSession
     address: TableAddress

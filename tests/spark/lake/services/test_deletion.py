@@ -1,8 +1,13 @@
 """Rows and partitions that leave a table."""
 
+from dataclasses import replace
+
 import pytest
 
+from headwater.config.hudi.table_options import list_typed_options
+from headwater.config.table import TableConfig
 from headwater.errors import UsageError
+from headwater.lake.options import owner_options
 from headwater.lake.services.deletion import delete_partitions, delete_rows
 
 
@@ -41,3 +46,18 @@ def test_what_cannot_be_understood_deletes_nothing(build):
         delete_partitions(owned.services, ("day=z",))
     assert "day=x" in raised.value.hint
     assert owned.rows() == [("a", 1)]
+
+
+def test_rows_are_found_through_the_index_that_the_table_is_configured_with(build):
+    config = TableConfig(
+        path="*.json",
+        record_key="id",
+        partition="day",
+        index={"type": "bucket", "buckets": 2},
+        keep_commits=3,
+    )
+    owned = build(typed=list_typed_options(config))
+    owned.write(*((f"k{n}", n, "x") for n in range(8)))
+    services = replace(owned.services, extra=owner_options(config))
+    assert delete_rows(services, "n % 2 = 0").rows == 4
+    assert [n for _, n in owned.rows()] == [1, 3, 5, 7]
