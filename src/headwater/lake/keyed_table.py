@@ -42,6 +42,7 @@ class KeyedTable:
         self._spark = spark
         self._table = Table(spark, path)
         self._schema = schema
+        self._key_places = [schema.fieldNames().index(name) for name in (*partition, *key)]
         self._lock = threading.Lock()
         self._options = WriteOptions(
             table_name=name,
@@ -56,14 +57,22 @@ class KeyedTable:
         )
 
     def write_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Rows in the order of the schema; no commit for none. Raises `LakeError`."""
+        """Rows in the order of the schema, of one key the last; no commit for none. Raises `LakeError`."""
         if rows:
-            self.write_frame(self._spark.createDataFrame(rows, schema=self._schema).coalesce(1))
+            # Hudi would look for rows of one key with a shuffle, a quarter of a small commit.
+            unique = {tuple(row[at] for at in self._key_places): row for row in rows}
+            frame = self._spark.createDataFrame(list(unique.values()), schema=self._schema).coalesce(1)
+            self.write_frame(frame, unique_keys=True)
 
-    def write_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
-        """Rows of the schema, and what their commit is to carry. Raises `LakeError`."""
+    def write_frame(
+        self, frame: DataFrame, metadata: Mapping[str, str] | None = None, *, unique_keys: bool = False
+    ) -> None:
+        """Rows of the schema, and what their commit is to carry; `unique_keys` promises that no two rows have
+        the same key. Raises `LakeError`.
+        """
+        options = replace(self._options, commit_metadata=metadata or {}, unique_keys=unique_keys)
         with self._lock:
-            self._table.write(frame, replace(self._options, commit_metadata=metadata or {}))
+            self._table.write(frame, options)
 
     def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
         """The rows with the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""

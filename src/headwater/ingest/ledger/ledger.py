@@ -78,16 +78,17 @@ class Ledger:
             return self._load_marks().get(table, Mark())
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        """One commit with the states and the new mark. Raises `LakeError`."""
+        """One commit with the states, one an object, and the new mark. Raises `LakeError`."""
         frame = self._spark.createDataFrame(_to_pandas(table, states), schema=LEDGER_SCHEMA).coalesce(1)
-        self.write_frame(table, frame, mark)
+        self.write_frame(table, frame, mark, unique_objects=True)
 
-    def write_frame(self, table: str, frame: DataFrame, mark: Mark) -> None:
+    def write_frame(self, table: str, frame: DataFrame, mark: Mark, *, unique_objects: bool = False) -> None:
         """The same for rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
         crash_point("before_ledger_commit")
         with self._lock:
             marks = {**self._load_marks(), table: mark}
-            self._table.write_frame(frame, {_MARKS_KEY: _format_marks(marks)})
+            metadata = {_MARKS_KEY: _format_marks(marks)}
+            self._table.write_frame(frame, metadata, unique_keys=unique_objects)
             self._marks = marks
 
     def forget(self, table: str) -> None:

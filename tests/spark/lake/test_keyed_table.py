@@ -1,0 +1,31 @@
+"""The small tables of headwater's own: the same key is the same row."""
+
+import pytest
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from headwater.lake.keyed_table import KeyedTable
+
+SCHEMA = StructType(
+    [StructField("id", StringType()), StructField("day", StringType()), StructField("n", IntegerType())]
+)
+
+
+@pytest.fixture
+def table(spark, tmp_path) -> KeyedTable:
+    return KeyedTable(spark, str(tmp_path / "t"), "t", SCHEMA, ("id",), ("day",))
+
+
+def rows(table: KeyedTable) -> list[tuple[str, str, int]]:
+    return sorted((row["id"], row["day"], row["n"]) for row in table.read().collect())
+
+
+def test_of_rows_with_one_key_the_last_one_counts_in_a_commit_and_across_commits(table):
+    table.write_rows([("a", "x", 1), ("b", "x", 1), ("a", "x", 2), ("a", "y", 3)])
+    assert rows(table) == [("a", "x", 2), ("a", "y", 3), ("b", "x", 1)]
+    table.write_rows([("a", "x", 4), ("a", "x", 5)])
+    assert rows(table) == [("a", "x", 5), ("a", "y", 3), ("b", "x", 1)]
+
+
+def test_frame_that_promises_nothing_may_hold_a_key_twice(table, spark):
+    table.write_frame(spark.createDataFrame([("a", "x", 1), ("a", "x", 1)], SCHEMA))
+    assert rows(table) == [("a", "x", 1)]
