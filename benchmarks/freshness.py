@@ -7,21 +7,20 @@ before and after. Two results: the median and the 99th percentile. A row that ne
 """
 
 import statistics
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from pathlib import Path
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig import following
-from benchmarks.rig.apps import build_emulator, use_emulator_credentials, write_config
+from benchmarks.rig.apps import write_config
 from benchmarks.rig.commits import Commits
 from benchmarks.rig.following import follow, read_timing
+from benchmarks.rig.notified_bucket import open_notified_bucket
 from benchmarks.rig.orders import iter_orders
 from benchmarks.rig.processes import wait_until
-from headwater.demo.landing_zone import Clients, build_clients, create_landing_zone
+from headwater.demo.landing_zone import Clients
 
 A_SECOND = 20
 SECONDS = 120
@@ -36,23 +35,18 @@ _ARRIVE_SECONDS = 90
 
 def run() -> tuple[BenchmarkResult, BenchmarkResult]:
     """Seconds, and the seconds of two bare commits."""
-    use_emulator_credentials()
-    with tempfile.TemporaryDirectory() as name, build_emulator(Path(name) / "emulator") as emulator:
-        folder = Path(name)
-        clients = build_clients(emulator.endpoint)
-        zone = create_landing_zone(clients, "landing")
-        queue = {"url": zone.queue_url, "endpoint": emulator.endpoint}
-        source = {"type": "s3", "bucket": zone.bucket, "endpoint": emulator.endpoint, "queue": queue}
-        config = write_config(folder, {"source": source, "tables": TABLES})
+    with open_notified_bucket() as bucket:
+        folder, clients = bucket.folder, bucket.clients
+        config = write_config(folder, {"source": bucket.source, "tables": TABLES})
         with (
             follow(following.__name__, config, ROWS_A_COMMIT, folder / "run.log") as process,
             Commits(folder / "lake" / "orders") as commits,
         ):
             before = read_timing(process)
             say(f"bare commits before: {before}")
-            put_orders(clients, zone.bucket, 0, WARM_UP)
+            put_orders(clients, bucket.name, 0, WARM_UP)
             wait_until(lambda: commits.count_rows() == WARM_UP, _START_SECONDS, "the first rows", process)
-            put_at = put_orders(clients, zone.bucket, WARM_UP, A_SECOND * SECONDS)
+            put_at = put_orders(clients, bucket.name, WARM_UP, A_SECOND * SECONDS)
             everything = WARM_UP + len(put_at)
             try:
                 wait_until(lambda: commits.count_rows() == everything, _ARRIVE_SECONDS, "all rows", process)

@@ -14,7 +14,6 @@ import itertools
 import json
 import re
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +24,15 @@ import httpx
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
-from benchmarks.rig.apps import JSON, build_emulator, use_emulator_credentials, write_config
+from benchmarks.rig.apps import JSON, write_config
 from benchmarks.rig.commits import Commits, list_commits
 from benchmarks.rig.following import follow, read_timing
+from benchmarks.rig.notified_bucket import open_notified_bucket
 from benchmarks.rig.processes import run_headwater, wait_until
 from benchmarks.search import bare_steps
 from benchmarks.search.indexed_shop import list_products
 from benchmarks.search.prober import Change, Prober, Product, plan_changes
-from headwater.demo.landing_zone import Clients, build_clients, create_landing_zone
+from headwater.demo.landing_zone import Clients
 from headwater.lake.layout import chunks_path, events_path, table_path
 
 A_SECOND = 1
@@ -57,14 +57,9 @@ _ANSWER_SECONDS = 90
 
 def run() -> tuple[BenchmarkResult, BenchmarkResult]:
     """Seconds, and the seconds of three bare commits and an upsert."""
-    use_emulator_credentials()
-    with tempfile.TemporaryDirectory() as name, build_emulator(Path(name) / "emulator") as emulator:
-        folder = Path(name)
-        clients = build_clients(emulator.endpoint)
-        zone = create_landing_zone(clients, "landing")
-        queue = {"url": zone.queue_url, "endpoint": emulator.endpoint}
-        source = {"type": "s3", "bucket": zone.bucket, "endpoint": emulator.endpoint, "queue": queue}
-        return measure(folder, {"source": source, "tables": TABLES, "search": SEARCH}, clients)
+    with open_notified_bucket() as bucket:
+        settings = {"source": bucket.source, "tables": TABLES, "search": SEARCH}
+        return measure(bucket.folder, settings, bucket.clients)
 
 
 def measure(folder: Path, settings: JSON, clients: Clients) -> tuple[BenchmarkResult, BenchmarkResult]:
