@@ -57,7 +57,7 @@ def test_pending_actions_are_counted():
 
 def test_table_without_commits_is_described(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
-    for path in Path(address.path, TIMELINE).iterdir():
+    for path in filter(Path.is_file, Path(address.path, TIMELINE).iterdir()):
         path.unlink()
     for path in Path(address.path).glob("region=*/*.parquet"):
         path.unlink()
