@@ -211,6 +211,17 @@ def test_raw_is_the_record_as_compact_json() -> None:
 
 
 @pytest.mark.parametrize(
+    "number", ["123456789012345678901234567890", "18446744073709551616", "-9223372036854775809"]
+)
+def test_numbers_of_any_length_are_kept_digit_by_digit(number: str) -> None:
+    body = json.dumps({"Records": [{**s3_record(), "requestId": 0}]}).replace(
+        '"requestId": 0', f'"requestId": {number}'
+    )
+    (event,) = parse_message(body).events
+    assert f'"requestId":{number}' in event.raw
+
+
+@pytest.mark.parametrize(
     ("sent", "instant"),
     [
         ("2026-05-01T10:00:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),

@@ -34,14 +34,9 @@ def parse_json(text: str) -> object:
     Raises:
         UnusableRecordError: `malformed_json`, for whatever the parser did not like.
     """
-    body = text.removeprefix(BYTE_ORDER_MARK)
     try:
-        value: object = orjson.loads(body)
-        return value
-    except ValueError:
-        pass  # escaped halves of surrogate pairs are JSON all the same, and the reasons below are fuller
-    try:
-        value = _DECODER.decode(body)
+        # Not orjson, which makes a float of an integer of more than 64 bits: `raw` would not be what came.
+        value: object = _DECODER.decode(text.removeprefix(BYTE_ORDER_MARK))
     except RecursionError:
         raise UnusableRecordError("malformed_json", "nested too deeply") from None
     except ValueError as error:
