@@ -24,14 +24,14 @@ READ_OPTIMIZED_OPTION = "hoodie.read.use.read_optimized.mode"
 
 TABLE_PROPERTY_KEYS: Mapping[str, str] = {
     "name": TABLE_NAME_PROPERTY,
-    "table_type": "hoodie.table.type",
+    "table_type": TABLE_TYPE_PROPERTY,
     "table_version": "hoodie.table.version",
     "initial_version": "hoodie.table.initial.version",
-    "layout_version": "hoodie.timeline.layout.version",
+    "layout_version": TIMELINE_LAYOUT_PROPERTY,
     "timeline_path": "hoodie.timeline.path",
     "history_path": "hoodie.timeline.history.path",
-    "timezone": "hoodie.table.timeline.timezone",
-    "record_keys": "hoodie.table.recordkey.fields",
+    "timezone": TIMELINE_ZONE_PROPERTY,
+    "record_keys": RECORD_KEY_PROPERTY,
     "partition_fields": "hoodie.table.partition.fields",
     "ordering_fields": "hoodie.table.ordering.fields",
     "older_ordering_field": "hoodie.table.precombine.field",
@@ -41,7 +41,7 @@ TABLE_PROPERTY_KEYS: Mapping[str, str] = {
     "key_generator_type": "hoodie.table.keygenerator.type",
     "key_generator_class": "hoodie.table.keygenerator.class",
     "base_file_format": "hoodie.table.base.file.format",
-    "cdc": "hoodie.table.cdc.enabled",
+    "cdc": CDC_ENABLED_PROPERTY,
     "cdc_mode": "hoodie.table.cdc.supplemental.logging.mode",
     "meta_fields": "hoodie.populate.meta.fields",
     "hive_style": "hoodie.datasource.write.hive_style_partitioning",
@@ -171,7 +171,6 @@ def owner_options(config: TableConfig) -> dict[str, str]:
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
 
-_METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 _SERVICES = (
     "hoodie.embed.timeline.server",
     "hoodie.write.markers.type",
@@ -186,7 +185,9 @@ def service_options(properties: Mapping[str, str]) -> dict[str, str]:
     A client without the metadata table removes one that is there.
     """
     built = {key: _FAST_COMMITS[key] for key in _SERVICES}
-    built["hoodie.metadata.enable"] = str(bool(properties.get(_METADATA_PARTITIONS))).lower()
+    built["hoodie.metadata.enable"] = str(
+        bool(properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"]))
+    ).lower()
     # A service does what it is told and nothing on the side.
     built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
     return built

@@ -91,9 +91,8 @@ class Timeline:
         """
         if not self.exists():
             return False
-        if not self.commits or completed < self.commits[0].completed:
-            return any(commit.completed == completed for commit in self.list_archived())
-        return any(commit.completed == completed for commit in self.commits)
+        is_active = bool(self.commits) and completed >= self.commits[0].completed
+        return any(c.completed == completed for c in (self.commits if is_active else self.list_archived()))
 
     def list_archived(self) -> tuple[Commit, ...]:
         """Completed writes that have left the active timeline. Reads the whole archive."""

@@ -29,6 +29,12 @@ def test_dry_run_of_a_compaction_counts_the_logs_on_disk(config):
     assert told["found"]["pending"] == []
 
 
+def test_dry_run_says_of_a_copy_on_write_table_what_the_service_says(config):
+    done = run(config, "orders_cow", "compact", "--dry-run")
+    assert done.exit_code == 2
+    assert "copy-on-write" in done.stderr
+
+
 def test_dry_run_of_a_clustering_names_small_files(config):
     told = json.loads(run(config, "orders_cow", "cluster", "--dry-run", "--json").stdout)["found"]
     assert told["files"] == told["file_groups"] > 0

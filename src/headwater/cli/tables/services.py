@@ -13,6 +13,7 @@ from headwater.cli.tables.named_table import NamedTable
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
+    from headwater.lake.options import CleanBy
     from headwater.lake.services.result import Candidates, ServiceResult
     from headwater.lake.services.rollback import Undone
     from headwater.lake.services.service_table import ServiceTable
@@ -106,13 +107,17 @@ def clean(
     """
     from headwater.lake.services import cleaning
 
-    given = {"commits": keep_commits, "hours": keep_hours, "versions": keep_versions}
+    given: dict[CleanBy, int | None] = {
+        "commits": keep_commits,
+        "hours": keep_hours,
+        "versions": keep_versions,
+    }
     chosen = {by: count for by, count in given.items() if count is not None}
     if len(chosen) > 1:
         raise UsageError("several ways to clean at once", hint=f"one of --keep-{', --keep-'.join(chosen)}")
     policy = cleaning.CleanPolicy()
     for by, count in chosen.items():
-        policy = cleaning.CleanPolicy(by, count)  # type: ignore[arg-type] # one of the three names
+        policy = cleaning.CleanPolicy(by, count)
     with open_table(ctx) as table:
         if dry_run:
             plan = cleaning.plan_clean(table, policy)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headwater.errors import LakeError
+from headwater.lake.inspection.properties import parse_properties
 from headwater.lake.options import (
     CDC_ENABLED_PROPERTY,
     RECORD_KEY_PROPERTY,
@@ -38,7 +39,7 @@ def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
     Raises `LakeError` for a timeline of before Hudi 1.0, whose files do not tell when commits completed, and
     `OSError` and `ValueError` for files that cannot be read.
     """
-    properties = _parse_properties(files.read(TABLE_PROPERTIES_FILE).decode())
+    properties = parse_properties(files.read(TABLE_PROPERTIES_FILE).decode())
     if properties.get(TIMELINE_LAYOUT_PROPERTY) != _LAYOUT:
         raise LakeError(
             f"{path}: only the newest state can be read: its timeline is of before Hudi 1.0",
@@ -121,8 +122,3 @@ def _list_archive_files(files: TableFiles) -> list[str]:
     version = files.read(f"{ARCHIVE_FOLDER}/_version_").decode().strip()
     manifest = json.loads(files.read(f"{ARCHIVE_FOLDER}/manifest_{version}"))
     return [str(file["fileName"]) for file in manifest["files"]]
-
-
-def _parse_properties(text: str) -> dict[str, str]:
-    lines = (line for line in text.splitlines() if "=" in line and not line.startswith("#"))
-    return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}

@@ -9,8 +9,12 @@ from headwater.lake.snapshot_reader import SnapshotReader
 
 
 def plan_compaction(address: TableAddress) -> Candidates:
-    """The log files that a compaction would find now; without a JVM. Raises `LakeError`."""
+    """The log files that a compaction would find now; without a JVM.
+
+    Raises `UsageError` for a copy-on-write table, and `LakeError`.
+    """
     reader = SnapshotReader(address.path, address.storage_options)
+    _check_type(address.name, reader.hudi_table.table_type)
     slices = [found for found in reader.list_slices() if found.has_log_files()]
     return Candidates(
         partitions=len({found.partition_path for found in slices}),
@@ -27,15 +31,19 @@ def compact(table: ServiceTable) -> ServiceResult:
     Raises `UsageError` for a copy-on-write table, and `LakeError`.
     """
     meta_client = table.load_meta_client()
-    if str(meta_client.getTableType().name()) != "MERGE_ON_READ":
-        raise UsageError(
-            f"table {table.address.name} is copy-on-write: it has no log files to compact",
-            hint="`cluster` makes large files of small ones, `clean` removes what is superseded",
-        )
+    _check_type(table.address.name, meta_client.getTableType().name())
     pending = list_requested(meta_client.getActiveTimeline().filterPendingCompactionTimeline())
     with table.open_client(compaction_options()) as client:
         return plan_and_execute(
             pending,
             lambda: client.scheduleCompaction(table.java.build_none()),
             lambda instant: client.compact(instant, True),
+        )
+
+
+def _check_type(name: str, table_type: object) -> None:
+    if str(table_type) != "MERGE_ON_READ":
+        raise UsageError(
+            f"table {name} is copy-on-write: it has no log files to compact",
+            hint="`cluster` makes large files of small ones, `clean` removes what is superseded",
         )
