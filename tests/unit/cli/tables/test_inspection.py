@@ -183,7 +183,7 @@ def test_table_that_its_newest_commit_hides_is_still_described(tmp_path):
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 1), (30, 30), (31, 30), (1000, 30)])
 def test_sample_of_many_points_has_the_first_and_the_last(count, shown):
     numbers = list(range(count))
-    found = sample(numbers)  # type: ignore[arg-type]
+    found = sample(numbers)
     assert len(found) == len(set(found)) == shown
     assert found[:1] == numbers[:1]
     assert found[-1:] == numbers[-1:]
