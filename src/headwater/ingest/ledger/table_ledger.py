@@ -179,7 +179,7 @@ class TableLedger:
                 return newest
         raise LakeError(
             f"table {self._name}: a commit of this run is not on its timeline any more",
-            hint="has somebody set the table back? start headwater again: the ledger is built anew from what is left",
+            hint="has somebody set the table back? start headwater again: it builds the ledger anew",
         )
 
     def _load(self) -> Mark:
