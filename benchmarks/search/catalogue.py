@@ -60,6 +60,7 @@ def fill_store(folder: Path, products: int) -> None:
                     dense=vector.tolist(),
                     sparse=encoder.encode_passage(text, one.fields),
                     fields=one.fields,
+                    stems=encoder.encode_stems(text),
                 )
                 for one, text, vector in zip(page, texts, vectors, strict=True)
             ]

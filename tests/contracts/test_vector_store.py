@@ -53,7 +53,7 @@ def test_a_hit_tells_all_of_its_point(index: Index) -> None:
     index.upsert([make_point("a", (1,), number=3, color="red", price=9.5, in_stock=True, tags=["x", "y"])])
     (hit,) = index.search([near(1)])[0]
     assert (hit.chunk_id, hit.row_key, hit.chunk_number) == (chunk_id("a", 3), "a", 3)
-    assert (hit.text, hit.instant) == ("text of a/3", "20260101000000000")
+    assert (hit.text, hit.stems, hit.instant) == ("text of a/3", "stems of a", "20260101000000000")
     assert dict(hit.fields) == {"color": "red", "price": 9.5, "in_stock": True, "tags": ["x", "y"]}
 
 
@@ -67,6 +67,15 @@ def test_equal_scores_come_in_the_order_of_row_keys(index: Index) -> None:
     index.upsert([make_point(name, (1, 1), {7: 1.0}) for name in reversed(names)])
     assert find(index, near(1, 1, limit=10)) == names[:10]
     assert find(index, words(7, limit=10)) == names[:10]
+
+
+def test_rows_that_tie_by_hundreds_do_not_make_the_answer_longer(index: Index) -> None:
+    index.upsert([make_point(f"r{number:03}", (1, 1), {7: 1.0}) for number in range(300)])
+    index.upsert([make_point("best", (1, 0), {7: 2.0})])
+    for legs in ([near(1, 0, limit=50)], [words(7, limit=50)]):
+        (found,) = index.search(legs)
+        assert len({hit.row_key for hit in found}) == len(found) == 50
+        assert found[0].row_key == "best"
 
 
 def test_a_row_is_found_once_by_its_best_chunk(index: Index) -> None:
@@ -204,12 +213,13 @@ def test_upsert_replaces_all_of_a_point(index: Index) -> None:
 def test_set_fields_keeps_text_and_vectors(index: Index) -> None:
     index.upsert([make_point("a", (1, 0), {1: 1.0}, color="red", price=1)])
     changed = replace(
-        make_point("a", (0, 1), {2: 1.0}, price=2), text="not written", fields_hash="f2",
-        instant="20260202000000000", tenant="t",
+        make_point("a", (0, 1), {2: 1.0}, price=2), text="not written", stems="not written",
+        fields_hash="f2", instant="20260202000000000", tenant="t",
     )  # fmt: skip
     index.set_fields([changed, make_point("absent")])
     (hit,) = index.search([words(1)])[0]
     assert (hit.text, dict(hit.fields), hit.instant) == ("text of a/0", {"price": 2}, "20260202000000000")
+    assert hit.stems == "stems of a"
     assert [state.fields_hash for state in index.iter_states()] == ["f2"]
     assert find(index, words(1, conditions=[Condition("tenant", "eq", "t")])) == ["a"]
     (point,) = index.load(["a"])

@@ -45,7 +45,10 @@ def build_index(judged: JudgedSet, embedder: Embedder) -> MemoryIndex:
         plain = {stem: tf * (_K1 + 1) / (tf + norm) for stem, tf in Counter(words).items()}
         key = product.product_id
         sparse = {**encoder.encode_passage(text, product.fields), BM25: build_vector(plain)}
-        points.append(Point(key, key, 0, text, "", "", "", vector.tolist(), sparse, product.fields))
+        written = encoder.encode_stems(text)
+        points.append(
+            Point(key, key, 0, text, "", "", "", vector.tolist(), sparse, product.fields, stems=written)
+        )
     index.upsert(points)
     return index
 

@@ -14,7 +14,7 @@ import snowballstemmer
 from headwater.rag.lexical.english import IRREGULAR, STOP_WORDS, UNITS
 from headwater.rag.normalising import normalise
 
-ANALYZER_VERSION = "1"
+ANALYZER_VERSION = "2"
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"^\d{1,3}(?:,\d{3})+$")

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from headwater.rag.lexical.analyzer import ANALYZER_VERSION, list_stems, list_words
 from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.passage_stems import split_title, write_stems
 from headwater.rag.vector_stores.protocol import FieldValue, SparseVector
 
 WORDS = "words"
@@ -46,7 +47,7 @@ class SparseEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that changes vectors."""
+        """Of everything that changes vectors or stems."""
         return f"analyzer{ANALYZER_VERSION}:{self.bm25}"
 
     def encode_passage(
@@ -67,6 +68,10 @@ class SparseEncoder:
         )
         return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(list(spelled)[:_MAX_SPELLED_WORDS])}
 
+    def encode_stems(self, text: str) -> str:
+        """What ranking compares of the text; see `parse_stems`."""
+        return write_stems(text)
+
     def encode_query(self, terms: Mapping[str, float]) -> SparseVector:
         """Stems and their weights as a query on `words`."""
         return build_vector(terms)
@@ -74,12 +79,6 @@ class SparseEncoder:
     def encode_spelling(self, words: Iterable[str]) -> SparseVector:
         """Folded words as a query on `trigrams`."""
         return _encode_letters(words)
-
-
-def split_title(text: str) -> tuple[str, str]:
-    """The first line and the rest; a single line is all body."""
-    title, line, body = text.partition("\n")
-    return (title, body) if line else ("", text)
 
 
 def list_keywords(fields: Mapping[str, FieldValue]) -> list[str]:

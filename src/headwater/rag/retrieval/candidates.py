@@ -1,32 +1,19 @@
 """Rows that a leg has found, as ranking looks at them. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from headwater.rag.lexical.analyzer import Term, analyze, list_words
-from headwater.rag.lexical.english import STOP_WORDS
-from headwater.rag.lexical.sparse import is_keyword, list_keywords, split_title
+from headwater.rag.lexical.analyzer import Term, analyze, list_stems, list_words
+from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
+from headwater.rag.lexical.sparse import is_keyword, list_keywords
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
 
-# What stands after these in a title is what the thing goes with, not what it is: "case for a camera".
-_RELATION = re.compile(r"\b(?:for|fits|fit|to\s+fit|compatible\s+with|suitable\s+for)\b", re.IGNORECASE)
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
 # Words before a word among which a negation counts.
 _REACH = 3
 _REMEMBERED = 32_768
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Stems of a text: of the thing's own name, of what it goes with, of the body, and of all."""
-
-    name: frozenset[str]
-    related: frozenset[str]
-    body: frozenset[str]
-    stems: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +23,12 @@ class Candidate:
 
     hit: Hit
     scores: Sequence[float | None]
-    text: Text
+    text: PassageStems
     keywords: Mapping[str, frozenset[str]]
 
     def has(self, stem: str) -> bool:
         """Whether the stem is anywhere in the row."""
-        return stem in self.text.stems or any(stem in stems for stems in self.keywords.values())
+        return stem in self.text.everywhere or any(stem in stems for stems in self.keywords.values())
 
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
@@ -55,20 +42,9 @@ def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
                 best[hit.row_key] = (rank, hit)
             scores.setdefault(hit.row_key, [None] * len(legs))[leg] = hit.score
     return [
-        Candidate(hit, scores[key], read_text(hit.text), read_keywords(hit.fields))
+        Candidate(hit, scores[key], _read_passage(hit), read_keywords(hit.fields))
         for key, (_, hit) in best.items()
     ]
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def read_text(text: str) -> Text:
-    """Analysed; what was looked at lately is remembered."""
-    title, body = split_title(text)
-    relation = _RELATION.search(title)
-    # A title that begins with the word has no other name.
-    place = relation.start() if relation is not None and relation.start() > 0 else len(title)
-    name, related, rest = (_read_stems(part) for part in (title[:place], title[place:], body))
-    return Text(name, related, rest, name | related | rest)
 
 
 def read_words(hit: Hit) -> frozenset[str]:
@@ -85,9 +61,9 @@ def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]
     for name, value in fields.items():
         if isinstance(value, str):
             if is_keyword(value):
-                found[name] = _read_stems(value)
+                found[name] = _read_keyword(value)
         elif isinstance(value, list):
-            found[name] = frozenset().union(*(_read_stems(one) for one in value if is_keyword(one)))
+            found[name] = frozenset().union(*(_read_keyword(one) for one in value if is_keyword(one)))
     return found
 
 
@@ -108,6 +84,10 @@ def _analyze(text: str) -> tuple[Term, ...]:
     return tuple(analyze(text))
 
 
+def _read_passage(hit: Hit) -> PassageStems:
+    return parse_stems(hit.stems) if hit.stems else read_stems(hit.text)
+
+
 @lru_cache(maxsize=_REMEMBERED)
-def _read_stems(text: str) -> frozenset[str]:
-    return frozenset(term.stem for term in analyze(text) if term.word not in STOP_WORDS)
+def _read_keyword(text: str) -> frozenset[str]:
+    return frozenset(list_stems(text))

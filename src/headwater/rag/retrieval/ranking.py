@@ -117,7 +117,7 @@ def _look_around(
                 own.add(stem)
                 attributes[stem].add(name)
         values.append(own)
-        counts.update(own | (wanted & candidate.text.stems))
+        counts.update(own | (wanted & candidate.text.everywhere))
     size = len(candidates)
     prices: list[float] = []
     if understanding.direction:
@@ -207,7 +207,7 @@ def _measure_unwanted(candidate: Candidate, scene: _Scene) -> float:
         elif any(name in candidate.keywords for name in names):
             # The field that would say so says otherwise: "also in red" does not make a thing red.
             continue
-        elif candidate.text.stems.issuperset(group):
+        elif candidate.text.everywhere.issuperset(group):
             measured += 1 if all(affirms(candidate.hit.text, stem) for stem in group) else -0.5
     return measured
 

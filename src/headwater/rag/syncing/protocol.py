@@ -39,10 +39,14 @@ class ChunkSource(Protocol):
 
 
 class PassageEncoder(Protocol):
-    """Texts as sparse vectors; pure and thread-safe."""
+    """Texts as sparse vectors and as stems; pure and thread-safe."""
 
     def encode_passage(
         self, text: str, fields: Mapping[str, FieldValue] | None = None
     ) -> Mapping[str, SparseVector]:
         """Vectors by name; they hang on the text and on `list_keywords(fields)` only."""
+        ...
+
+    def encode_stems(self, text: str) -> str:
+        """`Point.stems`."""
         ...

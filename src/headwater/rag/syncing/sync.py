@@ -170,7 +170,12 @@ def build_points(chunks: Sequence[Chunk], encoder: PassageEncoder) -> list[Point
     """Whole points of chunks that are there."""
     bare = [build_bare_point(chunk) for chunk in chunks]
     return [
-        replace(point, dense=chunk.vector, sparse=encoder.encode_passage(point.text, point.fields))
+        replace(
+            point,
+            dense=chunk.vector,
+            sparse=encoder.encode_passage(point.text, point.fields),
+            stems=encoder.encode_stems(point.text),
+        )
         for point, chunk in zip(bare, chunks, strict=True)
     ]
 

@@ -9,8 +9,9 @@ _DECIMALS = 6
 # Most rows are one chunk, and each chunk asked for costs; where that is too few, one asks again, deeper.
 _FIRST_SHARE = 1.25
 _FIRST_EXTRA = 8
-# Ties deeper than this are left in the order of the store.
-_TIE_DEPTH = 1_024
+# Of rows that are all as good as the last one wanted, those that lie deeper than this are left in the order
+# of the store: letters of a word tie thousands, and each that is read costs.
+_TIE_DEPTH = 128
 _DEEPEST = 1_000_000
 
 Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[Hit]]]
@@ -29,8 +30,8 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hi
         for (at, depth), hits in zip(depths.items(), answers, strict=True):
             limit = requests[at].limit
             found[at] = group_hits(hits)[:limit]
-            if len(hits) >= depth and not _is_settled(found[at], hits, limit, depth):
-                deeper[at] = depth * 8
+            if len(hits) >= depth and (next_depth := _choose_depth(found[at], hits, limit, depth)) > depth:
+                deeper[at] = next_depth
         depths = deeper
     return found
 
@@ -43,11 +44,9 @@ def group_hits(hits: Sequence[Hit]) -> list[Hit]:
     return list(best.values())
 
 
-def _is_settled(found: Sequence[Hit], hits: Sequence[Hit], limit: int, depth: int) -> bool:
-    """Whether what lies deeper cannot change the answer."""
-    if depth > _DEEPEST:
-        return True
+def _choose_depth(found: Sequence[Hit], hits: Sequence[Hit], limit: int, depth: int) -> int:
+    """How deep to ask next; the same depth when what lies deeper does not change the answer."""
     if len(found) < limit:
-        return False
+        return min(depth * 8, max(_DEEPEST, depth))
     is_tied = round(found[-1].score, _DECIMALS) == round(hits[-1].score, _DECIMALS)
-    return not is_tied or depth >= _TIE_DEPTH
+    return max(depth, _TIE_DEPTH) if is_tied else depth

@@ -66,7 +66,7 @@ class MemoryIndex:
                     continue
                 self._leave_row(old.row_key, slot)
                 self._rows.setdefault(point.row_key, set()).add(slot)
-                self._points[slot] = replace(point, text=old.text, dense=(), sparse={})
+                self._points[slot] = replace(point, text=old.text, stems=old.stems, dense=(), sparse={})
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Remove points; those not there are no error."""
@@ -224,7 +224,14 @@ class MemoryIndex:
                 break
             if row_key not in hits and satisfies(request.conditions, point.fields, point.tenant):
                 hits[row_key] = Hit(
-                    point.chunk_id, row_key, number, -negative, point.text, point.fields, point.instant
+                    chunk_id=point.chunk_id,
+                    row_key=row_key,
+                    chunk_number=number,
+                    score=-negative,
+                    text=point.text,
+                    fields=point.fields,
+                    instant=point.instant,
+                    stems=point.stems,
                 )
         return list(hits.values())
 

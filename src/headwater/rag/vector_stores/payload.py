@@ -23,15 +23,15 @@ CHECKPOINT_ID = str(UUID(int=0))
 """A point without vectors: no search finds it."""
 
 STATE_KEYS = ["row_key", "content_hash", "fields_hash"]
-HIT_KEYS = ["row_key", "chunk_number", "text", "fields", "instant"]
+HIT_KEYS = ["row_key", "chunk_number", "text", "fields", "instant", "stems"]
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 Payload = dict[str, Any]
 
 
 def build_payload(point: Point) -> Payload:
-    """All of a point but its vectors, its text last of all that `set_fields` leaves."""
-    return {**build_fields_payload(point), "text": point.text}
+    """All of a point but its vectors."""
+    return {**build_fields_payload(point), "text": point.text, "stems": point.stems}
 
 
 def build_fields_payload(point: Point) -> Payload:
@@ -60,6 +60,8 @@ def parse_hit(point_id: object, score: float, payload: Payload) -> Hit:
         text=payload["text"],
         fields=payload["fields"],
         instant=payload["instant"],
+        # An index of an earlier version has none.
+        stems=payload.get("stems", ""),
     )
 
 
@@ -84,6 +86,7 @@ def parse_point(
         sparse=sparse,
         fields=payload["fields"],
         tenant=payload.get("tenant"),
+        stems=payload.get("stems", ""),
     )
 
 

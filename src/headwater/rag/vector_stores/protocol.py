@@ -38,7 +38,7 @@ class Point:
 
     `chunk_id` is a UUID as text, the same for the same row key and chunk number. `content_hash` is of what
     was embedded, `fields_hash` of the fields. `instant` is the completion time of the data table's commit
-    that brought the row as it is.
+    that brought the row as it is. `stems` are those of the text, as `write_stems` has them.
     """
 
     chunk_id: str
@@ -52,6 +52,7 @@ class Point:
     sparse: Mapping[str, SparseVector] = field(default_factory=dict)
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     tenant: str | None = None
+    stems: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A point found; `score` only compares within one answer."""
+    """A point found; `score` only compares within one answer. `stems` is empty when the point has none."""
 
     chunk_id: str
     row_key: str
@@ -75,6 +76,7 @@ class Hit:
     text: str
     fields: Mapping[str, FieldValue]
     instant: str
+    stems: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from headwater.rag.lexical.sparse import (
     SparseEncoder,
     build_vector,
     list_keywords,
-    split_title,
 )
 from headwater.rag.vector_stores.protocol import SparseVector
 
@@ -21,11 +20,6 @@ def test_a_word_in_the_title_weighs_more_than_one_in_the_body() -> None:
     words = SparseEncoder().encode_passage("red lamp\nblue shade")[WORDS]
     assert weigh(words, "lamp") > weigh(words, "shade") > 0
     assert weigh(words, "hat") == 0
-
-
-def test_a_single_line_is_all_body() -> None:
-    assert split_title("only line") == ("", "only line")
-    assert split_title("title\nbody\nmore") == ("title", "body\nmore")
 
 
 def test_weights_are_bm25s() -> None:

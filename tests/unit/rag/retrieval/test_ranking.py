@@ -1,6 +1,7 @@
 import pytest
 
-from headwater.rag.retrieval.candidates import Candidate, affirms, gather, read_keywords, read_text
+from headwater.rag.lexical.passage_stems import read_stems
+from headwater.rag.retrieval.candidates import Candidate, affirms, gather, read_keywords
 from headwater.rag.retrieval.ranking import rank, read_price
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
@@ -10,7 +11,7 @@ def make(
     key: str, text: str = "thing\ntext", dense: float = 0.5, words: float | None = 1.0, **fields: FieldValue
 ) -> Candidate:
     hit = Hit(key, key, 0, 0.0, text, fields, "")
-    return Candidate(hit, [dense, words], read_text(text), read_keywords(fields))
+    return Candidate(hit, [dense, words], read_stems(text), read_keywords(fields))
 
 
 def order(query: str, *candidates: Candidate) -> list[str]:

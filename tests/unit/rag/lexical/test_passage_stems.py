@@ -1,0 +1,37 @@
+import pytest
+
+from headwater.rag.lexical.passage_stems import (
+    PassageStems,
+    parse_stems,
+    read_stems,
+    split_title,
+    write_stems,
+)
+
+
+def test_a_single_line_is_all_body() -> None:
+    assert split_title("only line") == ("", "only line")
+    assert split_title("title\nbody\nmore") == ("title", "body\nmore")
+
+
+def test_what_a_thing_goes_with_is_not_its_name() -> None:
+    stems = read_stems("Leather case for cameras\nFits all small cameras")
+    assert stems.name == {"leather", "case"}
+    assert stems.related == {"camera"}
+    assert stems.body == {"fit", "small", "camera"}
+    assert stems.everywhere == {"leather", "case", "camera", "fit", "small"}
+
+
+def test_a_title_that_begins_with_the_word_is_all_name() -> None:
+    assert read_stems("For dogs\n") == PassageStems(
+        frozenset({"dog"}), frozenset(), frozenset(), frozenset({"dog"})
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "one line", "T-shirt 10 mm\n1,5 kg, 2\n3", "\u00df \ud800\n\u2028"]
+)
+def test_stems_are_read_as_they_were_written(text: str) -> None:
+    written = write_stems(text)
+    assert written.count("\n") == 2
+    assert parse_stems(written) == read_stems(text)
