@@ -15,12 +15,30 @@ _RELATION = re.compile(r"\b(?:for|fits|fit|to\s+fit|compatible\s+with|suitable\s
 
 @dataclass(frozen=True, slots=True)
 class PassageStems:
-    """Stems of the thing's own name, of what it goes with, of the body, and all of them."""
+    """Stems of the thing's own name, of what it goes with, and of the body; each as one text.
 
-    name: frozenset[str]
-    related: frozenset[str]
-    body: frozenset[str]
-    everywhere: frozenset[str]
+    A query has few words and a passage many: looking for those few in the text costs less than making sets.
+    """
+
+    name: str
+    related: str
+    body: str
+
+    def is_name(self, stem: str) -> bool:
+        """Whether the thing is called so."""
+        return f" {stem} " in self.name
+
+    def is_related(self, stem: str) -> bool:
+        """Whether it goes with something that is called so."""
+        return f" {stem} " in self.related
+
+    def is_in_body(self, stem: str) -> bool:
+        """Whether its description has it."""
+        return f" {stem} " in self.body
+
+    def has(self, stem: str) -> bool:
+        """Whether it is anywhere."""
+        return self.is_name(stem) or self.is_in_body(stem) or self.is_related(stem)
 
 
 def split_title(text: str) -> tuple[str, str]:
@@ -30,19 +48,18 @@ def split_title(text: str) -> tuple[str, str]:
 
 
 def write_stems(text: str) -> str:
-    """The stems of a passage as an index keeps them: three lines, stems parted by spaces."""
+    """The stems of a passage as an index keeps them: three lines, a space before and after each stem."""
     title, body = split_title(text)
     relation = _RELATION.search(title)
     # A title that begins with the word has no other name.
     place = relation.start() if relation is not None and relation.start() > 0 else len(title)
     parts = (title[:place], title[place:], body)
-    return "\n".join(" ".join(dict.fromkeys(list_stems(part))) for part in parts)
+    return "\n".join(" ".join(("", *dict.fromkeys(list_stems(part)), "")) for part in parts)
 
 
 def parse_stems(written: str) -> PassageStems:
     """Inverse of `write_stems`."""
-    name, related, body = (frozenset(part.split()) for part in written.split("\n"))
-    return PassageStems(name, related, body, name | related | body)
+    return PassageStems(*written.split("\n"))
 
 
 @lru_cache(maxsize=4_096)

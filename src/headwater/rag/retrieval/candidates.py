@@ -28,7 +28,7 @@ class Candidate:
 
     def has(self, stem: str) -> bool:
         """Whether the stem is anywhere in the row."""
-        return stem in self.text.everywhere or any(stem in stems for stems in self.keywords.values())
+        return self.text.has(stem) or any(stem in stems for stems in self.keywords.values())
 
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:

@@ -117,7 +117,7 @@ def _look_around(
                 own.add(stem)
                 attributes[stem].add(name)
         values.append(own)
-        counts.update(own | (wanted & candidate.text.everywhere))
+        counts.update(stem for stem in wanted if stem in own or candidate.text.has(stem))
     size = len(candidates)
     prices: list[float] = []
     if understanding.direction:
@@ -182,10 +182,10 @@ def _score_terms(candidate: Candidate, values: Set[str], scene: _Scene, weights:
     seen = agreed = 0
     for stem, rarity in scene.rarity.items():
         total += rarity
-        named, in_body = stem in text.name, stem in text.body
+        named, in_body = text.is_name(stem), text.is_in_body(stem)
         if named:
             where += rarity * weights.name
-        elif stem in text.related:
+        elif text.is_related(stem):
             where += rarity * weights.related
         if in_body:
             where += rarity * weights.body
@@ -207,7 +207,7 @@ def _measure_unwanted(candidate: Candidate, scene: _Scene) -> float:
         elif any(name in candidate.keywords for name in names):
             # The field that would say so says otherwise: "also in red" does not make a thing red.
             continue
-        elif candidate.text.everywhere.issuperset(group):
+        elif all(candidate.text.has(stem) for stem in group):
             measured += 1 if all(affirms(candidate.hit.text, stem) for stem in group) else -0.5
     return measured
 

@@ -7,7 +7,7 @@ from headwater.rag.vector_stores.protocol import Hit, SearchRequest
 # Sums of the same numbers differ in the last bits from segment to segment; ties must not depend on that.
 _DECIMALS = 6
 # Most rows are one chunk, and each chunk asked for costs; where that is too few, one asks again, deeper.
-_FIRST_SHARE = 1.25
+_FIRST_SHARE = 1.1
 _FIRST_EXTRA = 8
 # Of rows that are all as good as the last one wanted, those that lie deeper than this are left in the order
 # of the store: letters of a word tie thousands, and each that is read costs.

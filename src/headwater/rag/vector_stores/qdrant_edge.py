@@ -165,14 +165,8 @@ class EdgeIndex:
         queries = [build_query(request, depth) for request, depth in requests]
         with explained(self._folder):
             answers = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
-        return [
-            [
-                parse_hit(hit.id, hit.score, hit.payload or {})
-                for hit in answer
-                if str(hit.id) != CHECKPOINT_ID
-            ]
-            for answer in answers
-        ]
+        parsed = ([parse_hit(hit.id, hit.score, hit.payload or {}) for hit in answer] for answer in answers)
+        return [[hit for hit in hits if hit.chunk_id != CHECKPOINT_ID] for hits in parsed]
 
     def _scroll(
         self, keys: bool | list[str], wanted: qdrant.Filter | None = None, *, with_vector: bool = False
