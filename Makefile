@@ -11,6 +11,8 @@ ALL_RUNGS := $(QUICK_RUNGS) tests/spark tests/integration
 # Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
 JOBS ?= 2
 SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile
+# Empty: the total only.
+COVERAGE_REPORT ?= term:skip-covered
 
 .PHONY: help
 help: ## Print this
@@ -31,7 +33,7 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 ##@ Test
 .PHONY: test
 test: setup-s3a ## All rungs with the coverage floor: unit, contracts, properties, spark, integration
-	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=term:skip-covered $(ARGS)
+	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network
