@@ -43,7 +43,7 @@ class App:
         spark: SparkSession | None = None,
     ) -> None:
         self.settings = settings
-        self._environ = read_environment() if environ is None else environ
+        self.environ = read_environment() if environ is None else environ
         self._given_spark = spark
 
     @cached_property
@@ -51,7 +51,7 @@ class App:
         """The session of this run; one given from outside is used and left running."""
         if self._given_spark is not None:
             return self._given_spark
-        java = find_java(self._environ)
+        java = find_java(self.environ)
         spark = build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
         _relax_garbage_collection()
         return spark
@@ -94,7 +94,7 @@ class App:
 
     def build_processor(self, name: str) -> BatchProcessor:
         """The transform and the checks of one configured table. Raises `ConfigError`."""
-        return BatchProcessor(name, self.settings.tables[name], read_secrets(self._environ))
+        return BatchProcessor(name, self.settings.tables[name], read_secrets(self.environ))
 
     def build_store_config(self) -> StoreConfig:
         """Where the objects of the source are fetched from."""

@@ -35,10 +35,10 @@ class BatchProcessor:
     def __init__(self, name: str, config: TableConfig, secrets: TransformSecrets) -> None:
         self._name = name
         self._config = config
-        self._chain = Chain(name, config.transform, secrets)
+        self.chain = Chain(name, config.transform, secrets)
         self._checks = Checks(name, config.checks)
         self._warnings: list[str] = []
-        self.records = RecordTransform(name, config, self._chain, self._checks)
+        self.records = RecordTransform(name, config, self.chain, self._checks)
 
     def process(self, read: BatchRead) -> BatchRead:
         """The batch as it is to be written: other records, and what its outcomes count.
@@ -51,7 +51,7 @@ class BatchProcessor:
         if read.records is None or not lineages:
             return read
         try:
-            with self._explained():
+            with explained_steps(self._name, self.chain.labels):
                 if self.records.is_active:
                     read = self._transform(read, lineages)
                 if self._checks.judges and read.records is not None:
@@ -94,7 +94,7 @@ class BatchProcessor:
     def _needs_numbers(self) -> bool:
         """Whether a row's place in its object tells it from others."""
         by_key = self._config.effective_mode == "merge" and self._config.merge_mode != "commit_time"
-        return self._chain.may_multiply and not by_key
+        return self.chain.may_multiply and not by_key
 
     def _judge(self, records: DataFrame, lineages: Sequence[Lineage]) -> None:
         rows = records.where(is_good()).select("object_index", "row_number", "record.*")
@@ -108,22 +108,6 @@ class BatchProcessor:
         _log.warning("table %s: %s", self._name, failure.describe())
         self._warnings.append(failure.label)
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """What steps throw when they are computed, which is here; Spark does not tell which it was."""
-        try:
-            yield
-        except (Py4JError, PySparkException) as error:
-            text = str(error)
-            if "headwater.errors." in text:
-                raise
-            said = [*_ERROR_LINE.findall(text), *text.strip().splitlines()[:1], "unknown"]
-            steps = ", ".join(self._chain.labels) or "its checks"
-            raise TransformError(
-                f"table {self._name}: computing {steps} failed: {said[0].strip()[:400]}",
-                hint=f"`headwater transform {self._name} --sample FILE` shows the steps one by one",
-            ) from error
-
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecords:
@@ -133,8 +117,24 @@ class ProcessedRecords:
     processor: BatchProcessor
 
 
+@contextmanager
+def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
+    """Raise `TransformError` for what Spark throws while steps are computed; which, it does not tell."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        text = str(error)
+        if "headwater.errors." in text:
+            raise  # of reading the objects: see `explained_read`
+        said = [*_ERROR_LINE.findall(text), *text.strip().splitlines()[:1], "unknown"]
+        raise TransformError(
+            f"table {table}: computing {', '.join(labels) or 'the checks'} failed: {said[0].strip()[:400]}",
+            hint=f"`headwater transform {table} --sample FILE` shows the steps one by one",
+        ) from error
+
+
 def _count(frame: DataFrame) -> Mapping[int | None, Row]:
-    """By object: rows that are good, their different places, bad ones, and those that fail a check."""
+    """By object: good rows, their different places, bad rows, and those that fail a check."""
     good, bad = is_good(), F.col("corrupt").isNotNull()
     found = (
         frame.where(F.col("outcome").isNull())

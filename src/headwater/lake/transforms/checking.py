@@ -18,16 +18,16 @@ def read_secrets(environ: Mapping[str, str]) -> TransformSecrets:
     return TransformSecrets(environ.get(SALT_VARIABLE) or None)
 
 
-def check_processing(settings: Settings, environ: Mapping[str, str]) -> None:
+def check_processing(settings: Settings, environ: Mapping[str, str], only: str | None = None) -> None:
     """Raise `ConfigError` with all that is wrong with the tables' `transform` and `checks`; starts no Spark.
 
-    Modules of `python` steps are imported.
+    `only` names one table. Modules of `python` steps are imported.
     """
     secrets = read_secrets(environ)
     problems = [
         f"tables.{name}.{path}: {text}"
         for name, table in settings.tables.items()
-        if table.transform or table.checks
+        if (table.transform or table.checks) and only in (None, name)
         for path, text in _iter_problems(table, secrets)
     ]
     if problems:

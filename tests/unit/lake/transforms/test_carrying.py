@@ -13,7 +13,7 @@ C = "`_headwater_source`"
     [
         ("select id from input", f"select `input`.{C}, id from input"),
         ("select id from input; -- all of them", f"select `input`.{C}, id from input"),
-        ("SELECT /*+ broadcast(l) */ id FROM input i", f"SELECT /*+ broadcast(l) */ `i`.{C}, id FROM input i"),
+        ("SELECT /*+ hint(l) */ id FROM input i", f"SELECT /*+ hint(l) */ `i`.{C}, id FROM input i"),
         ("select * from input where a > 1", "select * from input where a > 1"),
         ("select i.*, 1 as x from input i", "select i.*, 1 as x from input i"),
         (
@@ -38,7 +38,10 @@ C = "`_headwater_source`"
             "select a from input union all select b from input",
             f"select `input`.{C}, a from input union all select `input`.{C}, b from input",
         ),
-        ("select sum(x) over (order by k) from input", f"select `input`.{C}, sum(x) over (order by k) from input"),
+        (
+            "select sum(x) over (order by k) s from input",
+            f"select `input`.{C}, sum(x) over (order by k) s from input",
+        ),
         (f"select {C}, id from input", f"select {C}, id from input"),
     ],
 )  # fmt: skip

@@ -1,0 +1,230 @@
+"""A table with a transform and checks, on real Hudi: what lies in it, what stays out, what stops it."""
+
+import hashlib
+import json
+
+import pytest
+
+from headwater.app import App
+from headwater.app.objects.verify import Verify
+from headwater.errors import CheckFailedError, ConfigError, TransformError
+
+pytestmark = pytest.mark.long
+
+SALT = "a long random text"
+
+
+def lines(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def order(number, city="Oslo", *, items=2, paid=True, **more):
+    return {
+        "id": number,
+        "customer": {"email": f"c{number}@example.org", "address": {"city": city}},
+        "card": "4111222233334444",
+        "amount": "12.5",
+        "items": [{"sku": f"s{at}", "n": at + 1} for at in range(items)],
+        "paid": paid,
+        **more,
+    }
+
+
+@pytest.fixture
+def steps(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWATER_HASH_SALT", SALT)
+    (tmp_path / "pricing_steps.py").write_text(
+        """
+from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType
+
+def add_tax(df):
+    tax = F.udf(lambda value: round(value * 1.25, 2), DoubleType())
+    return df.withColumn("total", tax("total"))
+"""
+    )
+    (tmp_path / "totals.sql").write_text(
+        "select * except (amount, n, paid), amount * n as total,\n"
+        "  regexp_extract(_headwater_object, '[^/]+$', 0) as file\n"
+        "from input where paid;\n"
+    )
+    return [
+        {"name": "one row a line", "flatten": {"explode": ["items"]}},
+        {"rename": {"customer_address_city": "city", "customer_email": "email", "items_n": "n"}},
+        {"cast": {"amount": "double"}},
+        {"sql_file": str(tmp_path / "totals.sql")},
+        {"python": f"{tmp_path}/pricing_steps.py:add_tax"},
+        {"hash": ["email"]},
+        {"mask": {"columns": ["card"], "keep_last": 4}},
+        {"drop": ["id"]},
+        {"sql": "select city, email, card, items_sku as sku, total, file from input"},
+    ]
+
+
+def present(lake):
+    return lake.rows("orders", "file", "city", "sku", "total")
+
+
+def test_rows_of_a_mirror_are_what_the_chain_makes_and_follow_their_objects(build, steps, spark):
+    lake = build(orders={"path": "*.json", "mode": "mirror", "partition": "city", "transform": steps})
+    lake.put_many(
+        [
+            ("a.json", lines(order(1), order(2, "Rome", items=1), order(3, paid=False))),
+            ("b.json", lines(order(4, items=3))),
+            ("c.json", lines(order(5, paid=False))),
+        ]
+    )
+    (result,) = lake.ingest("orders")
+    assert present(lake) == [
+        ("a.json", "Oslo", "s0", 15.63),
+        ("a.json", "Oslo", "s1", 31.25),
+        ("a.json", "Rome", "s0", 15.63),
+        ("b.json", "Oslo", "s0", 15.63),
+        ("b.json", "Oslo", "s1", 31.25),
+        ("b.json", "Oslo", "s2", 46.88),
+    ]
+    assert result.rows == 6
+    hashed = hashlib.sha256(f"{SALT}c2@example.org".encode()).hexdigest()
+    table = lake.table("orders").read()
+    (row,) = table.where("city = 'Rome'").collect()
+    assert (row["email"], row["card"]) == (hashed, "************4444")
+    assert row["_headwater_object"].endswith("/a.json")
+    assert {"id", "amount", "customer", "_headwater_source"}.isdisjoint(table.columns)
+    # Several rows of one record have different places, which is their key.
+    assert table.select("_headwater_object", "_headwater_row").distinct().count() == 6
+    states = lake.ledger("key", "status", "reason", "rows")
+    assert states == [
+        ("a.json", "ingested", "", 3), ("b.json", "ingested", "", 3), ("c.json", "skipped", "no_records", 0),
+    ]  # fmt: skip
+
+    report = Verify(App(lake.settings, spark=spark), deep=1).run(["orders"]).tables["orders"]
+    assert (list(report.problems), report.deep.different) == ([], 0)
+
+    lake.put("a.json", lines(order(1, "Lima", items=1)))
+    lake.ingest("orders")
+    assert [row for row in present(lake) if row[0] == "a.json"] == [("a.json", "Lima", "s0", 15.63)]
+    (lake.source / "b.json").unlink()
+    lake.announce("b.json", kind="removed")
+    lake.ingest("orders")
+    assert present(lake) == [("a.json", "Lima", "s0", 15.63)]
+    # A column that objects bring later goes through the chain, too.
+    lake.change("orders", transform=[*steps[:-1], {"sql": "select * from input"}])
+    lake.put("d.json", lines(order(6, items=1, coupon="x")))
+    lake.ingest("orders")
+    assert lake.rows("orders", "file", "coupon") == [("a.json", None), ("d.json", "x")]
+
+
+def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
+    lake = build(
+        orders={
+            "path": "*.json",
+            "record_key": "order_id",
+            "ordering": "at",
+            "on_object_removed": "retract",
+            "transform": [
+                {"rename": {"id": "order_id"}},
+                {"sql": "select order_id, at, upper(v) v from input"},
+            ],
+            "checks": [{"not_null": "v", "on_failure": "quarantine"}],
+        }
+    )
+    lake.put(
+        "a.json", lines({"id": 1, "at": 1, "v": "a"}, {"id": None, "at": 1, "v": "b"}, {"id": 2, "at": 1})
+    )
+    lake.put("b.json", lines({"id": 1, "at": 2, "v": "c"}, {"id": 3, "at": 2, "v": "d"}))
+    lake.ingest("orders")
+    assert lake.rows("orders", "order_id", "at", "v") == [(1, 2, "C"), (3, 2, "D")]
+    found = lake.quarantine("key", "line", "reason", "detail")
+    assert [row[:3] for row in found] == [("a.json", 1, "missing_key"), ("a.json", 2, "failed_check")]
+    assert found[1][3] == "line 2 does not pass check 1 (not_null): null in v"
+    assert lake.ledger("key", "status", "rows")[0] == ("a.json", "ingested", 1)
+    lake.announce("b.json", kind="removed")
+    lake.ingest("orders")
+    assert lake.rows("orders", "order_id") == []
+    lake.change("orders", transform=[{"drop": "id"}])
+    lake.put("c.json", lines({"id": 4, "at": 3, "v": "x"}))
+    with pytest.raises(ConfigError, match=r"tables.orders.record_key: no column 'order_id'"):
+        lake.ingest("orders")
+
+
+def test_checks_stop_warn_and_send_to_quarantine(build, caplog):
+    checks = [
+        {"name": "prices", "range": {"column": "price", "min": 0, "max": 100}, "on_failure": "quarantine"},
+        {"name": "one row an id", "unique": ["id"]},
+        {"name": "day", "not_null": ["day"], "on_failure": "warn"},
+        {"name": "few free ones", "sql": "select count(*) from input where price = 0", "equals": 0},
+        {"row_count": {"max": 4}},
+    ]
+    lake = build(items={"path": "*.json", "checks": checks})
+    lake.put_many(
+        [
+            ("a.json", lines({"id": 1, "price": 5, "day": "mon"}, {"id": 2, "price": 500, "day": "mon"})),
+            ("bad.json", lines({"id": 3, "price": -1, "day": "mon"})),
+        ]
+    )
+    (result,) = lake.ingest("items")
+    assert lake.rows("items", "id") == [(1,)]
+    assert result.warnings == ()
+    assert lake.quarantine("key", "level", "reason", "detail") == [
+        (
+            "a.json",
+            "record",
+            "failed_check",
+            "line 1 does not pass check 'prices': price is below 0 or above 100",
+        ),
+        (
+            "bad.json",
+            "object",
+            "failed_check",
+            "none of its 1 records is left: one does not pass check 'prices': price is below 0 or above 100",
+        ),
+    ]
+
+    lake.put(
+        "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
+    )
+    before = lake.pipeline("items").load_state().checkpoint
+    with pytest.raises(CheckFailedError) as raised:
+        lake.ingest("items")
+    assert "table items: check 'one row an id': 1 values of (id) are there more than once, in 2 rows" in str(
+        raised.value
+    )
+    assert '; for example {"day":"tue","id":4,"price":1}' in str(raised.value)
+    assert lake.pipeline("items").load_state().checkpoint == before
+    assert lake.rows("items", "id") == [(1,)]
+    assert len(lake.quarantine("key")) == 2
+
+    # The object is mended: the batch is taken up where it stopped.
+    lake.put("b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 5, "price": 2}))
+    (result,) = lake.ingest("items")
+    assert lake.rows("items", "id", "day") == [(1, "mon"), (4, "tue"), (5, None)]
+    assert result.warnings == ("check 'day'",)
+    assert "table items: check 'day': 1 of 2 rows: null in day; for example" in caplog.text
+
+    lake.put(
+        "c.json", lines({"id": 6, "price": 0, "day": "wed"}, *({"id": n, "price": 1} for n in range(7, 12)))
+    )
+    with pytest.raises(CheckFailedError) as raised:
+        lake.ingest("items")
+    assert "check 'few free ones': the value is 1, not 0" in str(raised.value)
+    assert "check 5 (row_count): the batch has 6 rows, at most 4 are wanted" in str(raised.value)
+    # The check is mended.
+    lake.change("items", checks=[])
+    lake.ingest("items")
+    assert len(lake.rows("items", "id")) == 9
+
+
+def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(build, tmp_path):
+    (tmp_path / "failing_steps.py").write_text(
+        "from pyspark.sql import functions as F\n"
+        "def divide(df):\n"
+        "    return df.withColumn('share', F.udf(lambda n: str(1 / n))('n'))\n"
+    )
+    lake = build(items={"path": "*.json", "transform": [{"python": f"{tmp_path}/failing_steps.py:divide"}]})
+    lake.put("a.json", lines({"n": 0}))
+    with pytest.raises(TransformError) as raised:
+        lake.ingest("items")
+    assert "table items: computing step 1 (python) failed: ZeroDivisionError" in raised.value.message
+    lake.put("a.json", lines({"n": 2}))
+    lake.ingest("items")
+    assert lake.rows("items", "n", "share") == [(2, "0.5")]
