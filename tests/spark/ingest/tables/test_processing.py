@@ -61,11 +61,8 @@ def add_tax(df):
     ]
 
 
-def present(lake):
-    return lake.rows("orders", "file", "city", "sku", "total")
-
-
-def test_rows_of_a_mirror_are_what_the_chain_makes_and_follow_their_objects(build, steps, spark):
+@pytest.fixture
+def orders(build, steps):
     lake = build(orders={"path": "*.json", "mode": "mirror", "partition": "city", "transform": steps})
     lake.put_many(
         [
@@ -75,7 +72,16 @@ def test_rows_of_a_mirror_are_what_the_chain_makes_and_follow_their_objects(buil
         ]
     )
     (result,) = lake.ingest("orders")
-    assert present(lake) == [
+    assert result.rows == 6
+    return lake
+
+
+def present(lake):
+    return lake.rows("orders", "file", "city", "sku", "total")
+
+
+def test_rows_of_a_mirror_are_what_the_chain_makes(orders, spark):
+    assert present(orders) == [
         ("a.json", "Oslo", "s0", 15.63),
         ("a.json", "Oslo", "s1", 31.25),
         ("a.json", "Rome", "s0", 15.63),
@@ -83,35 +89,36 @@ def test_rows_of_a_mirror_are_what_the_chain_makes_and_follow_their_objects(buil
         ("b.json", "Oslo", "s1", 31.25),
         ("b.json", "Oslo", "s2", 46.88),
     ]
-    assert result.rows == 6
-    hashed = hashlib.sha256(f"{SALT}c2@example.org".encode()).hexdigest()
-    table = lake.table("orders").read()
+    table = orders.table("orders").read()
     (row,) = table.where("city = 'Rome'").collect()
+    hashed = hashlib.sha256(f"{SALT}c2@example.org".encode()).hexdigest()
     assert (row["email"], row["card"]) == (hashed, "************4444")
     assert row["_headwater_object"].endswith("/a.json")
     assert {"id", "amount", "customer", "_headwater_source"}.isdisjoint(table.columns)
     # Several rows of one record have different places, which is their key.
     assert table.select("_headwater_object", "_headwater_row").distinct().count() == 6
-    states = lake.ledger("key", "status", "reason", "rows")
-    assert states == [
-        ("a.json", "ingested", "", 3), ("b.json", "ingested", "", 3), ("c.json", "skipped", "no_records", 0),
-    ]  # fmt: skip
-
-    report = Verify(App(lake.settings, spark=spark), deep=1).run(["orders"]).tables["orders"]
+    assert orders.ledger("key", "status", "reason", "rows") == [
+        ("a.json", "ingested", "", 3),
+        ("b.json", "ingested", "", 3),
+        ("c.json", "skipped", "no_records", 0),
+    ]
+    report = Verify(App(orders.settings, spark=spark), deep=1).run(["orders"]).tables["orders"]
     assert (list(report.problems), report.deep.different) == ([], 0)
 
-    lake.put("a.json", lines(order(1, "Lima", items=1)))
-    lake.ingest("orders")
-    assert [row for row in present(lake) if row[0] == "a.json"] == [("a.json", "Lima", "s0", 15.63)]
-    (lake.source / "b.json").unlink()
-    lake.announce("b.json", kind="removed")
-    lake.ingest("orders")
-    assert present(lake) == [("a.json", "Lima", "s0", 15.63)]
+
+def test_rows_of_a_mirror_follow_their_objects_through_the_chain(orders, steps):
+    orders.put("a.json", lines(order(1, "Lima", items=1)))
+    orders.ingest("orders")
+    assert [row for row in present(orders) if row[0] == "a.json"] == [("a.json", "Lima", "s0", 15.63)]
+    (orders.source / "b.json").unlink()
+    orders.announce("b.json", kind="removed")
+    orders.ingest("orders")
+    assert present(orders) == [("a.json", "Lima", "s0", 15.63)]
     # A column that objects bring later goes through the chain, too.
-    lake.change("orders", transform=[*steps[:-1], {"sql": "select * from input"}])
-    lake.put("d.json", lines(order(6, items=1, coupon="x")))
-    lake.ingest("orders")
-    assert lake.rows("orders", "file", "coupon") == [("a.json", None), ("d.json", "x")]
+    orders.change("orders", transform=[*steps[:-1], {"sql": "select * from input"}])
+    orders.put("d.json", lines(order(6, items=1, coupon="x")))
+    orders.ingest("orders")
+    assert orders.rows("orders", "file", "coupon") == [("a.json", None), ("d.json", "x")]
 
 
 def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
@@ -147,15 +154,19 @@ def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
         lake.ingest("orders")
 
 
-def test_checks_stop_warn_and_send_to_quarantine(build, caplog):
-    checks = [
-        {"name": "prices", "range": {"column": "price", "min": 0, "max": 100}, "on_failure": "quarantine"},
-        {"name": "one row an id", "unique": ["id"]},
-        {"name": "day", "not_null": ["day"], "on_failure": "warn"},
-        {"name": "few free ones", "sql": "select count(*) from input where price = 0", "equals": 0},
-        {"row_count": {"max": 4}},
-    ]
-    lake = build(items={"path": "*.json", "checks": checks})
+CHECKS = [
+    {"name": "prices", "range": {"column": "price", "min": 0, "max": 100}, "on_failure": "quarantine"},
+    {"name": "one row an id", "unique": ["id"]},
+    {"name": "day", "not_null": ["day"], "on_failure": "warn"},
+    {"name": "few free ones", "sql": "select count(*) from input where price = 0", "equals": 0},
+    {"row_count": {"max": 4}},
+]
+WRONG_PRICE = "does not pass check 'prices': price is below 0 or above 100"
+
+
+@pytest.fixture
+def items(build):
+    lake = build(items={"path": "*.json", "checks": CHECKS})
     lake.put_many(
         [
             ("a.json", lines({"id": 1, "price": 5, "day": "mon"}, {"id": 2, "price": 500, "day": "mon"})),
@@ -163,55 +174,55 @@ def test_checks_stop_warn_and_send_to_quarantine(build, caplog):
         ]
     )
     (result,) = lake.ingest("items")
-    assert lake.rows("items", "id") == [(1,)]
     assert result.warnings == ()
-    assert lake.quarantine("key", "level", "reason", "detail") == [
-        (
-            "a.json",
-            "record",
-            "failed_check",
-            "line 1 does not pass check 'prices': price is below 0 or above 100",
-        ),
-        (
-            "bad.json",
-            "object",
-            "failed_check",
-            "none of its 1 records is left: one does not pass check 'prices': price is below 0 or above 100",
-        ),
-    ]
+    return lake
 
-    lake.put(
-        "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
-    )
-    before = lake.pipeline("items").load_state().checkpoint
+
+def fail(lake):
     with pytest.raises(CheckFailedError) as raised:
         lake.ingest("items")
-    assert "table items: check 'one row an id': 1 values of (id) are there more than once, in 2 rows" in str(
-        raised.value
-    )
-    assert '; for example {"day":"tue","id":4,"price":1}' in str(raised.value)
-    assert lake.pipeline("items").load_state().checkpoint == before
-    assert lake.rows("items", "id") == [(1,)]
-    assert len(lake.quarantine("key")) == 2
+    assert raised.value.hint.startswith("nothing of the batch was committed")
+    return raised.value.message
 
-    # The object is mended: the batch is taken up where it stopped.
-    lake.put("b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 5, "price": 2}))
-    (result,) = lake.ingest("items")
-    assert lake.rows("items", "id", "day") == [(1, "mon"), (4, "tue"), (5, None)]
+
+def test_rows_that_fail_a_check_go_to_quarantine_and_the_others_into_the_table(items):
+    assert items.rows("items", "id") == [(1,)]
+    assert items.quarantine("key", "level", "reason", "detail") == [
+        ("a.json", "record", "failed_check", f"line 1 {WRONG_PRICE}"),
+        ("bad.json", "object", "failed_check", f"none of its 1 records is left: one {WRONG_PRICE}"),
+    ]
+    assert items.ledger("key", "status", "rows") == [
+        ("a.json", "ingested", 1),
+        ("bad.json", "quarantined", 0),
+    ]
+
+
+def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(items, caplog):
+    items.put(
+        "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
+    )
+    before = items.pipeline("items").load_state().checkpoint
+    said = fail(items)
+    assert "table items: check 'one row an id': 1 values of (id) are there more than once, in 2 rows" in said
+    assert '; for example {"day":"tue","id":4,"price":1}' in said
+    assert items.pipeline("items").load_state().checkpoint == before
+    assert items.rows("items", "id") == [(1,)]
+    assert len(items.quarantine("key")) == 2
+
+    items.put("b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 5, "price": 2}))
+    (result,) = items.ingest("items")
+    assert items.rows("items", "id", "day") == [(1, "mon"), (4, "tue"), (5, None)]
     assert result.warnings == ("check 'day'",)
     assert "table items: check 'day': 1 of 2 rows: null in day; for example" in caplog.text
 
-    lake.put(
-        "c.json", lines({"id": 6, "price": 0, "day": "wed"}, *({"id": n, "price": 1} for n in range(7, 12)))
-    )
-    with pytest.raises(CheckFailedError) as raised:
-        lake.ingest("items")
-    assert "check 'few free ones': the value is 1, not 0" in str(raised.value)
-    assert "check 5 (row_count): the batch has 6 rows, at most 4 are wanted" in str(raised.value)
-    # The check is mended.
-    lake.change("items", checks=[])
-    lake.ingest("items")
-    assert len(lake.rows("items", "id")) == 9
+    free = {"id": 6, "price": 0, "day": "wed"}
+    items.put("c.json", lines(free, *({"id": n, "price": 1} for n in range(7, 12))))
+    said = fail(items)
+    assert "check 'few free ones': the value is 1, not 0" in said
+    assert "check 5 (row_count): the batch has 6 rows, at most 4 are wanted" in said
+    items.change("items", checks=[])
+    items.ingest("items")
+    assert len(items.rows("items", "id")) == 9
 
 
 def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(build, tmp_path):
