@@ -1,8 +1,11 @@
 """`transform` and `checks` in the file: each mistake is a line of its own, with its place."""
 
+import json
+
 import pytest
 
 from headwater.config.loader import parse_settings
+from headwater.config.settings import Settings
 from headwater.errors import ConfigError
 
 HEAD = """\
@@ -111,3 +114,12 @@ def test_unknown_key_in_a_list_hides_no_other_problem(tmp_path):
         "tables.orders.transform[0].drop",
         "tables.orders.checks[0].row_count.max",
     ]
+
+
+def test_configuration_that_counts_is_a_configuration_again(tmp_path):
+    text = HEAD + step("flatten: true") + check("not_null: a, on_failure: quarantine")
+    settings = parse_settings(text, tmp_path / "headwater.yaml", {})
+    plain = json.loads(json.dumps(settings.to_effective()))
+    again = Settings.model_validate(plain, context={"folder": tmp_path})
+    assert again.tables["orders"].transform == settings.tables["orders"].transform
+    assert again.tables["orders"].checks == settings.tables["orders"].checks

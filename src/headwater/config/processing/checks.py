@@ -107,7 +107,7 @@ class CheckConfig(Section):
     def _kind_problems(self) -> Iterator[KeyProblem]:
         given = [kind for kind in CHECK_KINDS if self._has(kind)]
         lists = ("unique", "not_null")
-        empty = [kind for kind in lists if kind in self.model_fields_set and kind not in given]
+        empty = [kind for kind in lists if kind in self.model_fields_set and not given]
         for kind in empty:
             yield (kind,), "nothing in it; at least one column is needed"
         if not given and not empty:

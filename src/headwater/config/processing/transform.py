@@ -144,7 +144,7 @@ class TransformStep(Section):
     @classmethod
     def _take_bare_flatten(cls, given: object) -> object:
         # `- flatten:` with nothing behind it means the defaults, not that there is no such step.
-        if isinstance(given, dict) and "flatten" in given and given["flatten"] is None:
+        if isinstance(given, dict) and given.keys() - {"name"} == {"flatten"} and given["flatten"] is None:
             return {**given, "flatten": {}}
         return given
 
@@ -157,7 +157,7 @@ class TransformStep(Section):
 
     def _kind_problems(self) -> Iterator[KeyProblem]:
         given = [kind for kind in STEP_KINDS if self._has(kind)]
-        empty = [kind for kind in _LISTS if kind in self.model_fields_set and kind not in given]
+        empty = [kind for kind in _LISTS if kind in self.model_fields_set and not given]
         for kind in empty:
             yield (kind,), "nothing in it; at least one column is needed"
         if not given and not empty:

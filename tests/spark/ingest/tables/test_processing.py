@@ -103,7 +103,7 @@ def test_rows_of_a_mirror_are_what_the_chain_makes(orders, spark):
         ("c.json", "skipped", "no_records", 0),
     ]
     report = Verify(App(orders.settings, spark=spark), deep=1).run(["orders"]).tables["orders"]
-    assert (list(report.problems), report.deep.different) == ([], 0)
+    assert (list(report.problems), report.deep.differing) == ([], 0)
 
 
 def test_rows_of_a_mirror_follow_their_objects_through_the_chain(orders, steps):
