@@ -5,6 +5,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
@@ -36,6 +37,7 @@ class TableWriter:
         self._config = config
         self._table = table
         self._has_deletes: bool | None = None
+        self._stored: dict[str, DataType] | None = None
 
     @property
     def _record_key(self) -> tuple[str, ...]:
@@ -97,9 +99,22 @@ class TableWriter:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.effective_on_object_removed == "tombstone":
             frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        if self._config.transform:
+            frame = self._add_left_out(frame)
         if self._config.merge_mode == "commit_time":
             frame = keep_last(frame, self._identity)
         return frame
+
+    def _add_left_out(self, frame: DataFrame) -> DataFrame:
+        """The rows with columns that steps made once and make no more, as null: Hudi refuses rows without."""
+        if self._stored is None:
+            exists = self._table.load_timeline().exists()
+            fields = self._table.read().schema.fields if exists else []
+            self._stored = {f.name: f.dataType for f in fields if not f.name.startswith("_hoodie_")}
+        known = {name.lower() for name in frame.columns}
+        left_out = {name: kind for name, kind in self._stored.items() if name.lower() not in known}
+        self._stored |= {field.name: field.dataType for field in frame.schema}
+        return frame.withColumns({name: F.lit(None).cast(kind) for name, kind in left_out.items()})
 
     def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> Iterator[DataFrame]:
         has_tombstones = self._config.effective_on_object_removed == "tombstone"

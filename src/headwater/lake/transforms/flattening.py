@@ -25,7 +25,9 @@ class Flatten:
         for name in find_columns(frame, self._config.explode, carried):
             if not isinstance(frame.schema[name].dataType, ArrayType):
                 kind = frame.schema[name].dataType.simpleString()
-                raise TransformError(f"`explode` of {name!r}: it is no array, but {kind}")
+                raise TransformError(
+                    f"`explode` of {name!r}: it is no array, but {kind}", hint="name columns with arrays"
+                )
             others = [quote(other) for other in frame.columns if other != name]
             frame = frame.select(*others, F.explode_outer(quote(name)).alias(name))
         chosen = find_columns(frame, self._config.columns, carried)

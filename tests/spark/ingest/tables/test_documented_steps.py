@@ -34,5 +34,5 @@ def test_example_gives_the_rows_that_the_page_shows(build, monkeypatch):
     found = [tuple(map(str, row)) for row in lake.rows("order_lines", *names)]
     assert sorted(found) == sorted(rows)
     assert result.warnings == ()
-    assert lake.quarantine("line", "reason") == [(2, "failed_check")]
+    assert lake.quarantine("line", "reason") == [(3, "failed_check")]
     assert len(lake.rows("order_lines", "customer_email")[0][0]) == 64

@@ -1,5 +1,6 @@
 """`sql` and `sql_file`: a SELECT over the rows."""
 
+import re
 import uuid
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import TransformError
 from headwater.lake.transforms.sql.carrying import carry_column
 from headwater.lake.transforms.sql.file import read_sql_file
+
+_POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
 
 
 class Sql:
@@ -41,7 +44,8 @@ def run_select(frame: DataFrame, text: str) -> DataFrame:
         # The text is the user's own, and checked to be one SELECT.
         return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{text}\n)")  # noqa: S608 - see above
     except (AnalysisException, ParseException) as error:
-        said = " ".join(str(error).partition(";")[0].split())
+        # Positions are those of the text around it, which its author has not written.
+        said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
         raise TransformError(
             f"SQL: {said.replace(view, INPUT_VIEW)[:400]}",
             hint="the columns of `input` are those that the steps before leave; "
