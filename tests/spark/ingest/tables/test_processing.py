@@ -236,6 +236,15 @@ def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(buil
     with pytest.raises(TransformError) as raised:
         lake.ingest("items")
     assert "table items: computing step 1 (python) failed: ZeroDivisionError" in raised.value.message
+    steps = lake.settings.model_dump(by_alias=True, exclude_unset=True)["tables"]["items"]["transform"]
+    outer = "select r.n from input i right join (select explode(array(0, 5)) as n) r on r.n = i.n"
+    lake.change("items", transform=[{"sql": outer}])
+    with pytest.raises(TransformError, match="1 rows of the transform are of no record"):
+        lake.ingest("items")
+    lake.change("items", transform=[{"sql": "select n, upper('a') from input"}])
+    with pytest.raises(TransformError, match=r"the transform makes columns named 'upper\(a\)'"):
+        lake.ingest("items")
+    lake.change("items", transform=steps)
     lake.put("a.json", lines({"n": 2}))
     lake.ingest("items")
     assert lake.rows("items", "n", "share") == [(2, "0.5")]
