@@ -26,7 +26,9 @@ HeadwaterError                exit code 1
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, time-out
 ├── IngestError               1  a data table's batch failed
-│   └── NewColumnsError       1  objects have new columns, and the table is to end with that
+│   ├── NewColumnsError       1  objects have new columns, and the table is to end with that
+│   ├── TransformError        1  a step of the table's transform cannot do its work
+│   └── CheckFailedError      1  the batch's rows are not what a check of the table wants
 └── SearchError               1  the index, its store or its model
     ├── IndexNotFoundError    2  nothing has been indexed yet, or there is no such version
     ├── IndexUnavailableError 1  (retryable) the store does not answer now
@@ -191,6 +193,20 @@ class NewColumnsError(IngestError):
     """Objects have columns that the table has not, and its mode is `fail_on_new_columns`.
 
     Trying again does not help: the mode, or the columns, have to be changed.
+    """
+
+
+class TransformError(IngestError):
+    """A step of the table's `transform` cannot be applied, or what comes out of it cannot be written.
+
+    Trying again does not help: the step, or the objects, have to be changed.
+    """
+
+
+class CheckFailedError(IngestError):
+    """A check of the table with `on_failure: fail` does not hold for the batch's rows.
+
+    Trying again does not help: the objects, or the check, have to be changed.
     """
 
 

@@ -18,11 +18,13 @@ from headwater.errors import PlatformError
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
+from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecords
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.session import build_session, is_session_alive
 from headwater.lake.table import Table
+from headwater.lake.transforms.checking import read_secrets
 
 
 def read_clock() -> datetime:
@@ -41,7 +43,7 @@ class App:
         spark: SparkSession | None = None,
     ) -> None:
         self.settings = settings
-        self._environ = read_environment() if environ is None else environ
+        self.environ = read_environment() if environ is None else environ
         self._given_spark = spark
 
     @cached_property
@@ -49,7 +51,7 @@ class App:
         """The session of this run; one given from outside is used and left running."""
         if self._given_spark is not None:
             return self._given_spark
-        java = find_java(self._environ)
+        java = find_java(self.environ)
         spark = build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
         _relax_garbage_collection()
         return spark
@@ -83,10 +85,16 @@ class App:
             config,
             scope=scope,
             table=Table(self.spark, table_path(self.settings.lake, name)),
-            records=RecordSource(self.spark, name, config, store, store.scheme),
+            records=ProcessedRecords(
+                RecordSource(self.spark, name, config, store, store.scheme), self.build_processor(name)
+            ),
             stores=self.stores,
             now=read_clock,
         )
+
+    def build_processor(self, name: str) -> BatchProcessor:
+        """The transform and the checks of one configured table. Raises `ConfigError`."""
+        return BatchProcessor(name, self.settings.tables[name], read_secrets(self.environ))
 
     def build_store_config(self) -> StoreConfig:
         """Where the objects of the source are fetched from."""

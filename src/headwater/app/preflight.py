@@ -7,6 +7,7 @@ from headwater.app.lake_check import ensure_local_lake
 from headwater.config.settings import Settings
 from headwater.config.source import SourceConfig
 from headwater.lake.java import find_java
+from headwater.lake.transforms.checking import check_processing
 
 
 def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
@@ -17,9 +18,10 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
         LakeNotWritableError: a lake on this machine cannot be written.
         CredentialsError: none, or wrong ones, or the clock is too far off.
         SourceError: no such folder, bucket or queue (`QueueNotFoundError`), or it does not answer.
-        ConfigError: no region is to be found.
+        ConfigError: no region is to be found; a step or a check of a table cannot be.
     """
     checks: list[Callable[[], object]] = [
+        lambda: check_processing(settings, environ),
         lambda: find_java(environ),
         lambda: ensure_local_lake(settings.lake),
         *_list_source_checks(settings.source),

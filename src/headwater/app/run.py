@@ -308,6 +308,8 @@ def record_batch(metrics: Metrics, result: BatchResult) -> None:
     metrics.count("object_bytes_read", result.bytes, table=table)
     metrics.count("rows_written", result.rows, table=table)
     metrics.count("records_failed", result.bad_rows, table=table)
+    for check in result.warnings:
+        metrics.count("checks_warned", table=table, check=check)
     if result.committed:
         metrics.observe("commit_seconds", result.commit_seconds, table=table)
     for seconds in result.freshness:

@@ -87,11 +87,15 @@ def preview_schema(
     """
     build_scope(app.settings, name)
     state = read_state(app.settings, storage_options, name)
-    found = [_locate(app, text) for text in objects]
+    found = [locate_object(app, text) for text in objects]
     return SchemaPreview(app.spark, name, app.settings.tables[name]).preview(found, state.schema)
 
 
-def _locate(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
+def locate_object(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
+    """Where an object lies that is named by its key, its address, or a file's path on this machine.
+
+    Raises `UsageError` for a file that is not there.
+    """
     source = app.settings.source
     path = Path(text)
     if source.type == "local":

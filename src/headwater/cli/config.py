@@ -16,8 +16,12 @@ def register(app: typer.Typer) -> None:
 
 def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     """Tell every problem at once; with --json print the configuration that counts."""
+    from headwater.config.environment import read_environment
+    from headwater.lake.transforms.checking import check_processing
+
     invocation = Invocation.of(ctx)
     settings = invocation.load_settings()
+    check_processing(settings, read_environment())
     if as_json:
         render_json(settings.to_effective())
         return

@@ -129,6 +129,8 @@ def _describe_option(option: Schema) -> str:
         return f"text such as {examples[0]!r}" if isinstance(examples, list) else "text"
     if kind == "object":
         return f"a mapping such as {json.dumps(examples[0])}" if isinstance(examples, list) else "a mapping"
+    if kind == "array" and "properties" in resolve(option.get("items")):
+        return "a list of sections"
     return {"boolean": "true or false", "array": "a list of texts"}.get(str(kind), "")
 
 

@@ -73,6 +73,9 @@ def _list_parts(child: Schema) -> list[tuple[str, Schema]]:
     by_pattern = child.get("patternProperties")
     if isinstance(by_pattern, dict):
         return [(".NAME", resolve(next(iter(by_pattern.values()))))]
+    items = resolve(child.get("items"))
+    if "properties" in items:
+        return [("[]", items)]
     # A section that may be absent altogether: it, or null.
     choices = child.get("anyOf")
     sections = [resolve(choice) for choice in (choices if isinstance(choices, list) else [child])]
@@ -102,7 +105,10 @@ def _render_row(key: str, child: Schema, section: Schema) -> str:
     is_required = isinstance(required, list) and key in required
     default = "required" if is_required else _render_default(child)
     node = resolve(child)
-    kind = "a section, see below" if _list_parts(child) else describe_type(node)
+    parts = _list_parts(child)
+    kind = "a section, see below" if parts else describe_type(node)
+    if parts and parts[0][0] == "[]":
+        kind = "a list of sections, see below"
     meaning = str(child.get("description", node.get("description", "")))
     return "| " + " | ".join(_escape(text) for text in (f"`{key}`", kind, default, meaning)) + " |"
 

@@ -11,6 +11,7 @@ from pydantic import ByteSize, Field, model_validator
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.hudi.table_options import iter_typed_problems
 from headwater.config.hudi.table_sections import FileSizesConfig, IndexConfig
+from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 FileFormat = Literal[
@@ -179,6 +180,14 @@ class TableConfig(Section):
         description="Column for what fits no column, as JSON with the object's address. Default: "
         "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
     )
+    transform: tuple[TransformStep, ...] = Field(
+        (),
+        description="Steps between parsing and commit, in this order. Keys, ordering and partition are "
+        "columns of what comes out.",
+    )
+    checks: tuple[CheckConfig, ...] = Field(
+        (), description="What a batch's rows have to be before they are committed."
+    )
     options: TextMap = Field({}, description="Options of Spark's reader for this format.")
     hoodie: TextMap = Field(
         {},
@@ -247,6 +256,7 @@ class TableConfig(Section):
             *self._format_problems(),
             *self._mode_problems(),
             *self._text_problems(),
+            *self._name_problems(),
             *self._hoodie_problems(),
             *iter_typed_problems(self),
         ]
@@ -338,6 +348,15 @@ class TableConfig(Section):
                 re.compile(self.regex)
             except re.error as error:
                 yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
+
+    def _name_problems(self) -> Iterator[KeyProblem]:
+        names_by_key = {
+            "transform": [step.name for step in self.transform if step.name],
+            "checks": [check.name for check in self.checks if check.name],
+        }
+        for key, names in names_by_key.items():
+            for name in sorted({name for name in names if names.count(name) > 1}):
+                yield (key,), f"two are named {name!r}: a message could mean either"
 
     def _hoodie_problems(self) -> Iterator[KeyProblem]:
         for key in self.hoodie:

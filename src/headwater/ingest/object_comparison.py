@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.object_event import ObjectEvent
@@ -17,9 +18,11 @@ from headwater.errors import IngestError
 from headwater.ingest.conforming import conform_frame
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.verification import ComparedObject
+from headwater.ingest.processing.record_transform import RecordTransform
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, build_uri
+from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, build_lineage, build_uri
 from headwater.ingest.reading.object_reader import Request, build_requests, look_through
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState
@@ -38,6 +41,7 @@ class ComparedTable:
     table: Table
     records: RecordSource
     state: TableState
+    transform: RecordTransform
 
 
 class ObjectComparison:
@@ -59,11 +63,28 @@ class ObjectComparison:
                 seen = {
                     at: str(found.outcome["status"]) for at, found in look_through(records).objects.items()
                 }
-                differences = {row["at"]: row for row in self._count_differences(records.frame, objects)}
+                frame = self._transform(records.frame, requests, objects)
+                differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()
             finally:
                 records.frame.unpersist()
         return list(_iter_results(requests, objects, seen, differences, is_changed=is_changed))
+
+    def _transform(
+        self,
+        records: DataFrame,
+        requests: Sequence[Request],
+        objects: Sequence[tuple[ListedObject, LedgerEntry]],
+    ) -> DataFrame:
+        transform = self._compared.transform
+        if not transform.is_active:
+            return records
+        columns = self._compared.config.partition_columns
+        outcomes = [
+            (request.object_index, ObjectOutcome(request.stored, "ingested", version=entry.version))
+            for request, (_, entry) in zip(requests, objects, strict=True)
+        ]
+        return transform.apply(records, [build_lineage(at, found, columns) for at, found in outcomes])
 
     def _is_changed(self) -> bool:
         """Whether a large object was replaced while it was read: then nothing is known of the batch."""
@@ -78,12 +99,14 @@ class ObjectComparison:
     ) -> list[Row]:
         """Rows (at, read, stored, lost, foreign), one an object that has any."""
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
-        names = self._list_columns()
+        schema = frame.schema["record"].dataType
+        assert isinstance(schema, StructType)  # noqa: S101 - as `ObjectReader` has it
+        names = self._list_columns(schema)
         read = frame.where(is_good).select(
             F.col("object_index").alias("at"),
             _hash([F.col(f"record.`{name}`").alias(name) for name in names]),
         )
-        stored = self._read_stored(objects, names)
+        stored = self._read_stored(objects, schema, names)
         sides = read.select("at", "hash", F.lit(1).alias("read"), F.lit(0).alias("stored")).unionByName(
             stored.select("at", "hash", F.lit(0).alias("read"), F.lit(1).alias("stored"))
         )
@@ -101,16 +124,19 @@ class ObjectComparison:
             .collect()
         )
 
-    def _list_columns(self) -> list[str]:
+    def _list_columns(self, schema: StructType) -> list[str]:
         """What comes from the object alone: not from its key, its event, or the columns of the day."""
         config, rescued = self._compared.config, self._records.rescued_column
         own = {name.lower() for name in (*LINEAGE_COLUMNS, *config.partition_columns, rescued or "")}
-        return [name for name in self._records.table_schema.fieldNames() if name.lower() not in own]
+        return [name for name in schema.fieldNames() if name.lower() not in own]
 
     def _read_stored(
-        self, objects: Sequence[tuple[ListedObject, LedgerEntry]], names: Sequence[str]
+        self,
+        objects: Sequence[tuple[ListedObject, LedgerEntry]],
+        schema: StructType,
+        names: Sequence[str],
     ) -> DataFrame:
-        table, schema = self._compared.table, self._records.table_schema
+        table = self._compared.table
         rows = [
             (at, build_uri(entry.provider, entry.bucket, entry.key), entry.version)
             for at, (_, entry) in enumerate(objects)

@@ -35,11 +35,11 @@ from headwater.ingest.planning.ledger_entry import (
 from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
 from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
+from headwater.ingest.processing.processor import ProcessedRecords
 from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
-from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.retraction import REMOVED_AT, Gone
 from headwater.ingest.table_state import (
     TableState,
@@ -79,7 +79,7 @@ class TablePipeline:
         *,
         scope: Scope,
         table: Table,
-        records: RecordSource,
+        records: ProcessedRecords,
         stores: Stores,
         now: Callable[[], datetime],
     ) -> None:
@@ -87,8 +87,9 @@ class TablePipeline:
         self._config = config
         self._scope = scope
         self._table = table
-        self._records = records
+        self._records = records.source
         self._stores = stores
+        self._processor = records.processor
         self._now = now
         self._writer = TableWriter(name, config, table)
         self._ledger = self._build_ledger()
@@ -243,6 +244,8 @@ class TablePipeline:
                 read.release()
                 raise
             break
+        if not self._records.is_provisional:
+            read = self._processor.process(read)
         cleaned = find_cleaned(plan.decisions, states)
         looks = {decision.stored.event_id for decision in plan.choose("look")}
         settled = [(at, self._settle(keep_cleaned(outcome, cleaned), looks)) for at, outcome in read.outcomes]
@@ -388,6 +391,7 @@ class TablePipeline:
             commit_seconds=self._commit_seconds,
             committed=committed,
             more=more,
+            warnings=self._processor.take_warnings(),
             freshness=tuple(
                 (now - o.stored.event.event_time).total_seconds() for o in outcomes if o.status == "ingested"
             ),

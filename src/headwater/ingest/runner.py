@@ -16,7 +16,14 @@ from tenacity import (
 )
 
 from headwater.capture.events_table import EventsTable
-from headwater.errors import ConfigError, HeadwaterError, NewColumnsError, TableMismatchError
+from headwater.errors import (
+    CheckFailedError,
+    ConfigError,
+    HeadwaterError,
+    NewColumnsError,
+    TableMismatchError,
+    TransformError,
+)
 from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.outcome import BatchResult
 
@@ -27,6 +34,9 @@ _FOREIGN_COMMITS_SECONDS = 5.0
 
 _ONCE_ATTEMPTS = 5
 _MAX_BACKOFF_SECONDS = 60.0
+
+_LASTING = (CheckFailedError, ConfigError, NewColumnsError, TableMismatchError, TransformError)
+"""What stays as it is until somebody does something."""
 
 OnBatch = Callable[[BatchResult], None]
 
@@ -152,4 +162,4 @@ class Runner:
 
 def _may_pass(state: RetryCallState) -> bool:
     error = state.outcome.exception() if state.outcome else None
-    return not isinstance(error, ConfigError | NewColumnsError | TableMismatchError)
+    return not isinstance(error, _LASTING)

@@ -5,21 +5,19 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
 from headwater.ingest.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.selection import parse_partition_values
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.lineage import (
     EVENT_ID,
     EVENT_TIME,
     OBJECT,
     ROW,
-    Lineage,
-    build_uri,
+    build_lineage,
     with_lineage,
 )
 from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
@@ -39,6 +37,7 @@ class TableWriter:
         self._config = config
         self._table = table
         self._has_deletes: bool | None = None
+        self._stored: dict[str, DataType] | None = None
 
     @property
     def _record_key(self) -> tuple[str, ...]:
@@ -89,31 +88,33 @@ class TableWriter:
         self._commit(frame.drop(*hudi_columns), metadata)
 
     def _build_rows(self, read: BatchRead) -> DataFrame | None:
-        lineages = [self._build_lineage(at, outcome) for at, outcome in read.outcomes if outcome.rows]
+        columns = self._config.partition_columns
+        lineages = [build_lineage(at, outcome, columns) for at, outcome in read.outcomes if outcome.rows]
         if read.records is None or not lineages:
             return None
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
-        frame = with_lineage(rows, self._table.spark, lineages, self._config.partition_columns)
+        frame = with_lineage(rows, self._table.spark, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.effective_on_object_removed == "tombstone":
             frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
+        if self._config.transform:
+            frame = self._add_left_out(frame)
         if self._config.merge_mode == "commit_time":
             frame = keep_last(frame, self._identity)
         return frame
 
-    def _build_lineage(self, at: int, outcome: ObjectOutcome) -> Lineage:
-        event = outcome.stored.event
-        values = parse_partition_values(event.key, self._config.partition_columns)
-        return Lineage(
-            object_index=at,
-            uri=build_uri(event.provider, event.bucket, event.key),
-            version=outcome.version,
-            event_id=outcome.stored.event_id,
-            event_time=event.event_time,
-            partition_values=tuple(values[name] for name in self._config.partition_columns),
-        )
+    def _add_left_out(self, frame: DataFrame) -> DataFrame:
+        """The rows with columns that steps made once and make no more, as null: Hudi refuses rows without."""
+        if self._stored is None:
+            exists = self._table.load_timeline().exists()
+            fields = self._table.read().schema.fields if exists else []
+            self._stored = {f.name: f.dataType for f in fields if not f.name.startswith("_hoodie_")}
+        known = {name.lower() for name in frame.columns}
+        left_out = {name: kind for name, kind in self._stored.items() if name.lower() not in known}
+        self._stored |= {field.name: field.dataType for field in frame.schema}
+        return frame.withColumns({name: F.lit(None).cast(kind) for name, kind in left_out.items()})
 
     def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> Iterator[DataFrame]:
         has_tombstones = self._config.effective_on_object_removed == "tombstone"

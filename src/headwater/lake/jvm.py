@@ -54,6 +54,11 @@ class Jvm:
         """The `java.lang.Class` of a name, from the session's jars too. Raises `Py4JJavaError`."""
         return self._find("java.lang.Thread.currentThread")().getContextClassLoader().loadClass(name)
 
+    def call_transformer(self, name: str, session: Any, rows: Any) -> Any:
+        """What `apply` of a new object of the class makes of the rows, as Hudi's `Transformer` has it."""
+        properties = self._find("org.apache.hudi.common.config.TypedProperties")()
+        return self.load_class(name).newInstance().apply(self._java_context, session, rows, properties)
+
     def build_path(self, path: str) -> Any:
         """Hadoop's `Path`."""
         return self._path(path)
@@ -118,6 +123,16 @@ def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
         # DataFrameWriter.options() makes a round trip for each of some forty.
         writer._jwrite.options(connect(frame.sparkSession).build_map(options))
         writer.save(path)
+
+
+def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
+    """The rows after `apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)` of a Java class.
+
+    Raises what py4j and Spark raise.
+    """
+    spark: Any = frame.sparkSession
+    found = connect(spark).call_transformer(name, spark._jsparkSession, frame._jdf)
+    return DataFrame(found, spark)
 
 
 def delete_folder(spark: SparkSession, path: str) -> None:

@@ -41,6 +41,8 @@ CounterName = Literal[
     "rows_written",
     # records that went to quarantine while the rest of their object landed
     "records_failed",
+    # checks that the rows of a committed batch did not pass, and that only warn
+    "checks_warned",
     # batches of a data table that failed and will be tried again
     "batches_failed",
     # objects that a reconcile has listed
@@ -141,6 +143,7 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "object_bytes_read": MetricDefinition("Bytes of objects read, as stored.", ("table",)),
     "rows_written": MetricDefinition("Rows in commits of data tables.", ("table",)),
     "records_failed": MetricDefinition("Records quarantined.", ("table",)),
+    "checks_warned": MetricDefinition("Checks with a warning that a batch did not pass.", ("table", "check")),
     "batches_failed": MetricDefinition("Batches that failed and are tried again.", ("table",)),
     "reconcile_objects_listed": MetricDefinition("Objects listed by reconciles."),
     "reconcile_differences": MetricDefinition("Objects that no notification told of.", ("kind",)),

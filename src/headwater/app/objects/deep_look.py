@@ -26,7 +26,9 @@ class DeepLook:
         state = parse_table_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
         store = app.build_store_config()
         records = RecordSource(app.spark, name, config, store, store.scheme)
-        self._comparison = ObjectComparison(ComparedTable(name, config, table, records, state))
+        self._comparison = ObjectComparison(
+            ComparedTable(name, config, table, records, state, app.build_processor(name).records)
+        )
         self._rules = build_rules(config)
         self._counts = counts
         self._one_in = one_in

@@ -57,6 +57,10 @@ def _rename(data: Data, path: KeyPath, meant: str | None) -> Data:
     value = data[key]
     if rest and isinstance(value, dict):
         return {**data, key: _rename(value, rest, meant)}
+    if len(rest) > 1 and isinstance(value, list):
+        # A section in a list: the next part is its place.
+        at = int(rest[0])
+        return {**data, key: [*value[:at], _rename(value[at], rest[1:], meant), *value[at + 1 :]]}
     others = {name: item for name, item in data.items() if name != key}
     return {meant: value, **others} if meant else others
 

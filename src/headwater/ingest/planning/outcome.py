@@ -33,7 +33,8 @@ class BatchResult:
     """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this.
 
     `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions.
-    `filtered` counts events that the table's rules left out, `foreign` those of other buckets.
+    `filtered` counts events that the table's rules left out, `foreign` those of other buckets; `warnings`
+    name the checks that the rows do not pass and that only warn.
     """
 
     table: str
@@ -49,6 +50,7 @@ class BatchResult:
     commit_seconds: float = 0.0
     committed: bool = False
     more: bool = False
+    warnings: tuple[str, ...] = ()
     freshness: tuple[float, ...] = field(default=(), repr=False)
 
 

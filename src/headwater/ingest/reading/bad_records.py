@@ -14,8 +14,15 @@ from headwater.ingest.planning.outcome import ObjectOutcome
 UNPARSABLE = "unparsable"
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
+FAILED_CHECK = "failed_check"
 
-BAD_RECORD_SCHEMA = StructType([StructField("reason", StringType()), StructField("text", StringType())])
+BAD_RECORD_SCHEMA = StructType(
+    [
+        StructField("reason", StringType()),
+        StructField("text", StringType()),
+        StructField("detail", StringType()),
+    ]
+)
 
 DETAILS = {
     UNPARSABLE: "does not fit the table's columns",
@@ -25,7 +32,7 @@ DETAILS = {
 
 
 def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering: Sequence[str]) -> Column:
-    """Makes of `corrupt`, the text of a record that does not fit, a struct of reason and text.
+    """Makes of `corrupt`, the text of a record that does not fit, a struct of reason, text and detail.
 
     A record without any key or without its ordering is bad, too: Hudi fails the whole commit for one
     of them. Fields that are none of `columns` come from elsewhere and are never missing.
@@ -45,7 +52,16 @@ def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering
 
 
 def _build(reason: str, text: Column) -> Column:
-    return F.when(text.isNotNull(), F.struct(F.lit(reason).alias("reason"), text.alias("text")))
+    return F.when(text.isNotNull(), _struct(reason, text, F.lit(None).cast("string")))
+
+
+def build_failed_check(detail: Column) -> Column:
+    """A bad record where `detail` says which check it does not pass; null where that is null."""
+    return F.when(detail.isNotNull(), _struct(FAILED_CHECK, F.to_json("record"), detail))
+
+
+def _struct(reason: str, text: Column, detail: Column) -> Column:
+    return F.struct(F.lit(reason).alias("reason"), text.alias("text"), detail.alias("detail"))
 
 
 def quarantine_frame(
@@ -73,7 +89,7 @@ def quarantine_frame(
         "level": F.lit("record"),
         "stage": F.lit("ingest"),
         "reason": F.col("corrupt.reason"),
-        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt.reason"))),
+        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt"))),
         "quarantined_at": F.lit(now).cast("timestamp"),
         "table": F.lit(table),
         "line": F.col("row_number"),
@@ -90,10 +106,10 @@ def quarantine_frame(
     )
 
 
-def _explain(reason: Column) -> Column:
-    chosen = F.lit(None).cast("string")
+def _explain(corrupt: Column) -> Column:
+    chosen = corrupt.getField("detail")
     for name, detail in DETAILS.items():
-        chosen = F.when(reason == name, detail).otherwise(chosen)
+        chosen = F.when(corrupt.getField("reason") == name, detail).otherwise(chosen)
     return chosen
 
 

@@ -10,6 +10,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType, TimestampType
 
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.selection import parse_partition_values
+
 OBJECT = "_headwater_object"
 VERSION = "_headwater_version"
 ROW = "_headwater_row"
@@ -31,6 +34,20 @@ class Lineage:
     event_id: str
     event_time: datetime
     partition_values: tuple[str | None, ...] = ()
+
+
+def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> Lineage:
+    """Of the object of an outcome, with the values that its key has for the columns."""
+    event = outcome.stored.event
+    values = parse_partition_values(event.key, partition_columns)
+    return Lineage(
+        object_index=at,
+        uri=build_uri(event.provider, event.bucket, event.key),
+        version=outcome.version,
+        event_id=outcome.stored.event_id,
+        event_time=event.event_time,
+        partition_values=tuple(values[name] for name in partition_columns),
+    )
 
 
 def build_uri(provider: str, bucket: str, key: str) -> str:

@@ -133,12 +133,14 @@ class RecordSource:
             # No object of this batch can be understood; reading them says why. The next batch asks anew.
             self._schema, self._is_provisional = schema, True
             return
-        keys = {
-            "record_key": table.record_key,
-            "ordering": table.ordering,
-            "partition": table.partition,
-        }
-        check_names(self._name, rename_for_hudi(schema), keys, table.partition_columns)
+        if not table.transform:
+            # Else they are columns of what the steps make, and looked for there.
+            keys = {
+                "record_key": table.record_key,
+                "ordering": table.ordering,
+                "partition": table.partition,
+            }
+            check_names(self._name, rename_for_hudi(schema), keys, table.partition_columns)
         self._schema, self._is_provisional = schema, False
 
     def evolve(self, read: BatchRead) -> bool:
@@ -288,6 +290,7 @@ class RecordSource:
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
             config, names = self._build_config(self.schema), self.table_schema.fieldNames()
+            keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
             record = F.col("record").cast(self.table_schema)
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
@@ -296,7 +299,7 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(names, self._table.record_key, self._table.ordering),
+                corrupt=build_bad_record(names, *keys),
             )
         return self._prepared
 

@@ -33,7 +33,7 @@ def run_on_spark(
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)
         rows = (
-            {name: _to_plain(value) for name, value in row.asDict(recursive=True).items()}
+            {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
             for row in limited.toDF(*columns).toLocalIterator()
         )
         return QueryResult(columns, rows, "spark")
@@ -43,7 +43,7 @@ def run_on_spark(
         raise explain_lake_failure(", ".join(tables.values()), error) from error
 
 
-def _to_plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """The types that `QueryResult` promises."""
     if isinstance(value, datetime):
         # PySpark gives times in this machine's zone, and does not say so.
@@ -51,7 +51,7 @@ def _to_plain(value: object) -> object:
     if isinstance(value, bytearray):
         return bytes(value)
     if isinstance(value, list):
-        return [_to_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _to_plain(item) for key, item in value.items()}
+        return {key: to_plain(item) for key, item in value.items()}
     return value

@@ -1,0 +1,5 @@
+"""A table's steps, tried on a sample."""
+
+from headwater.app.processing.sample import TransformReport, try_transform
+
+__all__ = ["TransformReport", "try_transform"]

@@ -1,0 +1,94 @@
+"""Which object shows a table's steps: a given one, else the newest of the table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.app.application import App
+from headwater.app.schema import locate_object, read_state
+from headwater.app.scope import build_scope
+from headwater.config.table import TableConfig, infer_format
+from headwater.errors import UsageError
+from headwater.ingest.processing.preview import StepRows, TransformPreview
+from headwater.ingest.processing.processor import BatchProcessor
+from headwater.lake.transforms.checking import read_secrets
+
+_NEWEST_EVENTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class TransformReport:
+    """`headwater transform NAME`. `bad_rows` are records of the sample that fit no column."""
+
+    table: str
+    sample: str
+    format: str
+    rows: int
+    bad_rows: int
+    steps: tuple[StepRows, ...]
+
+
+def check_step(name: str, config: TableConfig, step: int | None) -> None:
+    """Raise `UsageError` for a table without steps, or without that one."""
+    count = len(config.transform)
+    if not count:
+        raise UsageError(
+            f"table {name} has no `transform`",
+            hint="docs/how-to/transform-and-check.md shows how to write one",
+        )
+    if step is not None and not 1 <= step <= count:
+        raise UsageError(f"table {name} has no step {step}", hint=f"there are steps 1 to {count}")
+
+
+def try_transform(
+    app: App,
+    storage_options: Mapping[str, str],
+    name: str,
+    *,
+    sample: str | None,
+    limit: int,
+    step: int | None,
+) -> TransformReport:
+    """Records of the sample after each step, or before and after one. Writes nothing.
+
+    `sample` is a key of the source, an address, or a file on this machine, whose format is told by its ending
+    and else the table's. Raises `UsageError` for one that is not there, and what reading and steps raise.
+    """
+    build_scope(app.settings, name)
+    config = app.settings.tables[name]
+    check_step(name, config, step)
+    chosen = sample if sample is not None else _find_newest(app, name)
+    store, ref = locate_object(app, chosen)
+    found = infer_format(Path(ref.key).name) or config.effective_format
+    if sample is not None and found != config.effective_format:
+        config = config.model_copy(update={"format": found, "options": {}})
+    processor = BatchProcessor(name, config, read_secrets(app.environ))
+    last = step if step is not None else len(config.transform)
+    state = read_state(app.settings, storage_options, name)
+    preview = TransformPreview(app.spark, name, config, processor)
+    outcome, steps = preview.preview(store, ref, state, limit, last)
+    return TransformReport(
+        table=name,
+        sample=chosen,
+        format=config.effective_format,
+        rows=outcome.rows,
+        bad_rows=outcome.bad_rows,
+        steps=tuple(steps if step is None else steps[-2:]),
+    )
+
+
+def _find_newest(app: App, name: str) -> str:
+    """The key of the newest object that the events name for the table."""
+    scope, snapshot = build_scope(app.settings, name), app.events.read_snapshot()
+    if snapshot is not None:
+        created = snapshot.where("kind = 'created' and size > 0").where(snapshot["bucket"] == scope.bucket)
+        for row in (
+            created.orderBy("event_time", ascending=False).select("key").limit(_NEWEST_EVENTS).collect()
+        ):
+            key: str = row["key"]
+            if key.startswith(scope.prefix) and scope.selector(key) is None:
+                return key
+    raise UsageError(
+        f"no object of table {name} is known yet",
+        hint="name one: `--sample FILE`, or run `headwater run --once`",
+    )

@@ -1,0 +1,6 @@
+"""Sections below a table that say what becomes of its rows between parsing and commit."""
+
+from headwater.config.processing.checks import CheckConfig
+from headwater.config.processing.transform import TransformStep
+
+__all__ = ["CheckConfig", "TransformStep"]

@@ -1,0 +1,166 @@
+"""What a table does to a batch between reading and writing it: transform, quarantine, check."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from headwater.config.table import TableConfig
+from headwater.errors import TransformError
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.processing.record_transform import RecordTransform, is_good, number_rows
+from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.lineage import Lineage, build_lineage, with_lineage
+from headwater.ingest.reading.record_source import RecordSource
+from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
+from headwater.lake.transforms.chain import Chain
+from headwater.lake.transforms.protocol import TransformSecrets
+
+_log = logging.getLogger(__name__)
+
+_ERROR_LINE = re.compile(r"^\s*(?:Caused by: )?([\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
+
+
+class BatchProcessor:
+    """Of one data table; used by one thread. Building it raises `ConfigError`."""
+
+    def __init__(self, name: str, config: TableConfig, secrets: TransformSecrets) -> None:
+        self._name = name
+        self._config = config
+        self.chain = Chain(name, config.transform, secrets)
+        self._checks = Checks(name, config.checks)
+        self._warnings: list[str] = []
+        self.records = RecordTransform(name, config, self.chain, self._checks)
+
+    def process(self, read: BatchRead) -> BatchRead:
+        """The batch as it is to be written: other records, and what its outcomes count.
+
+        A batch without a record to write is left alone. On an error what was read is released. Raises
+        `TransformError`, `CheckFailedError` and `ConfigError`.
+        """
+        columns = self._config.partition_columns
+        lineages = [build_lineage(at, found, columns) for at, found in read.outcomes if found.rows]
+        if read.records is None or not lineages:
+            return read
+        try:
+            with explained_steps(self._name, self.chain.labels):
+                if self.records.is_active:
+                    read = self._transform(read, lineages)
+                if self._checks.judges and read.records is not None:
+                    self._judge(read.records, lineages)
+        except BaseException:
+            read.release()
+            raise
+        return read
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """The checks that warned since the last call."""
+        warnings, self._warnings = tuple(self._warnings), []
+        return warnings
+
+    def _transform(self, read: BatchRead, lineages: Sequence[Lineage]) -> BatchRead:
+        assert read.records is not None  # noqa: S101 - looked at by `process`
+        frame = self.records.apply(read.records, lineages).persist(StorageLevel.MEMORY_AND_DISK)
+        frames = [frame]
+        try:
+            counts = _count(frame)
+            self._check_origins(counts)
+            if self._needs_numbers and any(row["good"] > row["places"] for row in counts.values()):
+                frame = number_rows(frame).persist(StorageLevel.MEMORY_AND_DISK)
+                frames.append(frame)
+        except BaseException:
+            for one in frames:
+                one.unpersist()
+            raise
+        outcomes = tuple((at, _recount(found, counts.get(at))) for at, found in read.outcomes)
+        return replace(read, records=frame, outcomes=outcomes, frames=(*read.frames, *frames))
+
+    def _check_origins(self, counts: Mapping[int | None, Row]) -> None:
+        if None in counts:
+            raise TransformError(
+                f"table {self._name}: {counts[None]['good']:,} rows of the transform are of no record",
+                hint="an outer join keeps rows of the other side only; use a left or an inner one",
+            )
+
+    @property
+    def _needs_numbers(self) -> bool:
+        """Whether a row's place in its object tells it from others."""
+        by_key = self._config.effective_mode == "merge" and self._config.merge_mode != "commit_time"
+        return self.chain.may_multiply and not by_key
+
+    def _judge(self, records: DataFrame, lineages: Sequence[Lineage]) -> None:
+        rows = records.where(is_good()).select("object_index", "row_number", "record.*")
+        rows = with_lineage(rows, records.sparkSession, lineages, self._config.partition_columns)
+        failures = self._checks.judge(rows, self.records.list_data_columns(rows))
+        raise_failed(self._name, failures)
+        for failure in failures:
+            self._warn(failure)
+
+    def _warn(self, failure: CheckFailure) -> None:
+        _log.warning("table %s: %s", self._name, failure.describe())
+        self._warnings.append(failure.label)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessedRecords:
+    """Where a table's records come from, and what is done to them."""
+
+    source: RecordSource
+    processor: BatchProcessor
+
+
+@contextmanager
+def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
+    """Raise `TransformError` for what Spark throws while steps are computed; which, it does not tell."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        text = str(error)
+        if "headwater.errors." in text:
+            raise  # of reading the objects: see `explained_read`
+        said = [*_ERROR_LINE.findall(text), *text.strip().splitlines()[:1], "unknown"]
+        raise TransformError(
+            f"table {table}: computing {', '.join(labels) or 'the checks'} failed: {said[0].strip()[:400]}",
+            hint=f"`headwater transform {table} --sample FILE` shows the steps one by one",
+        ) from error
+
+
+def _count(frame: DataFrame) -> Mapping[int | None, Row]:
+    """By object: good rows, their different places, bad rows, and those that fail a check."""
+    good, bad = is_good(), F.col("corrupt").isNotNull()
+    found = (
+        frame.where(F.col("outcome").isNull())
+        .groupBy("object_index")
+        .agg(
+            F.count(F.when(good, 1)).alias("good"),
+            F.countDistinct(F.when(good, F.col("row_number"))).alias("places"),
+            F.count(F.when(bad, 1)).alias("bad"),
+            F.count(F.when(F.col("corrupt.reason") == FAILED_CHECK, 1)).alias("failed"),
+            F.max("corrupt.detail").alias("detail"),
+        )
+    )
+    return {row["object_index"]: row for row in found.collect()}
+
+
+def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
+    """The outcome of an object whose records were transformed."""
+    if outcome.status != "ingested":
+        return outcome
+    good, bad = (counts["good"], counts["bad"]) if counts else (0, 0)
+    if good:
+        return replace(outcome, rows=good, bad_rows=bad)
+    if counts is None or not bad:
+        return replace(outcome, status="skipped", reason="no_records", rows=0, bad_rows=0)
+    if counts["failed"]:
+        reason, detail = FAILED_CHECK, f"none of its {bad} records is left: one {counts['detail']}"
+    else:
+        reason, detail = UNPARSABLE, f"none of its {bad} records has a key after the transform"
+    return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)

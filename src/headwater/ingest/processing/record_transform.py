@@ -1,0 +1,115 @@
+"""A batch's records -> records of the same form, transformed, without those that do not pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from headwater.config.table import TableConfig
+from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
+from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
+from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
+from headwater.ingest.reading.schema import check_names
+from headwater.lake.checks.judging import Checks
+from headwater.lake.transforms.chain import Chain, check_storable
+from headwater.lake.transforms.checking import SOURCE
+from headwater.lake.transforms.columns import quote
+
+_DETAIL = "_headwater_detail"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTransform:
+    """Applies a table's chain, and the checks that send rows to quarantine.
+
+    Steps see the data columns, those of the key's path, and lineage. Of the latter two, and of rescued data,
+    the table gets what it would have without a chain, whatever the steps do to them.
+    """
+
+    table: str
+    config: TableConfig
+    chain: Chain
+    checks: Checks
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it changes anything."""
+        return bool(self.config.transform) or self.checks.routes
+
+    def apply(self, records: DataFrame, lineages: Sequence[Lineage]) -> DataFrame:
+        """Frame `(object_index, row_number, record, corrupt, outcome)`, lazily; `lineages` of its objects.
+
+        Raises `TransformError`, and `ConfigError` when key fields are no columns of what comes out.
+        """
+        after = self.chain.apply(self.build_input(records, lineages), SOURCE)
+        own = self._list_own()
+        check_storable(self.table, after, [name for name in after.columns if name.lower() in own])
+        names = [name for name in after.columns if name.lower() not in own]
+        self._check_keys(after.select(*map(quote, names)))
+        packed = after.select(
+            F.col(f"{SOURCE}.object_index").alias("object_index"),
+            F.col(f"{SOURCE}.row_number").alias("row_number"),
+            F.struct(*self._list_fields(names)).alias("record"),
+            F.lit(None).cast("string").alias("corrupt"),
+            F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
+            self.checks.build_mark(after).alias(_DETAIL),
+        )
+        bad = build_bad_record(names, self.config.record_key, self.config.ordering)
+        corrupt = F.coalesce(bad, build_failed_check(F.col(_DETAIL)))
+        packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
+        return packed.unionByName(self._pass_by(records, packed))
+
+    def build_input(self, records: DataFrame, lineages: Sequence[Lineage]) -> DataFrame:
+        """What the first step gets: good records as rows, with the column `SOURCE`."""
+        rescued = self.config.effective_rescued_data_column
+        kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]
+        rows = records.where(is_good()).select(
+            "object_index", "row_number", F.struct(*kept).alias(SOURCE), "record.*"
+        )
+        return with_lineage(rows, records.sparkSession, lineages, self.config.partition_columns)
+
+    def list_data_columns(self, frame: DataFrame) -> list[str]:
+        """Columns of a frame of rows that are neither lineage nor from the key."""
+        own = self._list_own()
+        return [name for name in frame.columns if name.lower() not in own]
+
+    def _list_own(self) -> frozenset[str]:
+        rescued = self.config.effective_rescued_data_column
+        own = (SOURCE, *LINEAGE_COLUMNS, *self.config.partition_columns, *([rescued] if rescued else []))
+        return frozenset(name.lower() for name in own)
+
+    def _list_fields(self, names: Sequence[str]) -> list[Column]:
+        rescued = self.config.effective_rescued_data_column
+        return [
+            *(quote(name) for name in names),
+            *([F.col(f"{SOURCE}.{rescued}").alias(rescued)] if rescued else []),
+        ]
+
+    def _check_keys(self, data: DataFrame) -> None:
+        config = self.config
+        keys = {"record_key": config.record_key, "ordering": config.ordering, "partition": config.partition}
+        check_names(self.table, data.schema, keys, config.partition_columns)
+
+    def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
+        """Outcomes, and records that were bad before."""
+        return records.where(~is_good()).select(
+            "object_index",
+            "row_number",
+            F.lit(None).cast(like.schema["record"].dataType).alias("record"),
+            "corrupt",
+            "outcome",
+        )
+
+
+def is_good() -> Column:
+    """Whether a row of such a frame is a record that becomes a row of the table."""
+    return F.col("outcome").isNull() & F.col("corrupt").isNull()
+
+
+def number_rows(records: DataFrame) -> DataFrame:
+    """Good records numbered anew in each object, from 1: several made of one shared its number."""
+    in_object = Window.partitionBy("object_index").orderBy("row_number", F.to_json("record"))
+    number = F.row_number().over(in_object).cast("long")
+    good = records.where(is_good()).withColumn("row_number", number)
+    return good.unionByName(records.where(~is_good()))

@@ -1,0 +1,94 @@
+"""The steps of one table, one after another."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+
+from pyspark.sql import DataFrame
+
+from headwater.config.processing.transform import STORABLE_NAME, TransformStep
+from headwater.errors import ConfigError, TransformError
+from headwater.lake.transforms.kinds import build_transform
+from headwater.lake.transforms.protocol import TransformSecrets
+
+_PLURAL_KINDS = frozenset({"sql", "sql_file", "python", "java"})
+
+
+class Chain:
+    """Applies steps to frames. `table` is what errors name; building it raises `ConfigError`."""
+
+    def __init__(self, table: str, steps: Sequence[TransformStep], secrets: TransformSecrets) -> None:
+        self._table = table
+        self._labels = [step.label(number) for number, step in enumerate(steps, 1)]
+        self._steps = steps
+        self._transforms = []
+        for label, step in zip(self._labels, steps, strict=True):
+            with self._naming(label):
+                self._transforms.append(build_transform(step, secrets))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What messages call the steps, in their order."""
+        return tuple(self._labels)
+
+    @property
+    def may_multiply(self) -> bool:
+        """Whether one row may become several."""
+        return any(
+            step.kind in _PLURAL_KINDS or (step.flatten is not None and bool(step.flatten.explode))
+            for step in self._steps
+        )
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """The frame after all steps, lazily. Raises `TransformError` naming table and step."""
+        return reduce(lambda _, found: found[1], self.iter_apply(frame, carried), frame)
+
+    def iter_apply(self, frame: DataFrame, carried: str) -> Iterator[tuple[str, DataFrame]]:
+        """Label and frame after each step. Raises as `apply` does."""
+        for label, transform in zip(self._labels, self._transforms, strict=True):
+            with self._naming(label):
+                frame = transform.apply(frame, carried)
+                _check_result(frame, carried)
+            yield label, frame
+
+    @contextmanager
+    def _naming(self, label: str) -> Iterator[None]:
+        try:
+            yield
+        except (ConfigError, TransformError) as error:
+            kind = ConfigError if isinstance(error, ConfigError) else TransformError
+            raise kind(f"table {self._table}: {label}: {error.message}", hint=error.hint) from error
+
+
+def _check_result(frame: DataFrame, carried: str) -> None:
+    if carried not in frame.columns:
+        raise TransformError(
+            f"the result lacks the column {carried}, which tells the record that a row comes from",
+            hint="let it through; rows cannot be aggregated here",
+        )
+    lowered = [name.lower() for name in frame.columns]
+    doubles = sorted({name for name in lowered if lowered.count(name) > 1})
+    if doubles:
+        raise TransformError(
+            f"several columns are named {', '.join(map(repr, doubles))}", hint="rename all but one of them"
+        )
+
+
+def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None:
+    """Raise `TransformError` when the columns cannot be a table's: by name, by type, or as there are none."""
+    fields = [field for field in frame.schema if field.name not in ignored]
+    odd = [field.name for field in fields if not STORABLE_NAME.fullmatch(field.name)]
+    if odd:
+        raise TransformError(
+            f"table {table}: the transform makes columns named {', '.join(map(repr, odd))}; a table's names "
+            "are letters, digits and `_`",
+            hint="name them: `upper(name) as name` in SQL, or a `rename` step",
+        )
+    untyped = [field.name for field in fields if field.dataType.typeName() == "void"]
+    if untyped:
+        raise TransformError(
+            f"table {table}: the transform makes columns without a type: {', '.join(untyped)}",
+            hint="cast them: `cast(null as string) as x` in SQL, or a `cast` step",
+        )
+    if not fields:
+        raise TransformError(f"table {table}: the transform leaves no column", hint="keep at least one")

@@ -1,0 +1,84 @@
+"""Steps that rename, cast, drop and keep columns; and how a step finds the columns that its user names."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.errors import ParseException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.errors import TransformError
+
+
+class Rename:
+    """Columns get other names; nothing else of them changes, their place neither."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        found = find_columns(frame, list(self._names), carried)
+        new_names = dict(zip(found, self._names.values(), strict=True))
+        return frame.select(*(quote(name).alias(new_names.get(name, name)) for name in frame.columns))
+
+
+class Cast:
+    """Columns get other types; what cannot be cast becomes null."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self._types = types
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        found = find_columns(frame, list(self._types), carried)
+        for name, kind in zip(found, self._types.values(), strict=True):
+            try:
+                frame = frame.withColumn(name, quote(name).cast(kind))
+            except ParseException as error:
+                raise TransformError(f"{kind!r} is not a type", hint="write it as in SQL") from error
+        return frame
+
+
+class Drop:
+    """Columns go."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        return frame.drop(*find_columns(frame, self._names, carried))
+
+
+class Keep:
+    """All other columns go."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        found = find_columns(frame, self._names, carried)
+        return frame.select(*(quote(name) for name in (*found, carried)))
+
+
+def find_columns(frame: DataFrame, names: Sequence[str], carried: str) -> list[str]:
+    """The frame's columns of these names, whatever their case. Raises `TransformError` naming all unknown."""
+    known = {name.lower(): name for name in frame.columns if name != carried}
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        shown = []
+        for name in unknown:
+            meant = find_nearest(name, list(known.values()))
+            shown.append(f"{name!r}" + (f" (did you mean {meant!r}?)" if meant else ""))
+        raise TransformError(
+            f"no column {', '.join(shown)}; the columns there are {', '.join(known.values())}",
+            hint="`headwater transform NAME --sample FILE` shows what each step leaves",
+        )
+    return [known[name.lower()] for name in names]
+
+
+def quote(name: str) -> Column:
+    """The column of exactly this name, whatever is in it."""
+    return F.col("`" + name.replace("`", "``") + "`")

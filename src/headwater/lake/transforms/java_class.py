@@ -1,0 +1,41 @@
+"""`java`: a class on the session's class path with the method of Hudi's `Transformer`."""
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from headwater.errors import TransformError
+from headwater.lake.jvm import transform_by_class
+
+SIGNATURE = "apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)"
+
+
+class JavaClass:
+    """Calls `apply` of a new object of the class.
+
+    By the method, not by the interface: that is in Hudi's utilities, which the Spark bundle does not have.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        try:
+            return transform_by_class(frame, self._name)
+        except Py4JJavaError as error:
+            said = " ".join(str(error.java_exception).split())[:400]
+            if "ClassNotFoundException" in said:
+                raise TransformError(
+                    f"there is no class {self._name} on the class path",
+                    hint="name its jar in `spark.packages`, or in `spark.config: {spark.jars: PATH}`",
+                ) from error
+            raise TransformError(f"{self._name} threw {said}", hint="correct the class") from error
+        except PySparkException as error:
+            said = " ".join(str(error).split())[:400]
+            raise TransformError(f"{self._name} threw {said}", hint="correct the class") from error
+        except Py4JError as error:
+            raise TransformError(
+                f"{self._name} has no public method {SIGNATURE}",
+                hint="write it as Hudi's `Transformer` has it",
+            ) from error

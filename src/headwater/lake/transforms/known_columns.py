@@ -1,0 +1,111 @@
+"""What is known of a table's columns before there is a row, and who asks for others. No Spark."""
+
+from collections.abc import Iterator, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.processing.transform import TransformStep
+from headwater.config.table import TableConfig
+from headwater.errors import HeadwaterError
+from headwater.lake.transforms.sql.carrying import carry_column, list_output_columns, parse_query
+from headwater.lake.transforms.sql.file import read_sql_file
+
+Names = tuple[str, ...] | None
+"""Columns by their lower-cased names; None where they are not known."""
+Problem = tuple[str, str]
+"""A path below the table, such as `transform[0].sql`, and a sentence."""
+
+_OWN = "_headwater_"
+
+
+def iter_column_problems(config: TableConfig) -> Iterator[Problem]:
+    """Names that are none of the columns there, as far as they are known: from `schema`, or from a step."""
+    names = _list_declared(config)
+    for at, step in enumerate(config.transform):
+        yield from _iter_unknown(f"transform[{at}].{step.kind}", _list_wanted(step), names, config)
+        names = _follow(step, names)
+    if not config.transform:
+        # Without steps a table's own check of its keys says it, where Hudi's names are known.
+        names = names if config.schema_ else None
+    else:
+        for key in ("record_key", "ordering", "partition"):
+            yield from _iter_unknown(key, getattr(config, key), names, config)
+    for at, check in enumerate(config.checks):
+        yield from _iter_unknown(f"checks[{at}].{check.kind}", check.columns, names, config)
+
+
+def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
+    """Statements of steps and checks that cannot be run, and files that are not there."""
+    for at, step in enumerate(config.transform):
+        try:
+            if step.sql is not None:
+                carry_column(step.sql, carried)
+            elif step.sql_file is not None:
+                carry_column(read_sql_file(step.sql_file), carried)
+        except HeadwaterError as error:
+            yield f"transform[{at}].{step.kind}", f"{error.message}; {error.hint}"
+    for at, check in enumerate(config.checks):
+        try:
+            query = parse_query(check.sql) if check.sql is not None else None
+        except HeadwaterError as error:
+            yield f"checks[{at}].sql", f"{error.message}; {error.hint}"
+            continue
+        columns = list_output_columns(query) if query is not None else None
+        if columns is not None and len(columns) != 1:
+            yield f"checks[{at}].sql", f"it selects {len(columns)} columns; a check compares one value"
+
+
+def _iter_unknown(path: str, wanted: Sequence[str], names: Names, config: TableConfig) -> Iterator[Problem]:
+    if names is None:
+        return
+    known = {*names, *(name.lower() for name in config.partition_columns)}
+    for name in wanted:
+        if name.lower() not in known and not name.lower().startswith(_OWN):
+            meant = find_nearest(name.lower(), list(names))
+            more = f" Did you mean {meant!r}?" if meant else ""
+            yield path, f"no column {name!r}.{more} The columns there are {', '.join(names)}"
+
+
+def _list_declared(config: TableConfig) -> Names:
+    if config.schema_ is None:
+        return None
+    try:
+        parsed = sqlglot.parse_one(f"create table t ({config.schema_})", dialect="spark")
+    except SqlglotError:
+        return None  # Spark says what is wrong with it
+    found = [column.name.lower() for column in parsed.this.expressions if isinstance(column, exp.ColumnDef)]
+    rescued = config.effective_rescued_data_column
+    return (*found, *([rescued.lower()] if rescued else []))
+
+
+def _list_wanted(step: TransformStep) -> Sequence[str]:
+    flatten = (*step.flatten.columns, *step.flatten.explode) if step.flatten else ()
+    mask = step.mask.columns if step.mask else ()
+    return (*step.rename, *step.cast, *step.drop, *step.keep, *step.hash, *mask, *flatten)
+
+
+def _follow(step: TransformStep, names: Names) -> Names:
+    """The columns after a step."""
+    if step.kind == "keep":
+        return tuple(name.lower() for name in step.keep)
+    if step.kind in ("sql", "sql_file"):
+        return _follow_sql(step)
+    if step.kind in ("flatten", "python", "java"):
+        return None
+    if names is None:
+        return None
+    renamed = {old.lower(): new.lower() for old, new in step.rename.items()}
+    dropped = {name.lower() for name in step.drop}
+    return tuple(renamed.get(name, name) for name in names if name not in dropped)
+
+
+def _follow_sql(step: TransformStep) -> Names:
+    try:
+        text = read_sql_file(step.sql_file) if step.sql_file is not None else step.sql or ""
+        columns = list_output_columns(parse_query(text))
+    except HeadwaterError:
+        return None  # said by `iter_sql_problems`
+    return tuple(columns) if columns is not None else None

@@ -1,0 +1,55 @@
+"""`sql` and `sql_file`: a SELECT over the rows."""
+
+import re
+import uuid
+from pathlib import Path
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.config.processing.transform import INPUT_VIEW
+from headwater.errors import TransformError
+from headwater.lake.transforms.sql.carrying import carry_column
+from headwater.lake.transforms.sql.file import read_sql_file
+
+_POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
+
+
+class Sql:
+    """Runs a SELECT of which `input` is the frame.
+
+    The name is the statement's own: steps of other tables, at the same time in the same session, have theirs.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Sql":
+        """The statement in a file. Raises `ConfigError`."""
+        return cls(read_sql_file(path))
+
+    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+        """See `Transform`."""
+        return run_select(frame, carry_column(self._text, carried))
+
+
+def run_select(frame: DataFrame, text: str) -> DataFrame:
+    """A query over the frame under the name `input`, lazily. Raises `TransformError`."""
+    spark: SparkSession = frame.sparkSession
+    # Views are the session's, which all tables share: each has its own, and nobody has to know its name.
+    view = f"headwater_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(view)
+    try:
+        # The text is the user's own, and checked to be one SELECT.
+        return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{text}\n)")  # noqa: S608 - see above
+    except (AnalysisException, ParseException) as error:
+        # Positions are those of the text around it, which its author has not written.
+        said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
+        raise TransformError(
+            f"SQL: {said.replace(view, INPUT_VIEW)[:400]}",
+            hint="the columns of `input` are those that the steps before leave; "
+            "`headwater transform NAME --sample FILE` shows them",
+        ) from error
+    finally:
+        spark.catalog.dropTempView(view)
