@@ -46,6 +46,8 @@ class BatchProcessor:
         A batch without a record to write is left alone. On an error what was read is released. Raises
         `TransformError`, `CheckFailedError` and `ConfigError`.
         """
+        if not (self.records.is_active or self._checks.judges):
+            return read
         columns = self._config.partition_columns
         lineages = [build_lineage(at, found, columns) for at, found in read.outcomes if found.rows]
         if read.records is None or not lineages:
