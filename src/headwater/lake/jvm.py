@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -31,6 +32,16 @@ _CONFLICT = re.compile(
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class IndexCall:
+    """An index as Hudi is asked for it: `kind` is `secondary_index`, or what is kept of an expression."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    options: Mapping[str, str]
+
+
 class Jvm:
     """The classes used, and conversions; one for each session, see `connect`."""
 
@@ -45,6 +56,7 @@ class Jvm:
         self._path = self._find("org.apache.hadoop.fs.Path")
         self._mapper = self._find("com.fasterxml.jackson.databind.ObjectMapper")()
         self._map = self._find("java.lang.Class.forName")("java.util.HashMap")
+        self._list = self._find("java.lang.Class.forName")("java.util.ArrayList")
 
     def _find(self, name: str) -> Any:
         """A class, or a static method of one."""
@@ -86,6 +98,32 @@ class Jvm:
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def build_metadata(self, client: Any) -> None:
+        """Make the metadata table, with all that the client's options and definitions ask for, as the
+        next write would."""
+        upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
+        client.initTable(upsert, self.build_none())
+
+    def create_index(self, client: Any, request: IndexCall) -> None:
+        """Define a secondary or expression index and build it."""
+        maker = self._find("org.apache.hudi.index.HoodieSparkIndexClient")(
+            client.getConfig(), client.getEngineContext()
+        )
+        meta_client = self.build_meta_client(str(client.getConfig().getBasePath()))
+        columns = self._find("java.util.LinkedHashMap")()
+        for name in request.columns:
+            columns.put(name, self.build_map({}))
+        options = self.build_map(request.options)
+        maker.create(meta_client, request.name, request.kind, columns, options, self.build_map({}))
+
+    def delete_index_definition(self, meta_client: Any, partition: str) -> None:
+        """Take an index out of Hudi's file of definitions; none of that name is fine."""
+        meta_client.deleteIndexDefinition(partition)
+
+    def build_list(self, values: list[str]) -> Any:
+        """A Java list of texts."""
+        return self._mapper.readValue(json.dumps(values), self._list)
 
     def build_none(self) -> Any:
         """Hudi's `Option` without a value."""
