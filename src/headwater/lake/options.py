@@ -356,6 +356,16 @@ def snapshot_read(as_of: str = "") -> dict[str, str]:
     return built | {"as.of.instant": as_of} if as_of else built
 
 
+def skipping_read() -> dict[str, str]:
+    """The newest state; files in which no index of the table finds what a query asks for are not read."""
+    return snapshot_read() | {
+        "hoodie.metadata.enable": "true",
+        "hoodie.enable.data.skipping": "true",
+        # A reader uses the record index only when it is told that there may be one.
+        _INDEX_OPTIONS["record_index"][0]: "true",
+    }
+
+
 def read_optimized_read() -> dict[str, str]:
     """Base files only."""
     return {"hoodie.datasource.query.type": "read_optimized", "hoodie.metadata.enable": "false"}
