@@ -2,8 +2,8 @@
 
 One copy-on-write table: 8 partitions of 8 files, a file of each from every commit. Each query asks for one
 value of a column that one index knows and the others do not. It runs through Spark SQL twice, on the table as
-headwater reads it for queries and with data skipping off; files are counted by the scan (`numFiles` of the plan
-that was executed), and both answers have to be the same rows.
+headwater reads it for queries and with data skipping off; files are counted by the scan (`numFiles` of the
+executed plan), and both answers have to be the same rows.
 """
 
 import hashlib
