@@ -34,10 +34,12 @@ _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class IndexCall:
-    """An index as Hudi is asked for it: `kind` is `secondary_index`, or what is kept of an expression."""
+    """An index as Hudi writes it down: `partition` is its folder in the metadata table, `kind` is
+    `secondary_index`, or what is kept of an expression."""
 
-    name: str
+    partition: str
     kind: str
+    function: str
     columns: tuple[str, ...]
     options: Mapping[str, str]
 
@@ -105,17 +107,30 @@ class Jvm:
         upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
         client.initTable(upsert, self.build_none())
 
-    def create_index(self, client: Any, request: IndexCall) -> None:
-        """Define a secondary or expression index and build it."""
-        maker = self._find("org.apache.hudi.index.HoodieSparkIndexClient")(
-            client.getConfig(), client.getEngineContext()
+    def define_index(self, meta_client: Any, index: IndexCall) -> None:
+        """Write a secondary or expression index down: who makes the metadata table builds it."""
+        kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
+        version = self._find("org.apache.hudi.metadata.HoodieIndexVersion.getCurrentVersion")(
+            meta_client.getTableConfig().getTableVersion(),
+            kinds.SECONDARY_INDEX if index.kind == "secondary_index" else kinds.EXPRESSION_INDEX,
         )
-        meta_client = self.build_meta_client(str(client.getConfig().getBasePath()))
-        columns = self._find("java.util.LinkedHashMap")()
-        for name in request.columns:
-            columns.put(name, self.build_map({}))
-        options = self.build_map(request.options)
-        maker.create(meta_client, request.name, request.kind, columns, options, self.build_map({}))
+        definition = (
+            self._find("org.apache.hudi.common.model.HoodieIndexDefinition.newBuilder")()
+            .withIndexName(index.partition)
+            .withIndexType(index.kind)
+            .withIndexFunction(index.function)
+            .withSourceFields(self.build_list(list(index.columns)))
+            .withIndexOptions(self.build_map(index.options))
+            .withVersion(version)
+            .build()
+        )
+        meta_client.buildIndexDefinition(definition)
+
+    def delete_pending_indexing(self, meta_client: Any) -> None:
+        """Take indexing that was begun and not ended off the timeline: Hudi stumbles over what it left."""
+        timeline = meta_client.getActiveTimeline()
+        for instant in timeline.filterPendingIndexTimeline().getInstants():
+            timeline.deleteInstantFileIfExists(instant)
 
     def delete_index_definition(self, meta_client: Any, partition: str) -> None:
         """Take an index out of Hudi's file of definitions; none of that name is fine."""

@@ -212,6 +212,18 @@ def _list_default_partitions(given: Mapping[str, str]) -> Iterator[str]:
             yield "partition_stats"
 
 
+def keeps_global_record_index(config: TableConfig) -> bool:
+    """Whether the writes of a table keep a record index over all partitions: readers use no other."""
+    of_all, _, older = _INDEX_OPTIONS["record_index"]
+    given = owner_options(config)
+    return "true" in (given.get(of_all), given.get(older))
+
+
+def has_timeline_server(config: TableConfig) -> bool:
+    """Whether the writes of a table start Hudi's timeline server: else they fail of an expression index."""
+    return owner_options(config).get("hoodie.embed.timeline.server") == "true"
+
+
 def list_column_stats(config: TableConfig) -> tuple[str, ...]:
     """Columns that `column_stats` are kept of by name; none where Hudi takes the first."""
     text = owner_options(config).get("hoodie.metadata.index.column.stats.column.list", "")
@@ -271,8 +283,6 @@ def building_options(
     go of those `without`."""
     built = {"hoodie.metadata.enable": "true", **index_options([partition], given)}
     built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
-    # Hudi asks for a lock where it makes an index, and there is no other writer.
-    built["hoodie.write.lock.provider"] = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
     return built
 
 
@@ -358,12 +368,7 @@ def snapshot_read(as_of: str = "") -> dict[str, str]:
 
 def skipping_read() -> dict[str, str]:
     """The newest state; files in which no index of the table finds what a query asks for are not read."""
-    return snapshot_read() | {
-        "hoodie.metadata.enable": "true",
-        "hoodie.enable.data.skipping": "true",
-        # A reader uses the record index only when it is told that there may be one.
-        _INDEX_OPTIONS["record_index"][0]: "true",
-    }
+    return snapshot_read() | {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 
 
 def read_optimized_read() -> dict[str, str]:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.errors import LakeError
+from headwater.lake.indexes.functions import FUNCTION_OPTION, IDENTITY
 from headwater.lake.indexes.planning import PlannedIndex
-from headwater.lake.jvm import IndexCall
+from headwater.lake.jvm import IndexCall, explained_lake
 from headwater.lake.options import building_options
 from headwater.lake.services.service_table import ServiceTable
 
@@ -40,12 +41,13 @@ def drop_indexes(table: ServiceTable, partitions: Sequence[str]) -> None:
 
     Raises `LakeError`.
     """
-    options = building_options(table.extra, without=partitions)
     meta_client = table.load_meta_client()
-    with table.open_client(options) as client:
+    with explained_lake(table.address.path):
         # All definitions first: Hudi builds what it finds one of before it drops anything.
         for partition in partitions:
             table.java.delete_index_definition(meta_client, partition)
+        table.java.delete_pending_indexing(meta_client)
+    with table.open_client(building_options(table.extra, without=partitions)) as client:
         client.dropIndex(table.java.build_list(list(partitions)))
 
 
@@ -56,12 +58,17 @@ def rebuild_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
 
 
 def _build(table: ServiceTable, plan: PlannedIndex) -> None:
+    if plan.type in ("secondary", "expression"):
+        kind = "secondary_index" if plan.type == "secondary" else plan.statistics
+        function = plan.options.get(FUNCTION_OPTION, IDENTITY)
+        call = IndexCall(plan.partition, kind, function, plan.columns, plan.options)
+        meta_client = table.load_meta_client()
+        with explained_lake(table.address.path):
+            table.java.define_index(meta_client, call)
+    # Hudi's own command for it is for tables that are written meanwhile: it wants a lock, and what it leaves
+    # on the timeline when it fails stops the next one. This is how a write makes what is missing.
     with table.open_client(building_options(table.extra, plan.partition)) as client:
-        # The metadata table, and what of it the configuration asks for, as the next write would make it.
         table.java.build_metadata(client)
-        if plan.type in ("secondary", "expression"):
-            kind = "secondary_index" if plan.type == "secondary" else plan.statistics
-            table.java.create_index(client, IndexCall(plan.name, kind, plan.columns, plan.options))
 
 
 def _take_back(table: ServiceTable, plan: PlannedIndex, error: LakeError) -> None:

@@ -45,11 +45,15 @@ _KINDS: Mapping[str, IndexKind] = {
 }
 
 
+# Each write builds what is defined and not built before it does anything else.
+_FATAL = ": every write of the table fails of it"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexDefinition:
     """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
     built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
-    off. `problem` says why it cannot be built: then every write of the table fails."""
+    off. `problem` says why it cannot be built, or used."""
 
     name: str
     kind: str
@@ -91,24 +95,39 @@ def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[Ind
     )
 
 
-def find_problem(
-    definition: IndexDefinition, columns: Mapping[str, ColumnType], built: Collection[str]
-) -> str:
-    """Why an index that is not built never will be; empty when nothing speaks against it.
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What decides whether an index can be: `columns` by name (none where they cannot be read), and the
+    partitions of the metadata table that are `built`."""
 
-    `columns` are the table's by name (none where they cannot be read), `built` the partitions of its
-    metadata table.
-    """
+    table_type: str
+    columns: Mapping[str, ColumnType]
+    built: tuple[str, ...]
+
+
+def read_known_table(timeline: "TableTimeline", problems: list[str]) -> KnownTable:
+    """From a table. What cannot be read is told in `problems`."""
+    properties = timeline.folder.properties
+    return KnownTable(
+        properties.read("table_type", "COPY_ON_WRITE").lower(),
+        read_column_types(timeline, problems),
+        properties.read_list("metadata_partitions"),
+    )
+
+
+def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
+    """Why an index cannot be built, kept or used; empty when nothing speaks against it."""
     kind = name_kind(definition.name)
-    if definition.is_built and kind != "secondary":
+    if kind == "secondary" and RECORD_INDEX not in table.built:
+        return "without the record index, which the table does not have, no query can use it"
+    if kind == "expression" and (told := find_filter_problem(definition.kind, table.table_type)):
+        return f"{told}: every write that updates rows fails of it"
+    if kind not in ("secondary", "expression") or definition.is_built or not table.columns:
         return ""
-    if kind == "secondary" and RECORD_INDEX not in built:
-        return "a secondary index needs the record index, which the table does not have"
-    if kind not in ("secondary", "expression") or definition.is_built or not columns:
-        return ""
+    columns = table.columns
     missing = [name for name in definition.columns if name not in columns]
     if missing:
-        return f"the table has no column {', '.join(missing)}"
+        return f"the table has no column {', '.join(missing)}{_FATAL}"
     if kind == "secondary":
         return ""
     options = {name: value for name, value in definition.options.items() if name != FUNCTION_OPTION}
@@ -117,12 +136,20 @@ def find_problem(
     found = iter_expression_problems(
         definition.function, column, columns[column], options, with_bloom=with_bloom
     )
-    return "; ".join(found)
+    told = "; ".join(found)
+    return f"{told}{_FATAL}" if told else ""
+
+
+def find_filter_problem(statistics: str, table_type: str) -> str:
+    """Why an expression index cannot have these statistics; empty when it can."""
+    if statistics == BLOOM_FILTERS and table_type == "merge_on_read":
+        return "Hudi cannot keep bloom filters of the log files of a merge-on-read table"
+    return ""
 
 
 def describe_problem(name: str, problem: str) -> str:
-    """One sentence: what is wrong, and what it does."""
-    return f"index {name} is broken: {problem}; writes fail until `index repair` removes it"
+    """One sentence: what is wrong, and what helps."""
+    return f"index {name} is broken: {problem}; `index repair` removes it"
 
 
 def read_definitions(timeline: "TableTimeline", problems: list[str]) -> tuple[IndexDefinition, ...]:

@@ -1,7 +1,7 @@
 """A table's indexes made visible, without a JVM: the one that writes use, and those in the metadata table."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,11 +12,12 @@ from headwater.lake.indexes.definitions import (
     SECONDARY_PREFIX,
     IndexDefinition,
     IndexKind,
+    KnownTable,
     describe_problem,
     find_problem,
     name_kind,
-    read_column_types,
     read_definitions,
+    read_known_table,
     shorten,
 )
 from headwater.lake.indexes.functions import ColumnType
@@ -72,6 +73,7 @@ class TableIndexes:
     under_way: tuple[str, ...]
     problems: tuple[str, ...]
     columns: Mapping[str, ColumnType] = field(repr=False)
+    table_type: str
     record_keys: tuple[str, ...]
     partition_fields: tuple[str, ...]
 
@@ -92,15 +94,14 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
     """
     timeline = TableTimeline(address)
     properties, problems = timeline.folder.properties, list[str]()
-    columns = read_column_types(timeline, problems)
+    known = read_known_table(timeline, problems)
     definitions = {one.name: one for one in read_definitions(timeline, problems)}
-    built = properties.read_list("metadata_partitions")
     building = properties.read_list("metadata_partitions_building")
     kept = list_kept_partitions(config) if config else frozenset[str]()
     sizes = _measure(timeline)
     found = [
-        _build_index(name, definitions.get(name), columns, built, building, kept, sizes.get(name, []))
-        for name in dict.fromkeys((*built, *building, *definitions))
+        _build_index(name, definitions.get(name), known, building, kept, sizes.get(name, []))
+        for name in dict.fromkeys((*known.built, *building, *definitions))
     ]
     return TableIndexes(
         table=address.name,
@@ -110,7 +111,8 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
         ),
         under_way=tuple(i.requested for i in timeline.active if i.state == "inflight" and i.is_write),
         problems=(*problems, *(describe_problem(one.name, one.problem) for one in found if one.problem)),
-        columns=columns,
+        columns=known.columns,
+        table_type=known.table_type,
         record_keys=properties.read_list("record_keys"),
         partition_fields=properties.read_list("partition_fields"),
     )
@@ -119,14 +121,13 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
 def _build_index(
     partition: str,
     definition: IndexDefinition | None,
-    columns: Mapping[str, ColumnType],
-    built: tuple[str, ...],
+    known: KnownTable,
     building: tuple[str, ...],
     kept: frozenset[str],
     sizes: list[int],
 ) -> TableIndex:
     kind = name_kind(partition)
-    problem = find_problem(definition, columns, built) if definition else ""
+    problem = find_problem(definition, known) if definition else ""
     is_owned = kind in ("secondary", "expression")
     return TableIndex(
         name=shorten(partition),
@@ -136,7 +137,7 @@ def _build_index(
         function=definition.function if definition and kind == "expression" else "",
         statistics=definition.kind if definition and kind == "expression" else "",
         options=definition.options if definition else {},
-        state=_name_state(partition, problem, built, building),
+        state=_name_state(partition, problem, known.built, building),
         kept=(FILES if is_owned else partition) in kept,
         files=len(sizes),
         bytes=sum(sizes),
@@ -145,7 +146,7 @@ def _build_index(
 
 
 def _name_state(
-    partition: str, problem: str, built: tuple[str, ...], building: tuple[str, ...]
+    partition: str, problem: str, built: Collection[str], building: tuple[str, ...]
 ) -> IndexState:
     if problem:
         return "broken"

@@ -18,11 +18,18 @@ from headwater.lake.indexes.definitions import (
     FILES,
     PARTITION_STATS,
     RECORD_INDEX,
+    find_filter_problem,
     name_kind,
 )
 from headwater.lake.indexes.functions import FUNCTION_OPTION, IDENTITY, iter_expression_problems
 from headwater.lake.indexes.listing import TableIndex, TableIndexes, name_partition
-from headwater.lake.options import BLOOM_FILTERS_OPTION, list_column_stats, list_kept_partitions
+from headwater.lake.options import (
+    BLOOM_FILTERS_OPTION,
+    has_timeline_server,
+    keeps_global_record_index,
+    list_column_stats,
+    list_kept_partitions,
+)
 
 IndexType = Literal[
     "secondary", "expression", "column_stats", "partition_stats", "bloom_filters", "record_level"
@@ -73,12 +80,12 @@ class PlannedIndex:
 
 def plan_creation(found: TableIndexes, config: TableConfig | None, request: IndexRequest) -> PlannedIndex:
     """The index to build."""
-    kept = _check_writers(found, config)
+    owner = _check_writers(found, config)
     partition = name_partition(request.type, request.name)
     _check_name(found, request, partition)
-    _check_kept(found, request, kept)
+    _check_kept(found, request, owner)
     if request.type in _SINGLE:
-        return _plan_single(config, request)
+        return _plan_single(owner, request)
     problems = list(_iter_column_problems(found, request))
     if problems:
         raise UsageError(
@@ -99,19 +106,19 @@ def plan_creation(found: TableIndexes, config: TableConfig | None, request: Inde
 
 def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> TableIndex:
     """The index to drop, whole or broken."""
-    _check_under_way(found)
     index = find_index(found, name)
+    if index.state == "broken":
+        return index
+    _check_under_way(found)
     if index.kind == FILES:
         raise UsageError(
             f"`files` is the metadata table itself, in which every index of {found.table} lies",
             hint="take `metadata_table` out of the configuration: the next `run` removes it",
         )
-    if index.state == "broken":
-        return index
     users = [one.name for one in found.indexes if one.kind == "secondary"]
     if index.partition == RECORD_INDEX and users:
         raise UsageError(
-            f"the record index of {found.table} is needed by {', '.join(users)}: without it writes fail",
+            f"the record index of {found.table} is needed by {', '.join(users)}, of no use without",
             hint=f"first `headwater table {found.table} index drop {users[0]}`",
         )
     owned = index.kind in ("secondary", "expression")
@@ -126,13 +133,11 @@ def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> Tab
 
 def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> PlannedIndex:
     """The index as it was defined, to be dropped and built again."""
-    _check_writers(found, config)
+    owner = _check_writers(found, config)
     index = find_index(found, name)
     types: Mapping[str, IndexType] = {partition: kind for kind, partition in _SINGLE.items()}
     if index.partition in types:
-        if not index.kept:
-            request = IndexRequest(index.name, types[index.partition])
-            _check_kept(found, request, list_kept_partitions(config) if config else frozenset())
+        _check_kept(found, IndexRequest(index.name, types[index.partition]), owner)
         users = [one.name for one in found.indexes if one.kind == "secondary"]
         if index.partition == RECORD_INDEX and users:
             raise UsageError(
@@ -153,13 +158,13 @@ def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> 
 
 def plan_repair(found: TableIndexes) -> tuple[TableIndex, ...]:
     """What makes writes fail, or was left by an index that was never finished; to be removed."""
-    _check_under_way(found)
+    # Beside a broken index no write succeeds, and those that have failed look as if they were under way.
+    broken = tuple(one for one in found.indexes if one.state == "broken")
+    if not broken:
+        _check_under_way(found)
     # Definitions of statistics outlive a metadata table that was switched off, and do no harm.
-    return tuple(
-        one
-        for one in found.indexes
-        if one.state == "broken" or (one.state != "built" and one.kind in ("secondary", "expression"))
-    )
+    unfinished = (one for one in found.indexes if one.state in ("building", "not built"))
+    return (*broken, *(one for one in unfinished if one.kind in ("secondary", "expression")))
 
 
 def find_index(found: TableIndexes, name: str) -> TableIndex:
@@ -172,7 +177,7 @@ def find_index(found: TableIndexes, name: str) -> TableIndex:
     return index
 
 
-def _check_writers(found: TableIndexes, config: TableConfig | None) -> frozenset[str]:
+def _check_writers(found: TableIndexes, config: TableConfig | None) -> TableConfig:
     if config is None:
         raise UsageError(
             f"{found.table} is one of headwater's own tables, which are written without a metadata table",
@@ -186,7 +191,7 @@ def _check_writers(found: TableIndexes, config: TableConfig | None) -> frozenset
             hint=f"`headwater table {found.table} index repair` removes it",
         )
     _check_under_way(found)
-    return list_kept_partitions(config)
+    return config
 
 
 def _check_under_way(found: TableIndexes) -> None:
@@ -216,27 +221,32 @@ def _check_name(found: TableIndexes, request: IndexRequest, partition: str) -> N
         )
 
 
-def _check_kept(found: TableIndexes, request: IndexRequest, kept: frozenset[str]) -> None:
+def _check_kept(found: TableIndexes, request: IndexRequest, config: TableConfig) -> None:
     wanted = _SINGLE.get(request.type, FILES)
     needed = (wanted, RECORD_INDEX) if request.type == "secondary" else (wanted,)
+    kept = list_kept_partitions(config)
+    if request.type == "expression" and not has_timeline_server(config):
+        kept -= {FILES}
+    if request.type == "secondary" and not keeps_global_record_index(config):
+        kept -= {RECORD_INDEX}
     for partition in needed:
         if partition in kept:
             continue
         asked = _name_asker(partition, request.columns)
         raise UsageError(
             f"index {request.name} on table {found.table} needs {_say(partition)}, which the configuration "
-            "does not ask for: the next `run` would remove it",
+            "does not ask for: the next `run` would remove it, or not keep it up",
             hint=f"add {asked} to the table's configuration",
         )
 
 
-def _plan_single(config: TableConfig | None, request: IndexRequest) -> PlannedIndex:
+def _plan_single(config: TableConfig, request: IndexRequest) -> PlannedIndex:
     if request.function or request.options:
         raise UsageError(
             f"--function and --option have no meaning for {request.type}",
             hint="they are for --type expression",
         )
-    asked = list_column_stats(config) if config and request.type in (COLUMN_STATS, PARTITION_STATS) else ()
+    asked = list_column_stats(config) if request.type in (COLUMN_STATS, PARTITION_STATS) else ()
     if request.columns and request.type == COLUMN_STATS and set(request.columns) != set(asked):
         raise UsageError(
             f"the configuration keeps {COLUMN_STATS} of {', '.join(asked) or 'the first 32 columns'}, "
@@ -269,6 +279,8 @@ def _iter_column_problems(found: TableIndexes, request: IndexRequest) -> Iterato
         return
     if request.function == IDENTITY and request.statistics == COLUMN_STATS:
         yield "the lowest and highest values of a column itself are what `column_stats` are for"
+    if told := find_filter_problem(request.statistics, found.table_type):
+        yield told
     with_bloom = request.statistics == BLOOM_FILTERS
     yield from iter_expression_problems(
         request.function, column, kind, request.options, with_bloom=with_bloom
@@ -291,4 +303,6 @@ def _name_asker(partition: str, columns: tuple[str, ...]) -> str:
 
 def _say(partition: str) -> str:
     kind = name_kind(partition)
+    if partition == RECORD_INDEX:
+        return "the record index of all partitions"
     return "the metadata table" if kind == FILES else f"the index {partition}"

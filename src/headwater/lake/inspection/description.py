@@ -10,8 +10,8 @@ from headwater.lake.indexes.definitions import (
     IndexDefinition,
     describe_problem,
     find_problem,
-    read_column_types,
     read_definitions,
+    read_known_table,
     shorten,
 )
 from headwater.lake.inspection.actions import Action, build_actions
@@ -143,11 +143,10 @@ def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, 
 
 def _read_indexes(timeline: TableTimeline, problems: list[str]) -> tuple[IndexDefinition, ...]:
     definitions = read_definitions(timeline, problems)
-    built = timeline.folder.properties.read_list("metadata_partitions")
     if not definitions:
         return ()
-    columns = read_column_types(timeline, problems)
-    found = tuple(replace(one, problem=find_problem(one, columns, built)) for one in definitions)
+    table = read_known_table(timeline, problems)
+    found = tuple(replace(one, problem=find_problem(one, table)) for one in definitions)
     problems += [describe_problem(shorten(one.name), one.problem) for one in found if one.problem]
     return found
 

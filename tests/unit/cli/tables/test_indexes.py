@@ -121,7 +121,7 @@ def test_secondary_index_without_the_record_index_is_broken(config):
     found = {"indexType": "secondary_index", "sourceFields": ["customer"]}
     damage(config, "orders_cow", "hoodie.table.metadata.partitions=files\n", secondary_index_c=found)
     broken = next(one for one in read_json(config, "orders_cow", "index")["indexes"] if one["name"] == "c")
-    assert (broken["state"], "needs the record index" in broken["problem"]) == ("broken", True)
+    assert (broken["state"], "without the record index" in broken["problem"]) == ("broken", True)
 
 
 def test_damaged_definitions_are_told(config):

@@ -18,10 +18,12 @@ from headwater.lake.indexes import (
     plan_rebuild,
     plan_repair,
 )
-from headwater.lake.indexes.definitions import IndexDefinition, find_problem
+from headwater.lake.indexes.definitions import IndexDefinition, KnownTable, find_problem
 
 PLAIN = {"path": "*.json", "record_key": "id"}
 METADATA = {**PLAIN, "metadata_table": True}
+PARTED = {**PLAIN, "partition": "day", "index": {"type": "record_level"}}
+SERVERLESS = {**PLAIN, "hoodie": {"hoodie.metadata.enable": "true"}}
 RECORD = {**PLAIN, "index": {"type": "global_record_level"}}
 COLUMNS = {"id": "string", "ts": "timestamp", "at": "bigint", "customer": "string", "tags": "complex"}
 
@@ -33,7 +35,9 @@ def build_index(partition: str, kind: Any, **given: Any) -> TableIndex:
     return TableIndex(name=name, kind=kind, partition=partition, **told)
 
 
-def build_table(*indexes: TableIndex, under_way: tuple[str, ...] = ()) -> TableIndexes:
+def build_table(
+    *indexes: TableIndex, under_way: tuple[str, ...] = (), table_type: str = "copy_on_write"
+) -> TableIndexes:
     return TableIndexes(
         table="orders",
         write_index=WriteIndex("simple", None, "default"),
@@ -41,6 +45,7 @@ def build_table(*indexes: TableIndex, under_way: tuple[str, ...] = ()) -> TableI
         under_way=under_way,
         problems=(),
         columns=COLUMNS,  # type: ignore[arg-type]
+        table_type=table_type,
         record_keys=("id",),
         partition_fields=(),
     )
@@ -85,7 +90,9 @@ def test_secondary_index_is_planned_beside_a_record_index():
         (METADATA, {**EXPRESSION, "columns": ("id",)}, "needs a function"),
         (METADATA, {**EXPRESSION, "columns": ("id", "at"), "function": "lower"}, "on one column, not 2"),
         (METADATA, {"name": "1x", "type": "expression"}, "cannot be an index's name"),
-        (METADATA, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the index record_index"),
+        (METADATA, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the record index of all"),
+        (PARTED, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the record index of all"),
+        (SERVERLESS, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "metadata_table: true"),
         (RECORD, {"name": "s", "type": "secondary", "columns": ("tags",)}, "column tags, which is complex"),
         (RECORD, {"name": "s", "type": "secondary", "columns": ("id",)}, "is of the record key"),
         (RECORD, {"name": "stats", "type": "column_stats"}, "its name is column_stats, not stats"),
@@ -169,5 +176,27 @@ def test_repair_takes_what_is_broken_or_unfinished_and_nothing_else():
 @pytest.mark.parametrize("function", sorted(FUNCTIONS))
 def test_definition_of_a_function_on_a_column_it_does_not_take_is_a_problem(function):
     definition = IndexDefinition("expr_index_x", "column_stats", function, ("tags",), is_built=False)
-    assert "column tags is complex" in find_problem(definition, COLUMNS, ["files"])  # type: ignore[arg-type]
-    assert not find_problem(replace(definition, is_built=True), COLUMNS, ["files"])  # type: ignore[arg-type]
+    table = KnownTable("copy_on_write", COLUMNS, ("files",))  # type: ignore[arg-type]
+    told = find_problem(definition, table)
+    assert "column tags is complex" in told
+    assert told.endswith("every write of the table fails of it")
+    assert not find_problem(replace(definition, is_built=True), table)
+
+
+def test_filter_of_an_expression_is_refused_and_broken_on_merge_on_read():
+    config = TableConfig.model_validate({**METADATA, "table_type": "merge_on_read"})
+    request = IndexRequest("low", "expression", ("customer",), "lower", {}, "bloom_filters")
+    with pytest.raises(UsageError, match="bloom filters of the log files"):
+        plan_creation(build_table(table_type="merge_on_read"), config, request)
+    definition = IndexDefinition("expr_index_low", "bloom_filters", "lower", ("customer",), is_built=True)
+    table = KnownTable("merge_on_read", COLUMNS, ("files", "expr_index_low"))  # type: ignore[arg-type]
+    assert "every write that updates rows" in find_problem(definition, table)
+    assert not find_problem(definition, replace(table, table_type="copy_on_write"))
+
+
+def test_broken_index_is_repaired_although_failed_writes_look_under_way():
+    broken = build_index("expr_index_bad", "expression", state="broken", problem="x")
+    assert plan_repair(build_table(broken, under_way=("20260101",))) == (broken,)
+    assert plan_drop(build_table(broken, under_way=("20260101",)), None, "bad") == broken
+    with pytest.raises(UsageError, match="under way"):
+        plan_repair(build_table(under_way=("20260101",)))
