@@ -14,21 +14,9 @@ CONFIG = """
 source: {type: local, path: source}
 lake: lake
 tables:
-  orders: {path: "*.json", record_key: id, schema: "id string, name string", metadata_table: true}
+  orders: {path: "*.json", record_key: id, schema: "id string, at bigint", metadata_table: true}
 """
-LOW = (
-    "table",
-    "orders",
-    "index",
-    "create",
-    "low",
-    "--type",
-    "expression",
-    "-c",
-    "name",
-    "--function",
-    "lower",
-)
+BY_DAY = ("--type", "expression", "-c", "at", "--function", "from_unixtime")
 
 
 def headwater(folder: Path, *args: str) -> Any:
@@ -44,7 +32,7 @@ def headwater(folder: Path, *args: str) -> Any:
 
 
 def put(folder: Path, name: str) -> None:
-    (folder / "source" / name).write_text(json.dumps({"id": name, "name": name.upper()}))
+    (folder / "source" / name).write_text(json.dumps({"id": name, "at": 1_767_225_600}))
     headwater(folder, "run", "--once")
 
 
@@ -56,11 +44,13 @@ def test_index_is_made_kept_by_the_next_run_and_dropped(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "headwater.yaml").write_text(CONFIG)
     put(tmp_path, "a.json")
-    assert "low" not in states(tmp_path)
-    assert headwater(tmp_path, *LOW)["partition"] == "expr_index_low"
+    assert "by_day" not in states(tmp_path)
+    assert headwater(tmp_path, "table", "orders", "index", "create", "by_day", *BY_DAY)["name"] == "by_day"
     put(tmp_path, "b.json")
-    assert states(tmp_path)["low"] == "built"
-    assert headwater(tmp_path, "table", "orders", "index", "drop", "low")["dropped"] == ["expr_index_low"]
+    assert states(tmp_path)["by_day"] == "built"
+    assert headwater(tmp_path, "table", "orders", "index", "drop", "by_day")["dropped"] == [
+        "expr_index_by_day"
+    ]
     put(tmp_path, "c.json")
-    assert "low" not in states(tmp_path)
+    assert "by_day" not in states(tmp_path)
     assert headwater(tmp_path, "table", "orders", "describe")["rows"] == 3

@@ -61,15 +61,11 @@ def create(  # noqa: PLR0913, PLR0917 - one for each option of the command
         typer.Option("--columns", "-c", metavar="COLUMN", help="On it. Repeatable, or with commas."),
     ] = None,
     function: Annotated[
-        str, typer.Option("--function", help="Of an expression: lower, from_unixtime, date_format, ...")
+        str, typer.Option("--function", help="Of an expression: from_unixtime or date_format.")
     ] = "",
     options: Annotated[
         list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the function. Repeatable.")
     ] = None,
-    statistics: Annotated[
-        Literal["column_stats", "bloom_filters"],
-        typer.Option("--using", help="Of an expression: lowest and highest value of each file, or a filter."),
-    ] = "column_stats",
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -81,7 +77,7 @@ def create(  # noqa: PLR0913, PLR0917 - one for each option of the command
 
     found, config = list_indexes(ctx)
     named = tuple(word.strip() for text in columns or () for word in text.split(",") if word.strip())
-    request = IndexRequest(name, index_type, named, function, _parse_options(options or ()), statistics)
+    request = IndexRequest(name, index_type, named, function, _parse_options(options or ()))
     plan = plan_creation(found, config, request)
     if dry_run:
         render_json({"dry_run": True, "index": plan}) if as_json else indexes_text.render_plan(plan, "built")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.errors import LakeError
-from headwater.lake.indexes.functions import FUNCTION_OPTION, IDENTITY
+from headwater.lake.indexes.functions import FUNCTION_OPTION
 from headwater.lake.indexes.planning import PlannedIndex
 from headwater.lake.jvm import IndexCall, explained_lake
 from headwater.lake.options import building_options
@@ -60,7 +60,7 @@ def rebuild_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
 def _build(table: ServiceTable, plan: PlannedIndex) -> None:
     if plan.type in ("secondary", "expression"):
         kind = "secondary_index" if plan.type == "secondary" else plan.statistics
-        function = plan.options.get(FUNCTION_OPTION, IDENTITY)
+        function = plan.options.get(FUNCTION_OPTION, "identity")
         call = IndexCall(plan.partition, kind, function, plan.columns, plan.options)
         meta_client = table.load_meta_client()
         with explained_lake(table.address.path):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from headwater.errors import LakeError
 from headwater.lake.indexes.functions import (
     FUNCTION_OPTION,
+    LOSS,
+    LOSSY,
     ColumnType,
     iter_expression_problems,
     name_column_type,
@@ -100,7 +102,6 @@ class KnownTable:
     """What decides whether an index can be: `columns` by name (none where they cannot be read), and the
     partitions of the metadata table that are `built`."""
 
-    table_type: str
     columns: Mapping[str, ColumnType]
     built: tuple[str, ...]
 
@@ -109,7 +110,6 @@ def read_known_table(timeline: "TableTimeline", problems: list[str]) -> KnownTab
     """From a table. What cannot be read is told in `problems`."""
     properties = timeline.folder.properties
     return KnownTable(
-        properties.read("table_type", "COPY_ON_WRITE").lower(),
         read_column_types(timeline, problems),
         properties.read_list("metadata_partitions"),
     )
@@ -120,8 +120,8 @@ def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
     kind = name_kind(definition.name)
     if kind == "secondary" and RECORD_INDEX not in table.built:
         return "without the record index, which the table does not have, no query can use it"
-    if kind == "expression" and (told := find_filter_problem(definition.kind, table.table_type)):
-        return f"{told}: every write that updates rows fails of it"
+    if kind == "expression" and definition.is_built:
+        return _find_loss(definition)
     if kind not in ("secondary", "expression") or definition.is_built or not table.columns:
         return ""
     columns = table.columns
@@ -132,19 +132,15 @@ def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
         return ""
     options = {name: value for name, value in definition.options.items() if name != FUNCTION_OPTION}
     column = definition.columns[0]
-    with_bloom = definition.kind == BLOOM_FILTERS
-    found = iter_expression_problems(
-        definition.function, column, columns[column], options, with_bloom=with_bloom
-    )
+    found = iter_expression_problems(definition.function, column, columns[column], options)
     told = "; ".join(found)
     return f"{told}{_FATAL}" if told else ""
 
 
-def find_filter_problem(statistics: str, table_type: str) -> str:
-    """Why an expression index cannot have these statistics; empty when it can."""
-    if statistics == BLOOM_FILTERS and table_type == "merge_on_read":
-        return "Hudi cannot keep bloom filters of the log files of a merge-on-read table"
-    return ""
+def _find_loss(definition: IndexDefinition) -> str:
+    if definition.kind == BLOOM_FILTERS:
+        return f"with bloom filters, {LOSS}, and writes to logs of a merge-on-read table fail"
+    return f"of {definition.function}, {LOSS}" if definition.function in LOSSY else ""
 
 
 def describe_problem(name: str, problem: str) -> str:

@@ -73,7 +73,6 @@ class TableIndexes:
     under_way: tuple[str, ...]
     problems: tuple[str, ...]
     columns: Mapping[str, ColumnType] = field(repr=False)
-    table_type: str
     record_keys: tuple[str, ...]
     partition_fields: tuple[str, ...]
 
@@ -112,7 +111,6 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
         under_way=tuple(i.requested for i in timeline.active if i.state == "inflight" and i.is_write),
         problems=(*problems, *(describe_problem(one.name, one.problem) for one in found if one.problem)),
         columns=known.columns,
-        table_type=known.table_type,
         record_keys=properties.read_list("record_keys"),
         partition_fields=properties.read_list("partition_fields"),
     )

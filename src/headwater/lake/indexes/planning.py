@@ -18,10 +18,9 @@ from headwater.lake.indexes.definitions import (
     FILES,
     PARTITION_STATS,
     RECORD_INDEX,
-    find_filter_problem,
     name_kind,
 )
-from headwater.lake.indexes.functions import FUNCTION_OPTION, IDENTITY, iter_expression_problems
+from headwater.lake.indexes.functions import FUNCTION_OPTION, iter_expression_problems
 from headwater.lake.indexes.listing import TableIndex, TableIndexes, name_partition
 from headwater.lake.options import (
     BLOOM_FILTERS_OPTION,
@@ -34,7 +33,6 @@ from headwater.lake.options import (
 IndexType = Literal[
     "secondary", "expression", "column_stats", "partition_stats", "bloom_filters", "record_level"
 ]
-Statistics = Literal["column_stats", "bloom_filters"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SINGLE: Mapping[IndexType, str] = {
@@ -55,15 +53,14 @@ _SECONDARY_TYPES = frozenset({"string", "int", "bigint", "float", "double", "dat
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What an owner asks for. `function` and `options` are an expression's; `statistics` what is kept of its
-    values in each file: the lowest and highest, or a bloom filter."""
+    """What an owner asks for. `function` and `options` are an expression's, of whose values the lowest and
+    highest in each file are kept."""
 
     name: str
     type: IndexType
     columns: tuple[str, ...] = ()
     function: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
-    statistics: Statistics = "column_stats"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def plan_creation(found: TableIndexes, config: TableConfig | None, request: Inde
         partition=partition,
         columns=request.columns,
         options=options,
-        statistics=request.statistics if request.type == "expression" else "",
+        statistics=COLUMN_STATS if request.type == "expression" else "",
     )
 
 
@@ -277,14 +274,10 @@ def _iter_column_problems(found: TableIndexes, request: IndexRequest) -> Iterato
     if not request.function:
         yield "an expression index needs a function"
         return
-    if request.function == IDENTITY and request.statistics == COLUMN_STATS:
-        yield "the lowest and highest values of a column itself are what `column_stats` are for"
-    if told := find_filter_problem(request.statistics, found.table_type):
-        yield told
-    with_bloom = request.statistics == BLOOM_FILTERS
-    yield from iter_expression_problems(
-        request.function, column, kind, request.options, with_bloom=with_bloom
-    )
+    yield from iter_expression_problems(request.function, column, kind, request.options)
+    same = [one.name for one in found.indexes if one.kind == "expression" and column in one.columns]
+    if same:
+        yield f"column {column} has the expression index {same[0]}, and with a second one queries miss rows"
 
 
 def _list(found: TableIndexes) -> str:

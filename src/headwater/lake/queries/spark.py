@@ -44,7 +44,7 @@ def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:
             raise LakeError(f"{path}: a file of the timeline cannot be read: {error}") from error
         if scan.read_optimized:
             return table.read_optimized()
-        rows = table.read_as_of(scan.as_of) if scan.as_of else table.read(skip_files=True)
+        rows = table.read_as_of(scan.as_of) if scan.as_of else table.read()
         return rows.where(F.col(COMMIT_TIME) > scan.after) if scan.after else rows
 
 

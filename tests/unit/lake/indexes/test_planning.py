@@ -35,9 +35,7 @@ def build_index(partition: str, kind: Any, **given: Any) -> TableIndex:
     return TableIndex(name=name, kind=kind, partition=partition, **told)
 
 
-def build_table(
-    *indexes: TableIndex, under_way: tuple[str, ...] = (), table_type: str = "copy_on_write"
-) -> TableIndexes:
+def build_table(*indexes: TableIndex, under_way: tuple[str, ...] = ()) -> TableIndexes:
     return TableIndexes(
         table="orders",
         write_index=WriteIndex("simple", None, "default"),
@@ -45,7 +43,6 @@ def build_table(
         under_way=under_way,
         problems=(),
         columns=COLUMNS,  # type: ignore[arg-type]
-        table_type=table_type,
         record_keys=("id",),
         partition_fields=(),
     )
@@ -77,16 +74,15 @@ def test_secondary_index_is_planned_beside_a_record_index():
         (PLAIN, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "needs the metadata table"),
         (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "from_unixtime"}, "column ts is timestamp"),
         (METADATA, {**EXPRESSION, "columns": ("at",), "function": "from_unixtim"}, "mean from_unixtime"),
-        (METADATA, {**EXPRESSION, "columns": ("customr",), "function": "lower"}, "did you mean customer?"),
-        (METADATA, {**EXPRESSION, "columns": ("tags",), "function": "lower"}, "column tags is complex"),
+        (METADATA, {**EXPRESSION, "columns": ("customr",), "function": "year"}, "mean customer?"),
+        (METADATA, {**EXPRESSION, "columns": ("customer",), "function": "lower"}, "miss rows by it"),
+        (METADATA, {**EXPRESSION, "columns": ("tags",), "function": "from_unixtime"}, "tags is complex"),
         (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "date_format"}, "needs the option format"),
-        (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "day", "options": {"x": ""}}, "option x"),
         (
             METADATA,
-            {**EXPRESSION, "columns": ("id",), "function": "substring", "options": {"pos": "a", "len": "2"}},
-            "option pos is a whole number",
+            {**EXPRESSION, "columns": ("at",), "function": "from_unixtime", "options": {"x": ""}},
+            "no option x; allowed: format",
         ),
-        (METADATA, {**EXPRESSION, "columns": ("id",), "function": "identity"}, "what `column_stats` are for"),
         (METADATA, {**EXPRESSION, "columns": ("id",)}, "needs a function"),
         (METADATA, {**EXPRESSION, "columns": ("id", "at"), "function": "lower"}, "on one column, not 2"),
         (METADATA, {"name": "1x", "type": "expression"}, "cannot be an index's name"),
@@ -119,7 +115,7 @@ def test_refusal_names_the_line_that_is_missing():
 
 
 def test_nothing_is_built_beside_a_write_under_way_or_a_broken_index():
-    request: dict[str, Any] = {**EXPRESSION, "columns": ("customer",), "function": "lower"}
+    request: dict[str, Any] = {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}
     with pytest.raises(UsageError, match="under way since 20260101"):
         plan(METADATA, build_table(under_way=("20260101",)), **request)
     broken = build_index("expr_index_bad", "expression", state="broken", problem="no such thing")
@@ -157,10 +153,10 @@ def test_record_index_stays_as_long_as_a_secondary_index_needs_it():
 
 
 def test_rebuild_keeps_the_definition():
-    told = {"columns": ("customer",), "options": {"expr": "lower"}, "statistics": "bloom_filters"}
+    told = {"columns": ("customer",), "options": {"expr": "lower"}, "statistics": "column_stats"}
     table = build_table(build_index("expr_index_low", "expression", **told))
     made = plan_rebuild(table, TableConfig.model_validate(METADATA), "low")
-    assert (made.type, made.options, made.statistics) == ("expression", {"expr": "lower"}, "bloom_filters")
+    assert (made.type, made.options, made.statistics) == ("expression", {"expr": "lower"}, "column_stats")
 
 
 def test_repair_takes_what_is_broken_or_unfinished_and_nothing_else():
@@ -176,22 +172,27 @@ def test_repair_takes_what_is_broken_or_unfinished_and_nothing_else():
 @pytest.mark.parametrize("function", sorted(FUNCTIONS))
 def test_definition_of_a_function_on_a_column_it_does_not_take_is_a_problem(function):
     definition = IndexDefinition("expr_index_x", "column_stats", function, ("tags",), is_built=False)
-    table = KnownTable("copy_on_write", COLUMNS, ("files",))  # type: ignore[arg-type]
+    table = KnownTable(COLUMNS, ("files",))  # type: ignore[arg-type]
     told = find_problem(definition, table)
     assert "column tags is complex" in told
     assert told.endswith("every write of the table fails of it")
     assert not find_problem(replace(definition, is_built=True), table)
 
 
-def test_filter_of_an_expression_is_refused_and_broken_on_merge_on_read():
-    config = TableConfig.model_validate({**METADATA, "table_type": "merge_on_read"})
-    request = IndexRequest("low", "expression", ("customer",), "lower", {}, "bloom_filters")
-    with pytest.raises(UsageError, match="bloom filters of the log files"):
-        plan_creation(build_table(table_type="merge_on_read"), config, request)
-    definition = IndexDefinition("expr_index_low", "bloom_filters", "lower", ("customer",), is_built=True)
-    table = KnownTable("merge_on_read", COLUMNS, ("files", "expr_index_low"))  # type: ignore[arg-type]
-    assert "every write that updates rows" in find_problem(definition, table)
-    assert not find_problem(definition, replace(table, table_type="copy_on_write"))
+def test_built_index_by_which_queries_miss_rows_is_a_problem():
+    table = KnownTable(COLUMNS, ("files", "expr_index_x"))  # type: ignore[arg-type]
+    lossy = IndexDefinition("expr_index_x", "column_stats", "lower", ("customer",), is_built=True)
+    assert "miss rows" in find_problem(lossy, table)
+    assert "bloom filters" in find_problem(
+        replace(lossy, kind="bloom_filters", function="date_format"), table
+    )
+    assert not find_problem(replace(lossy, function="date_format", columns=("ts",)), table)
+
+
+def test_second_expression_on_a_column_is_refused():
+    there = build_index("expr_index_first", "expression", columns=("at",))
+    with pytest.raises(UsageError, match="has the expression index first"):
+        plan(METADATA, build_table(there), **EXPRESSION, columns=("at",), function="from_unixtime")
 
 
 def test_broken_index_is_repaired_although_failed_writes_look_under_way():
