@@ -142,6 +142,21 @@ def test_creation_that_fails_leaves_nothing_of_the_index(indexed):
     assert table.numbers() == [0, 1, 2, 100, 101]
 
 
+def test_refused_function_is_one_by_which_queries_miss_rows(indexed):
+    table = indexed(**METADATA)
+    table.ingest(3)
+    lower = indexes.PlannedIndex(
+        "low", "expression", "expr_index_low", ("name",), {"expr": "lower"}, "column_stats"
+    )
+    build_index(table.services, lower)
+    # When Hudi finds the row by the index, too, the function need not be refused any longer.
+    assert table.find("name = 'N1'", skip_files=True)[0] == []
+    assert table.find("name = 'N1'", skip_files=False)[0] == [1]
+    assert table.show()["low"] == "broken"
+    drop_indexes(table.services, [one.partition for one in indexes.plan_repair(table.look())])
+    assert table.find("name = 'N1'", skip_files=True)[0] == [1]
+
+
 def test_indexes_let_queries_pass_files_over_and_live_on_with_the_table(indexed):
     table = indexed(**SKIPPING)
     for _ in range(4):
