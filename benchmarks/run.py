@@ -28,6 +28,7 @@ BENCHMARKS = (
     "mirror_overwrite",
     "ledger_cost",
     "cost_slope",
+    "skipping",
     "fold",
     "verify",
     "poison",

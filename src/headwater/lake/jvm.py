@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -31,6 +32,18 @@ _CONFLICT = re.compile(
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class IndexCall:
+    """An index as Hudi writes it down: `partition` is its folder in the metadata table, `kind` is
+    `secondary_index`, or what is kept of an expression."""
+
+    partition: str
+    kind: str
+    function: str
+    columns: tuple[str, ...]
+    options: Mapping[str, str]
+
+
 class Jvm:
     """The classes used, and conversions; one for each session, see `connect`."""
 
@@ -45,6 +58,7 @@ class Jvm:
         self._path = self._find("org.apache.hadoop.fs.Path")
         self._mapper = self._find("com.fasterxml.jackson.databind.ObjectMapper")()
         self._map = self._find("java.lang.Class.forName")("java.util.HashMap")
+        self._list = self._find("java.lang.Class.forName")("java.util.ArrayList")
 
     def _find(self, name: str) -> Any:
         """A class, or a static method of one."""
@@ -91,6 +105,45 @@ class Jvm:
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def build_metadata(self, client: Any) -> None:
+        """Make the metadata table, with all that the client's options and definitions ask for, as the
+        next write would."""
+        upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
+        client.initTable(upsert, self.build_none())
+
+    def define_index(self, meta_client: Any, index: IndexCall) -> None:
+        """Write a secondary or expression index down: who makes the metadata table builds it."""
+        kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
+        version = self._find("org.apache.hudi.metadata.HoodieIndexVersion.getCurrentVersion")(
+            meta_client.getTableConfig().getTableVersion(),
+            kinds.SECONDARY_INDEX if index.kind == "secondary_index" else kinds.EXPRESSION_INDEX,
+        )
+        definition = (
+            self._find("org.apache.hudi.common.model.HoodieIndexDefinition.newBuilder")()
+            .withIndexName(index.partition)
+            .withIndexType(index.kind)
+            .withIndexFunction(index.function)
+            .withSourceFields(self.build_list(list(index.columns)))
+            .withIndexOptions(self.build_map(index.options))
+            .withVersion(version)
+            .build()
+        )
+        meta_client.buildIndexDefinition(definition)
+
+    def delete_pending_indexing(self, meta_client: Any) -> None:
+        """Take indexing that was begun and not ended off the timeline: Hudi stumbles over what it left."""
+        timeline = meta_client.getActiveTimeline()
+        for instant in timeline.filterPendingIndexTimeline().getInstants():
+            timeline.deleteInstantFileIfExists(instant)
+
+    def delete_index_definition(self, meta_client: Any, partition: str) -> None:
+        """Take an index out of Hudi's file of definitions; none of that name is fine."""
+        meta_client.deleteIndexDefinition(partition)
+
+    def build_list(self, values: list[str]) -> Any:
+        """A Java list of texts."""
+        return self._mapper.readValue(json.dumps(values), self._list)
 
     def build_none(self) -> Any:
         """Hudi's `Option` without a value."""

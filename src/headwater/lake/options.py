@@ -1,10 +1,12 @@
 """Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, get_args
 
 from headwater.config.hudi.table_options import list_typed_options
+from headwater.config.hudi.table_sections import IndexType
 from headwater.config.table import TableConfig
 from headwater.lake.typed_options.declared import Value, render_options
 
@@ -171,6 +173,84 @@ def owner_options(config: TableConfig) -> dict[str, str]:
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
 
+_INDEX_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "column_stats": ("hoodie.metadata.index.column.stats.enable",),
+    "partition_stats": ("hoodie.metadata.index.partition.stats.enable",),
+    "bloom_filters": ("hoodie.metadata.index.bloom.filter.enable",),
+    "record_index": (
+        "hoodie.metadata.global.record.level.index.enable",
+        "hoodie.metadata.record.level.index.enable",
+        "hoodie.metadata.record.index.enable",
+    ),
+}
+"""Partitions of the metadata table, and the options any of which has a writer build and keep them."""
+BLOOM_FILTERS_OPTION = _INDEX_OPTIONS["bloom_filters"][0]
+_INDEX_TYPE = "hoodie.index.type"
+_INDEX_WORDS = {
+    "record_level_index": "record_level",
+    "global_record_level_index": "global_record_level",
+    "record_index": "global_record_level",
+}
+
+
+def list_kept_partitions(config: TableConfig) -> frozenset[str]:
+    """Partitions of the metadata table that the writes of a table keep, `files` among them; none where they
+    remove the metadata table. Those of secondary and expression indexes are kept wherever `files` is."""
+    given = owner_options(config)
+    if given.get("hoodie.metadata.enable", "false") != "true":
+        return frozenset()
+    kept = {name for name, keys in _INDEX_OPTIONS.items() if any(given.get(key) == "true" for key in keys)}
+    return frozenset({"files", *kept, *_list_default_partitions(given)})
+
+
+def _list_default_partitions(given: Mapping[str, str]) -> Iterator[str]:
+    stats, of_partitions = _INDEX_OPTIONS["column_stats"][0], _INDEX_OPTIONS["partition_stats"][0]
+    # Where Spark writes, Hudi keeps both unless it is told not to; not those of partitions alone.
+    if given.get(stats, "true") == "true":
+        yield "column_stats"
+        if given.get(of_partitions, "true") == "true":
+            yield "partition_stats"
+
+
+def keeps_global_record_index(config: TableConfig) -> bool:
+    """Whether the writes of a table keep a record index over all partitions: readers use no other."""
+    of_all, _, older = _INDEX_OPTIONS["record_index"]
+    given = owner_options(config)
+    return "true" in (given.get(of_all), given.get(older))
+
+
+def has_timeline_server(config: TableConfig) -> bool:
+    """Whether the writes of a table start Hudi's timeline server: else they fail of an expression index."""
+    return owner_options(config).get("hoodie.embed.timeline.server") == "true"
+
+
+def list_column_stats(config: TableConfig) -> tuple[str, ...]:
+    """Columns that `column_stats` are kept of by name; none where Hudi takes the first."""
+    text = owner_options(config).get("hoodie.metadata.index.column.stats.column.list", "")
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def find_write_index(config: TableConfig) -> IndexType:
+    """How writes find the file of a key, in our words; `simple`, Hudi's own, where nothing is said or Hudi
+    has a word for it that we do not."""
+    told = owner_options(config).get(_INDEX_TYPE, "").lower()
+    word = _INDEX_WORDS.get(told, told)
+    return next((known for known in get_args(IndexType) if known == word), "simple")
+
+
+def index_options(partitions: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """What makes a client keep these partitions of the metadata table, beside the options `given`.
+
+    Which of the record indexes is left to `given` where that asks for one.
+    """
+    built: dict[str, str] = {}
+    for name in partitions:
+        keys = _INDEX_OPTIONS.get(name, ())
+        if keys and not any(given.get(key) == "true" for key in keys):
+            built[keys[0]] = "true"
+    return built
+
+
 _SERVICES = (
     "hoodie.embed.timeline.server",
     "hoodie.write.markers.type",
@@ -179,10 +259,12 @@ _SERVICES = (
 )
 
 
-def service_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """What every service of a table with these properties is given.
+def service_options(
+    properties: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """What every service of a table with these properties is given, beside its owner's options `given`.
 
-    A client without the metadata table removes one that is there.
+    A client without the metadata table removes one that is there, and one without an index that index.
     """
     built = {key: _FAST_COMMITS[key] for key in _SERVICES}
     built["hoodie.metadata.enable"] = str(
@@ -190,6 +272,17 @@ def service_options(properties: Mapping[str, str]) -> dict[str, str]:
     ).lower()
     # A service does what it is told and nothing on the side.
     built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    partitions = properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"], "").split(",")
+    return built | index_options(partitions, given)
+
+
+def building_options(
+    given: Mapping[str, str], partition: str = "", *, without: Iterable[str] = ()
+) -> dict[str, str]:
+    """Beside the owner's options `given`: build the index of that partition of the metadata table now, or let
+    go of those `without`."""
+    built = {"hoodie.metadata.enable": "true", **index_options([partition], given)}
+    built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
     return built
 
 
@@ -271,6 +364,11 @@ def snapshot_read(as_of: str = "") -> dict[str, str]:
     """The newest state, or that of the commit requested then."""
     built = {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
     return built | {"as.of.instant": as_of} if as_of else built
+
+
+def skipping_read() -> dict[str, str]:
+    """The newest state; files in which no index of the table finds what a query asks for are not read."""
+    return snapshot_read() | {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 
 
 def read_optimized_read() -> dict[str, str]:

@@ -12,6 +12,7 @@ from headwater.lake.options import (
     incremental_read,
     list_overridden,
     read_optimized_read,
+    skipping_read,
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
@@ -60,9 +61,13 @@ class Table:
             value = options.extra[key]
             _log.warning("table %s: %s=%s overrides headwater's own setting", options.table_name, key, value)
 
-    def read(self) -> DataFrame:
-        """The newest snapshot, Hudi's own columns included."""
-        return self.spark.read.format("hudi").options(**snapshot_read()).load(self.path)
+    def read(self, *, skip_files: bool = False) -> DataFrame:
+        """The newest snapshot, Hudi's own columns included.
+
+        `skip_files`: a query passes over files by the table's indexes. What looks at all rows needs none.
+        """
+        options = skipping_read() if skip_files else snapshot_read()
+        return self.spark.read.format("hudi").options(**options).load(self.path)
 
     def read_as_of(self, requested: str) -> DataFrame:
         """The snapshot of the commit requested then; of one that was cleaned rows are missing."""

@@ -91,6 +91,7 @@ def test_words_numbers_lists_and_switches_become_what_hudi_reads():
         "hoodie.metadata.enable": "false",
     }
     stats = {"hoodie.metadata.enable": "true", "hoodie.metadata.index.column.stats.enable": "true"}
+    stats["hoodie.embed.timeline.server"] = "true"
     assert render_options({"column_stats": True}) == stats
     columns = {"hoodie.metadata.index.column.stats.column.list": "a,b"}
     assert render_options({"column_stats": ("a", "b")}) == stats | columns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headwater.cli.rendering import render_table, render_text
 
 if TYPE_CHECKING:
+    from headwater.lake.indexes.definitions import IndexDefinition
     from headwater.lake.inspection.actions import Action
     from headwater.lake.inspection.commits import CommitDetail
     from headwater.lake.inspection.description import Identity, TableDescription
@@ -29,8 +30,7 @@ def render_description(found: "TableDescription") -> None:
     if found.identity.indexes:
         render_text("")
         rows = [
-            (one.name, one.kind, "built" if one.is_built else "not built", ", ".join(one.columns))
-            for one in found.identity.indexes
+            (one.name, one.kind, _name_state(one), ", ".join(one.columns)) for one in found.identity.indexes
         ]
         render_table(("index", "kind", "state", "columns"), rows)
     _render_problems(found.problems)
@@ -174,6 +174,12 @@ def _list_identity(told: "Identity") -> Iterable[tuple[str, str]]:
     yield "instants are in", told.timezone
     yield "metadata table", ", ".join(told.metadata_partitions) or "none"
     yield "  being built", ", ".join(told.metadata_partitions_building)
+
+
+def _name_state(one: "IndexDefinition") -> str:
+    if one.problem:
+        return "broken"
+    return "built" if one.is_built else "not built"
 
 
 def _list_amounts(found: "TableDescription") -> Iterable[tuple[str, str]]:

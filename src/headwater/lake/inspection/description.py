@@ -1,19 +1,26 @@
 """What a table is, and how much of it there is: everything on one page."""
 
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from headwater.errors import LakeError
+from headwater.lake.indexes.definitions import (
+    IndexDefinition,
+    describe_problem,
+    find_problem,
+    read_definitions,
+    read_known_table,
+    shorten,
+)
 from headwater.lake.inspection.actions import Action, build_actions
 from headwater.lake.inspection.instants import parse_time
 from headwater.lake.inspection.layout import LayoutTotals, TableLayout, read_layout
 from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT, TABLE_METADATA_FOLDER
+from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
 from headwater.lake.snapshot_reader import SnapshotReader
 
 _META_PREFIX = "_hoodie_"
@@ -25,19 +32,6 @@ class Column:
 
     name: str
     type: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexDefinition:
-    """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
-    built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
-    off."""
-
-    name: str
-    kind: str
-    function: str
-    columns: tuple[str, ...]
-    is_built: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +92,14 @@ def describe(
     reader, properties = timeline.folder.reader, timeline.folder.properties
     layout = read_layout(address, rows=True, merged=True, small_file_limit=small_file_limit)
     problems = list(layout.problems)
+    indexes = _read_indexes(timeline, problems)
     archived = [i for i in timeline.archived_names if i.is_write]
     writes = timeline.completed_writes
     first = min((i.requested for i in (*archived, *writes)), default=None)
     return TableDescription(
         name=address.name,
         path=address.path,
-        identity=build_identity(properties, _read_indexes(timeline)),
+        identity=build_identity(properties, indexes),
         columns=_read_columns(reader, problems),
         rows=_count_rows(layout, problems),
         totals=layout.totals,
@@ -146,31 +141,14 @@ def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, 
     )
 
 
-def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:
-    """Hudi's file of index definitions; `built` are the partitions of the metadata table. Raises `ValueError`
-    for what is none."""
-    definitions: dict[str, dict[str, Any]] = json.loads(text).get("indexDefinitions") or {}
-    return tuple(
-        IndexDefinition(
-            name=name,
-            kind=told.get("indexType") or "",
-            function=told.get("indexFunction") or "",
-            columns=tuple(told.get("sourceFields") or ()),
-            is_built=name in built,
-        )
-        for name, told in sorted(definitions.items())
-    )
-
-
-def _read_indexes(timeline: TableTimeline) -> tuple[IndexDefinition, ...]:
-    default = f"{TABLE_METADATA_FOLDER}/.index_defs/index.json"
-    path = timeline.folder.properties.read("index_definitions", default)
-    content = timeline.folder.read_if_there(path)
-    if not content:
+def _read_indexes(timeline: TableTimeline, problems: list[str]) -> tuple[IndexDefinition, ...]:
+    definitions = read_definitions(timeline, problems)
+    if not definitions:
         return ()
-    with timeline.folder.reader.explained():
-        built = timeline.folder.properties.read_list("metadata_partitions")
-        return parse_index_definitions(content.decode("utf-8"), built)
+    table = read_known_table(timeline, problems)
+    found = tuple(replace(one, problem=find_problem(one, table)) for one in definitions)
+    problems += [describe_problem(shorten(one.name), one.problem) for one in found if one.problem]
+    return found
 
 
 def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, ...]:

@@ -17,6 +17,7 @@ from headwater.lake.timeline_files import open_file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
+    from pyarrow.parquet import FileMetaData
 
 # Requests to a store wait; a local disk does not mind.
 _READERS = 16
@@ -137,6 +138,21 @@ class TableFolder:
 
         with ThreadPoolExecutor(_READERS) as threads:
             return dict(zip(paths, threads.map(count, paths), strict=True))
+
+    def read_footers(self, paths: Sequence[str]) -> "dict[str, FileMetaData | None]":
+        """What Parquet files say of themselves, several at a time; None for another format and for damage."""
+        from pyarrow import parquet
+
+        def load(path: str) -> "FileMetaData | None":
+            system, root = self._place
+            try:
+                with system.open_input_file(f"{root}/{path}") as file:
+                    return parquet.read_metadata(file) if path.endswith(".parquet") else None
+            except (OSError, ValueError):  # as above
+                return None
+
+        with ThreadPoolExecutor(_READERS) as threads:
+            return dict(zip(paths, threads.map(load, paths), strict=True))
 
     def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
         """Rows of a base file as its logs have changed it, or of logs alone, by reading them; None for what

@@ -47,7 +47,7 @@ class ServiceTable:
         meta_client = self.load_meta_client()
         with explained_lake(self.address.path):
             properties = self.java.read_map(meta_client.getTableConfig().propsMap())
-            built = service_options(properties) | dict(self.extra) | dict(options)
+            built = service_options(properties, self.extra) | dict(self.extra) | dict(options)
             client = self.java.build_write_client(meta_client, self.address.name, built)
             try:
                 yield client

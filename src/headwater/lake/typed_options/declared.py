@@ -8,7 +8,8 @@ Value = str | int | bool | tuple[str, ...]
 _PAYLOADS = "org.apache.hudi.common.model"
 _METADATA = {"hoodie.metadata.enable": "true"}
 
-# Without the server the second commit to a record index of partitions fails.
+# Without the server the second commit to a record index of partitions fails, and every commit to an
+# expression index, which any table with a metadata table may get.
 _STREAMED = {**_METADATA, "hoodie.embed.timeline.server": "true"}
 
 
@@ -84,12 +85,12 @@ DECLARED = (
         "commits",
         also={"*": {"hoodie.compact.inline": "true"}},
     ),
-    DeclaredOption("metadata_table", "hoodie.metadata.enable"),
+    DeclaredOption("metadata_table", "hoodie.metadata.enable", also={"true": _STREAMED}),
     DeclaredOption(
         "column_stats",
         "hoodie.metadata.index.column.stats.column.list",
         "columns",
-        also={"*": {**_METADATA, "hoodie.metadata.index.column.stats.enable": "true"}},
+        also={"*": {**_STREAMED, "hoodie.metadata.index.column.stats.enable": "true"}},
     ),
 )
 _BY_NAME = {option.name: option for option in DECLARED}

@@ -1,0 +1,33 @@
+"""Indexes of a table: which there are, which it should have, and whether one can be made. No JVM; what makes,
+drops and mends them is `lake.indexes.building`."""
+
+from headwater.lake.indexes.advice import Advice, TableProfile, advise
+from headwater.lake.indexes.functions import FUNCTIONS
+from headwater.lake.indexes.listing import TableIndex, TableIndexes, WriteIndex, list_indexes
+from headwater.lake.indexes.planning import (
+    IndexRequest,
+    PlannedIndex,
+    plan_creation,
+    plan_drop,
+    plan_rebuild,
+    plan_repair,
+)
+from headwater.lake.indexes.profile import read_profile
+
+__all__ = [
+    "FUNCTIONS",
+    "Advice",
+    "IndexRequest",
+    "PlannedIndex",
+    "TableIndex",
+    "TableIndexes",
+    "TableProfile",
+    "WriteIndex",
+    "advise",
+    "list_indexes",
+    "plan_creation",
+    "plan_drop",
+    "plan_rebuild",
+    "plan_repair",
+    "read_profile",
+]

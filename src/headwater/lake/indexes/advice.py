@@ -1,0 +1,271 @@
+"""Which index a table should have, and why: a decision over what the table tells of itself."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.config.hudi.table_sections import IndexType
+
+KeyOrder = Literal["random", "ordered", "unknown"]
+Advised = IndexType | Literal["none"]
+
+GIGABYTE = 1024**3
+# Up to here the keys of all files are read in seconds, and nothing has to be kept for it.
+SMALL_BYTES = GIGABYTE
+SMALL_FILE_GROUPS = 64
+FEW_COMMITS = 5
+# The range of a file overlaps with those of so many of the others at most, or of so many at least.
+LOW_OVERLAP = 0.25
+HIGH_OVERLAP = 0.6
+MANY_UPDATES = 0.5
+FEW_FILES_TOUCHED = 0.2
+EVEN_PARTITIONS = 4.0
+LEAST_FILES_TO_SKIP = 4
+LEAST_PARTITIONS_TO_SKIP = 4
+MOST_STATS_COLUMNS = 8
+_ORDERS: Mapping[str, KeyOrder] = {"random UUIDs": "random", "hashes": "random", "times": "ordered"}
+_GLOBAL: Mapping[str, Advised] = {
+    "simple": "global_simple",
+    "bloom": "global_bloom",
+    "record_level": "global_record_level",
+}
+# An entry of the record index, as Hudi's own figures for it go.
+RECORD_ENTRY_BYTES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpread:
+    """How far the values of a column lie apart: with the ranges of how many of the others that of a file
+    overlaps, as a share and on average (0: no value is in two files, 1: every file goes from end to end);
+    `partition_overlap` is the same of whole partitions, None for a table with fewer than two."""
+
+    name: str
+    overlap: float
+    partition_overlap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableProfile:
+    """What was looked at. Of the newest `commits`: rows inserted, updated and deleted, and the share of the
+    file groups and partitions that a commit with updates changes, on average; `looks_up_keys` is whether
+    writes ask for the file of a key at all. `key_overlap` is that of a `ColumnSpread` within a partition;
+    None without files to compare. `key_kind` is what a sample of keys looks like."""
+
+    table: str
+    table_type: str
+    index: IndexType
+    looks_up_keys: bool
+    has_partitions: bool
+    rows: int | None
+    bytes: int
+    file_groups: int
+    partitions: int
+    largest_partition_bytes: int
+    median_partition_bytes: int
+    commits: int
+    rows_inserted: int
+    rows_updated: int
+    rows_deleted: int
+    file_groups_touched: float
+    partitions_touched: float
+    key_kind: str
+    key_overlap: float | None
+    sampled_files: int
+    columns: tuple[ColumnSpread, ...]
+
+    @property
+    def update_share(self) -> float:
+        """Of all rows written, those that were there already."""
+        changed = self.rows_updated + self.rows_deleted
+        return changed / max(1, changed + self.rows_inserted)
+
+    @property
+    def key_order(self) -> KeyOrder:
+        """Whether new keys come in an order, so that files hold ranges of them."""
+        if self.key_overlap is not None:
+            if self.key_overlap <= LOW_OVERLAP:
+                return "ordered"
+            return "random" if self.key_overlap >= HIGH_OVERLAP else "unknown"
+        return _ORDERS.get(self.key_kind, "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`index` is the word for `index: {type: ...}`, `none` where no write looks a key up; `why` are sentences
+    with the figures they rest on, `notes` what to know before it is set. `yaml` are lines for below the
+    table, none where everything is as advised."""
+
+    index: Advised
+    buckets: int | None
+    is_change: bool
+    why: tuple[str, ...]
+    column_stats: tuple[str, ...]
+    partition_stats: bool
+    why_stats: tuple[str, ...]
+    notes: tuple[str, ...]
+    yaml: tuple[str, ...]
+
+
+def advise(profile: TableProfile) -> Advice:
+    """The index for writes, and the statistics for queries."""
+    index, why = choose_index(profile)
+    buckets = count_buckets(profile) if index == "bucket" else None
+    columns, why_stats = choose_column_stats(profile)
+    partition_stats = bool(columns) and any(
+        one.partition_overlap is not None and one.partition_overlap <= LOW_OVERLAP
+        for one in profile.columns
+        if one.name in columns
+    )
+    is_change = index not in {"none", profile.index}
+    yaml: list[str] = []
+    if is_change:
+        yaml.append(f"index: {{type: {index}{f', buckets: {buckets}' if buckets else ''}}}")
+    if columns:
+        yaml.append(f"column_stats: [{', '.join(columns)}]")
+    return Advice(
+        index=index,
+        buckets=buckets,
+        is_change=is_change,
+        why=why,
+        column_stats=columns,
+        partition_stats=partition_stats,
+        why_stats=why_stats,
+        notes=tuple(_iter_notes(profile, index, columns, is_change=is_change)),
+        yaml=tuple(yaml),
+    )
+
+
+def choose_index(profile: TableProfile) -> tuple[Advised, tuple[str, ...]]:
+    """The index for writes, and why."""
+    if not profile.looks_up_keys:
+        return "none", (
+            "rows are only added: no write looks for the file of a key, so no index costs or helps",
+        )
+    if profile.commits < FEW_COMMITS:
+        return profile.index, (f"{profile.commits} commits tell too little of how the table is written",)
+    if profile.index == "bucket":
+        return "bucket", (
+            "files are computed from keys and nothing is looked up; buckets stay with the table",
+        )
+    found, why = _choose_by_figures(profile)
+    if profile.index.startswith("global_") and not found.startswith("global_"):
+        return _GLOBAL[found], (*why, "global, as it is now: a row whose partition changes moves")
+    return found, why
+
+
+def _choose_by_figures(profile: TableProfile) -> tuple[Advised, tuple[str, ...]]:
+    size = f"{_format(profile.bytes)} in {profile.file_groups:,} file groups"
+    if profile.bytes <= SMALL_BYTES and profile.file_groups <= SMALL_FILE_GROUPS:
+        return "simple", (
+            f"the table is small ({size}): reading the keys of the files that a batch may touch is cheaper "
+            "than keeping an index",
+        )
+    if profile.key_order == "ordered":
+        return "bloom", (
+            _say_keys(profile),
+            f"so a key's file is found by the ranges and filters of the files ({size})",
+        )
+    return _choose_for_random_keys(profile, size)
+
+
+def _choose_for_random_keys(profile: TableProfile, size: str) -> tuple[Advised, tuple[str, ...]]:
+    share = f"{profile.update_share:.0%} of the rows of {profile.commits} commits were there already"
+    touched = f"a commit with updates changes {profile.file_groups_touched:.0%} of the file groups"
+    if profile.has_partitions and profile.partitions_touched <= FEW_FILES_TOUCHED:
+        if profile.largest_partition_bytes <= SMALL_BYTES:
+            return "simple", (
+                f"a commit with updates changes {profile.partitions_touched:.0%} of {profile.partitions:,} "
+                f"partitions, and the largest has {_format(profile.largest_partition_bytes)}: only the keys "
+                "of those are read",
+            )
+        return "record_level", (
+            _say_keys(profile),
+            f"{share}; {touched} of {size}: the index tells them without reading any, partition by partition",
+        )
+    skew = profile.largest_partition_bytes / max(1, profile.median_partition_bytes)
+    may_be_bucket = not profile.index.startswith("global_")
+    if may_be_bucket and profile.update_share >= MANY_UPDATES and skew <= EVEN_PARTITIONS:
+        of = (
+            f", and the largest partition is {skew:.1f} times the median one"
+            if profile.has_partitions
+            else ""
+        )
+        return "bucket", (
+            f"{share}; {touched} of {size}{of}: the file is computed from the key, and nothing is looked up",
+        )
+    found: Advised = "record_level" if profile.has_partitions else "global_record_level"
+    uneven = (
+        f"; partitions are uneven (the largest is {skew:.1f} times the median one), so buckets would be, too"
+        if profile.has_partitions and skew > EVEN_PARTITIONS
+        else ""
+    )
+    return found, (_say_keys(profile), f"{share}; {touched} of {size}{uneven}")
+
+
+def count_buckets(profile: TableProfile) -> int:
+    """Files of a partition: of about half a gigabyte when the largest partition has doubled."""
+    return max(2, math.ceil(4 * profile.largest_partition_bytes / GIGABYTE))
+
+
+def choose_column_stats(profile: TableProfile) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns of which statistics let queries pass files over, the best first, and why."""
+    if profile.sampled_files < LEAST_FILES_TO_SKIP:
+        return (), (f"{profile.file_groups:,} file groups leave nothing to pass over",)
+    useful = sorted(
+        (one for one in profile.columns if one.overlap <= LOW_OVERLAP),
+        key=lambda one: (one.overlap, one.name),
+    )[:MOST_STATS_COLUMNS]
+    if not useful:
+        return (), (
+            f"in {profile.sampled_files:,} files every column has values from end to end: no query could "
+            "pass one over by them",
+        )
+    return tuple(one.name for one in useful), tuple(_say_spread(profile, one) for one in useful)
+
+
+def _say_spread(profile: TableProfile, one: ColumnSpread) -> str:
+    others = f"{profile.sampled_files - 1:,} other files"
+    told = f"{one.name}: the values of a file overlap with those of {one.overlap:.0%} of {others}"
+    if one.partition_overlap is not None and one.partition_overlap <= LOW_OVERLAP:
+        others = f"{profile.partitions - 1:,} others"
+        told += f", those of a partition with {one.partition_overlap:.0%} of {others}"
+    return told
+
+
+def _iter_notes(
+    profile: TableProfile, index: Advised, columns: tuple[str, ...], *, is_change: bool
+) -> Iterator[str]:
+    if is_change and index == "bucket":
+        other = "record_level" if profile.has_partitions else "global_record_level"
+        yield (
+            "a table that is there cannot get buckets: configure one of another name, which is built anew "
+            f"from the events; or take {other}, which this one can have"
+        )
+    if index.endswith("record_level") and profile.rows is not None:
+        size = _format(profile.rows * RECORD_ENTRY_BYTES)
+        yield f"the record index takes about {size} ({profile.rows:,} rows of {RECORD_ENTRY_BYTES} bytes)"
+    if index.endswith("record_level") or columns:
+        yield "each commit then writes the metadata table, too, which small commits feel"
+    wide = [one.name for one in profile.columns if one.overlap >= HIGH_OVERLAP and one.name not in columns]
+    if wide and profile.sampled_files >= LEAST_FILES_TO_SKIP:
+        yield (
+            f"values of {', '.join(wide[:3])} lie all over the files; where queries ask for them, "
+            f"`headwater table {profile.table} cluster --sort {wide[0]}` sorts them apart"
+        )
+
+
+def _say_keys(profile: TableProfile) -> str:
+    kind = f"keys look like {profile.key_kind}"
+    if profile.key_overlap is None:
+        return kind
+    beside = " of its partition" if profile.has_partitions else ""
+    return f"{kind}; those of a file overlap with {profile.key_overlap:.0%} of the other files{beside}"
+
+
+def _format(size: int) -> str:
+    amount, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while amount >= 1000 and len(units) > 1:
+        amount /= 1000
+        units.pop(0)
+    return f"{amount:,.1f} {units[0]}" if units[0] != "B" else f"{size:,} B"

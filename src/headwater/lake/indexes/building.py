@@ -1,0 +1,81 @@
+"""Indexes of the metadata table made, dropped, built anew and mended, beside no other writer of the table.
+
+What is done here has been planned by `planning.py`: Hudi itself looks at little, and late.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.errors import LakeError
+from headwater.lake.indexes.functions import FUNCTION_OPTION
+from headwater.lake.indexes.planning import PlannedIndex
+from headwater.lake.jvm import IndexCall, explained_lake
+from headwater.lake.options import building_options
+from headwater.lake.services.service_table import ServiceTable
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """An index that is there now."""
+
+    name: str
+    partition: str
+    seconds: float
+
+
+def build_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
+    """Build the index now. When Hudi fails of it, nothing of it stays behind: the table is as writable as it
+    was. Raises `LakeError`."""
+    started = time.monotonic()
+    try:
+        _build(table, plan)
+    except LakeError as error:
+        _take_back(table, plan, error)
+        raise
+    return BuiltIndex(plan.name, plan.partition, time.monotonic() - started)
+
+
+def drop_indexes(table: ServiceTable, partitions: Sequence[str]) -> None:
+    """Remove indexes, whole or broken, by their folders in the metadata table; no row is touched.
+
+    Raises `LakeError`.
+    """
+    meta_client = table.load_meta_client()
+    with explained_lake(table.address.path):
+        # All definitions first: Hudi builds what it finds one of before it drops anything.
+        for partition in partitions:
+            table.java.delete_index_definition(meta_client, partition)
+        table.java.delete_pending_indexing(meta_client)
+    with table.open_client(building_options(table.extra, without=partitions)) as client:
+        client.dropIndex(table.java.build_list(list(partitions)))
+
+
+def rebuild_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
+    """Drop the index and build it again from the table's files. Raises `LakeError`."""
+    drop_indexes(table, [plan.partition])
+    return build_index(table, plan)
+
+
+def _build(table: ServiceTable, plan: PlannedIndex) -> None:
+    if plan.type in ("secondary", "expression"):
+        kind = "secondary_index" if plan.type == "secondary" else plan.statistics
+        function = plan.options.get(FUNCTION_OPTION, "identity")
+        call = IndexCall(plan.partition, kind, function, plan.columns, plan.options)
+        meta_client = table.load_meta_client()
+        with explained_lake(table.address.path):
+            table.java.define_index(meta_client, call)
+    # Hudi's own command for it is for tables that are written meanwhile: it wants a lock, and what it leaves
+    # on the timeline when it fails stops the next one. This is how a write makes what is missing.
+    with table.open_client(building_options(table.extra, plan.partition)) as client:
+        table.java.build_metadata(client)
+
+
+def _take_back(table: ServiceTable, plan: PlannedIndex, error: LakeError) -> None:
+    try:
+        drop_indexes(table, [plan.partition])
+    except LakeError as second:
+        raise LakeError(
+            f"{error.message}; and what is left of index {plan.name} could not be removed: {second.message}",
+            hint=f"`headwater table {table.address.name} index repair` removes it",
+        ) from error

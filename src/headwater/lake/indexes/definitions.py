@@ -1,0 +1,173 @@
+"""What a table says of its indexes: the file of definitions, and which partitions of the metadata table are
+built."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from headwater.errors import LakeError
+from headwater.lake.indexes.functions import (
+    FUNCTION_OPTION,
+    LOSS,
+    LOSSY,
+    ColumnType,
+    iter_expression_problems,
+    name_column_type,
+)
+from headwater.lake.options import TABLE_METADATA_FOLDER
+
+if TYPE_CHECKING:
+    from headwater.lake.inspection.timeline import TableTimeline
+
+EXPRESSION_PREFIX = "expr_index_"
+SECONDARY_PREFIX = "secondary_index_"
+RECORD_INDEX = "record_index"
+COLUMN_STATS = "column_stats"
+PARTITION_STATS = "partition_stats"
+BLOOM_FILTERS = "bloom_filters"
+FILES = "files"
+
+IndexKind = Literal[
+    "files",
+    "column_stats",
+    "partition_stats",
+    "bloom_filters",
+    "record_level",
+    "secondary",
+    "expression",
+    "other",
+]
+_KINDS: Mapping[str, IndexKind] = {
+    FILES: "files",
+    COLUMN_STATS: "column_stats",
+    PARTITION_STATS: "partition_stats",
+    BLOOM_FILTERS: "bloom_filters",
+    RECORD_INDEX: "record_level",
+}
+
+
+# Each write builds what is defined and not built before it does anything else.
+_FATAL = ": every write of the table fails of it"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDefinition:
+    """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
+    built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
+    off. `problem` says why it cannot be built, or used."""
+
+    name: str
+    kind: str
+    function: str
+    columns: tuple[str, ...]
+    is_built: bool
+    options: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def name_kind(partition: str) -> IndexKind:
+    """What a partition of the metadata table holds."""
+    if partition.startswith(SECONDARY_PREFIX):
+        return "secondary"
+    if partition.startswith((EXPRESSION_PREFIX, "func_index_")):
+        return "expression"
+    return _KINDS.get(partition, "other")
+
+
+def shorten(partition: str) -> str:
+    """The name that its owner gave an index: without Hudi's prefix."""
+    return partition.removeprefix(SECONDARY_PREFIX).removeprefix(EXPRESSION_PREFIX)
+
+
+def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:
+    """Hudi's file of index definitions; `built` are the partitions of the metadata table. Raises `ValueError`
+    for what is none."""
+    definitions: dict[str, dict[str, Any]] = json.loads(text).get("indexDefinitions") or {}
+    return tuple(
+        IndexDefinition(
+            name=name,
+            kind=told.get("indexType") or "",
+            function=told.get("indexFunction") or "",
+            columns=tuple(told.get("sourceFields") or ()),
+            is_built=name in built,
+            options=told.get("indexOptions") or {},
+        )
+        for name, told in sorted(definitions.items())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What decides whether an index can be: `columns` by name (none where they cannot be read), and the
+    partitions of the metadata table that are `built`."""
+
+    columns: Mapping[str, ColumnType]
+    built: tuple[str, ...]
+
+
+def read_known_table(timeline: "TableTimeline", problems: list[str]) -> KnownTable:
+    """From a table. What cannot be read is told in `problems`."""
+    properties = timeline.folder.properties
+    return KnownTable(
+        read_column_types(timeline, problems),
+        properties.read_list("metadata_partitions"),
+    )
+
+
+def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
+    """Why an index cannot be built, kept or used; empty when nothing speaks against it."""
+    kind = name_kind(definition.name)
+    if kind == "secondary" and RECORD_INDEX not in table.built:
+        return "without the record index, which the table does not have, no query can use it"
+    if kind == "expression" and definition.is_built:
+        return _find_loss(definition)
+    if kind not in ("secondary", "expression") or definition.is_built or not table.columns:
+        return ""
+    columns = table.columns
+    missing = [name for name in definition.columns if name not in columns]
+    if missing:
+        return f"the table has no column {', '.join(missing)}{_FATAL}"
+    if kind == "secondary":
+        return ""
+    options = {name: value for name, value in definition.options.items() if name != FUNCTION_OPTION}
+    column = definition.columns[0]
+    found = iter_expression_problems(definition.function, column, columns[column], options)
+    told = "; ".join(found)
+    return f"{told}{_FATAL}" if told else ""
+
+
+def _find_loss(definition: IndexDefinition) -> str:
+    if definition.kind == BLOOM_FILTERS:
+        return f"with bloom filters, {LOSS}, and writes to logs of a merge-on-read table fail"
+    return f"of {definition.function}, {LOSS}" if definition.function in LOSSY else ""
+
+
+def describe_problem(name: str, problem: str) -> str:
+    """One sentence: what is wrong, and what helps."""
+    return f"index {name} is broken: {problem}; `index repair` removes it"
+
+
+def read_definitions(timeline: "TableTimeline", problems: list[str]) -> tuple[IndexDefinition, ...]:
+    """What Hudi has written down about each index. A damaged file is told in `problems`."""
+    default = f"{TABLE_METADATA_FOLDER}/.index_defs/index.json"
+    path = timeline.folder.properties.read("index_definitions", default)
+    content = timeline.folder.read_if_there(path)
+    if not content:
+        return ()
+    try:
+        built = timeline.folder.properties.read_list("metadata_partitions")
+        return parse_index_definitions(content.decode("utf-8"), built)
+    except ValueError as error:
+        problems.append(f"the file of index definitions is damaged, and writes fail of it: {path}: {error}")
+        return ()
+
+
+def read_column_types(timeline: "TableTimeline", problems: list[str]) -> dict[str, ColumnType]:
+    """Of all columns, Hudi's own included. What cannot be read is told in `problems`."""
+    try:
+        schema = timeline.folder.reader.schema
+    except LakeError as error:
+        problems.append(error.message)
+        return {}
+    return {column.name: name_column_type(column.type) for column in schema}

@@ -1,0 +1,301 @@
+"""Whether an index can be made, dropped or built anew; decided before Spark starts and before Hudi writes.
+
+Hudi 1.2 writes a definition down before it looks whether it can be built, and lets an index vanish that the
+next write is not configured to keep. Every function here raises `UsageError` for what must not be tried.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.table import TableConfig
+from headwater.errors import UsageError
+from headwater.lake.indexes.definitions import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    name_kind,
+)
+from headwater.lake.indexes.functions import FUNCTION_OPTION, iter_expression_problems
+from headwater.lake.indexes.listing import TableIndex, TableIndexes, name_partition
+from headwater.lake.options import (
+    BLOOM_FILTERS_OPTION,
+    has_timeline_server,
+    keeps_global_record_index,
+    list_column_stats,
+    list_kept_partitions,
+)
+
+IndexType = Literal[
+    "secondary", "expression", "column_stats", "partition_stats", "bloom_filters", "record_level"
+]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SINGLE: Mapping[IndexType, str] = {
+    "column_stats": COLUMN_STATS,
+    "partition_stats": PARTITION_STATS,
+    "bloom_filters": BLOOM_FILTERS,
+    "record_level": RECORD_INDEX,
+}
+_ASKED_BY = {
+    COLUMN_STATS: "`column_stats: [{columns}]`",
+    PARTITION_STATS: "`column_stats: [{columns}]`, which brings them",
+    BLOOM_FILTERS: f'`hoodie: {{{{{BLOOM_FILTERS_OPTION}: "true"}}}}`',
+    RECORD_INDEX: "`index: {{type: global_record_level}}`",
+    FILES: "`metadata_table: true`",
+}
+_SECONDARY_TYPES = frozenset({"string", "int", "bigint", "float", "double", "date", "timestamp"})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRequest:
+    """What an owner asks for. `function` and `options` are an expression's, of whose values the lowest and
+    highest in each file are kept."""
+
+    name: str
+    type: IndexType
+    columns: tuple[str, ...] = ()
+    function: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedIndex:
+    """What would be built. `options` are as Hudi wants them: those given and the function."""
+
+    name: str
+    type: IndexType
+    partition: str
+    columns: tuple[str, ...]
+    options: Mapping[str, str]
+    statistics: str
+
+
+def plan_creation(found: TableIndexes, config: TableConfig | None, request: IndexRequest) -> PlannedIndex:
+    """The index to build."""
+    owner = _check_writers(found, config)
+    partition = name_partition(request.type, request.name)
+    _check_name(found, request, partition)
+    _check_kept(found, request, owner)
+    if request.type in _SINGLE:
+        return _plan_single(owner, request)
+    problems = list(_iter_column_problems(found, request))
+    if problems:
+        raise UsageError(
+            f"index {request.name} on table {found.table}: {'; '.join(problems)}", hint=_list(found)
+        )
+    options = dict(request.options)
+    if request.type == "expression":
+        options[FUNCTION_OPTION] = request.function
+    return PlannedIndex(
+        name=request.name,
+        type=request.type,
+        partition=partition,
+        columns=request.columns,
+        options=options,
+        statistics=COLUMN_STATS if request.type == "expression" else "",
+    )
+
+
+def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> TableIndex:
+    """The index to drop, whole or broken."""
+    index = find_index(found, name)
+    if index.state == "broken":
+        return index
+    _check_under_way(found)
+    if index.kind == FILES:
+        raise UsageError(
+            f"`files` is the metadata table itself, in which every index of {found.table} lies",
+            hint="take `metadata_table` out of the configuration: the next `run` removes it",
+        )
+    users = [one.name for one in found.indexes if one.kind == "secondary"]
+    if index.partition == RECORD_INDEX and users:
+        raise UsageError(
+            f"the record index of {found.table} is needed by {', '.join(users)}, of no use without",
+            hint=f"first `headwater table {found.table} index drop {users[0]}`",
+        )
+    owned = index.kind in ("secondary", "expression")
+    if not owned and config is not None and index.partition in list_kept_partitions(config):
+        asked = _name_asker(index.partition, index.columns)
+        raise UsageError(
+            f"the configuration of {found.table} asks for {index.name}: the next `run` would build it again",
+            hint=f"take {asked} out of it: then the next `run` drops the index",
+        )
+    return index
+
+
+def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> PlannedIndex:
+    """The index as it was defined, to be dropped and built again."""
+    owner = _check_writers(found, config)
+    index = find_index(found, name)
+    types: Mapping[str, IndexType] = {partition: kind for kind, partition in _SINGLE.items()}
+    if index.partition in types:
+        _check_kept(found, IndexRequest(index.name, types[index.partition]), owner)
+        users = [one.name for one in found.indexes if one.kind == "secondary"]
+        if index.partition == RECORD_INDEX and users:
+            raise UsageError(
+                f"the record index of {found.table} is needed by {', '.join(users)}",
+                hint=f"drop them first, and create them again afterwards: `index drop {users[0]}`",
+            )
+        return PlannedIndex(index.name, types[index.partition], index.partition, index.columns, {}, "")
+    if index.kind not in ("secondary", "expression"):
+        raise UsageError(f"{index.name} cannot be built anew by itself", hint=_list_names(found))
+    if index.problem:
+        raise UsageError(
+            f"index {index.name} cannot be built: {index.problem}",
+            hint=f"`headwater table {found.table} index repair` removes it",
+        )
+    type_: IndexType = "secondary" if index.kind == "secondary" else "expression"
+    return PlannedIndex(index.name, type_, index.partition, index.columns, index.options, index.statistics)
+
+
+def plan_repair(found: TableIndexes) -> tuple[TableIndex, ...]:
+    """What makes writes fail, or was left by an index that was never finished; to be removed."""
+    # Beside a broken index no write succeeds, and those that have failed look as if they were under way.
+    broken = tuple(one for one in found.indexes if one.state == "broken")
+    if not broken:
+        _check_under_way(found)
+    # Definitions of statistics outlive a metadata table that was switched off, and do no harm.
+    unfinished = (one for one in found.indexes if one.state in ("building", "not built"))
+    return (*broken, *(one for one in unfinished if one.kind in ("secondary", "expression")))
+
+
+def find_index(found: TableIndexes, name: str) -> TableIndex:
+    """The index of that name."""
+    index = found.find(name)
+    if index is None:
+        near = find_nearest(name, (one.name for one in found.indexes))
+        meant = f"did you mean {near}? " if near else ""
+        raise UsageError(f"table {found.table} has no index {name}", hint=meant + _list_names(found))
+    return index
+
+
+def _check_writers(found: TableIndexes, config: TableConfig | None) -> TableConfig:
+    if config is None:
+        raise UsageError(
+            f"{found.table} is one of headwater's own tables, which are written without a metadata table",
+            hint="indexes are for data tables",
+        )
+    broken = [one for one in found.indexes if one.state == "broken"]
+    if broken:
+        raise UsageError(
+            f"table {found.table} has an index that is broken, and nothing can be built beside it: "
+            f"{broken[0].name}: {broken[0].problem}",
+            hint=f"`headwater table {found.table} index repair` removes it",
+        )
+    _check_under_way(found)
+    return config
+
+
+def _check_under_way(found: TableIndexes) -> None:
+    if found.under_way:
+        raise UsageError(
+            f"table {found.table}: a write is under way since {found.under_way[0]}, or was killed",
+            hint="stop what writes it; after a kill `headwater run --once` takes the write back",
+        )
+
+
+def _check_name(found: TableIndexes, request: IndexRequest, partition: str) -> None:
+    single = _SINGLE.get(request.type)
+    if single is not None and request.name != single:
+        raise UsageError(
+            f"a table has one index of type {request.type}, and its name is {single}, not {request.name}",
+            hint=f"`headwater table {found.table} index create {single} --type {request.type}`",
+        )
+    if not _NAME.fullmatch(request.name):
+        raise UsageError(
+            f"{request.name!r} cannot be an index's name", hint="letters, digits and `_`, no digit first"
+        )
+    there = found.find(partition)
+    if there is not None and (single is None or there.state == "built"):
+        raise UsageError(
+            f"table {found.table} has an index {request.name}: {there.kind}, {there.state}",
+            hint=f"`headwater table {found.table} index rebuild {request.name}`, or drop it first",
+        )
+
+
+def _check_kept(found: TableIndexes, request: IndexRequest, config: TableConfig) -> None:
+    wanted = _SINGLE.get(request.type, FILES)
+    needed = (wanted, RECORD_INDEX) if request.type == "secondary" else (wanted,)
+    kept = list_kept_partitions(config)
+    if request.type == "expression" and not has_timeline_server(config):
+        kept -= {FILES}
+    if request.type == "secondary" and not keeps_global_record_index(config):
+        kept -= {RECORD_INDEX}
+    for partition in needed:
+        if partition in kept:
+            continue
+        asked = _name_asker(partition, request.columns)
+        raise UsageError(
+            f"index {request.name} on table {found.table} needs {_say(partition)}, which the configuration "
+            "does not ask for: the next `run` would remove it, or not keep it up",
+            hint=f"add {asked} to the table's configuration",
+        )
+
+
+def _plan_single(config: TableConfig, request: IndexRequest) -> PlannedIndex:
+    if request.function or request.options:
+        raise UsageError(
+            f"--function and --option have no meaning for {request.type}",
+            hint="they are for --type expression",
+        )
+    asked = list_column_stats(config) if request.type in (COLUMN_STATS, PARTITION_STATS) else ()
+    if request.columns and request.type == COLUMN_STATS and set(request.columns) != set(asked):
+        raise UsageError(
+            f"the configuration keeps {COLUMN_STATS} of {', '.join(asked) or 'the first 32 columns'}, "
+            f"not of {', '.join(request.columns)}",
+            hint=f"set `column_stats: [{', '.join(request.columns)}]` in it",
+        )
+    return PlannedIndex(request.name, request.type, _SINGLE[request.type], request.columns or asked, {}, "")
+
+
+def _iter_column_problems(found: TableIndexes, request: IndexRequest) -> Iterator[str]:
+    if len(request.columns) != 1:
+        yield f"a {request.type} index is on one column, not {len(request.columns)}"
+        return
+    column = request.columns[0]
+    if column not in found.columns:
+        near = find_nearest(column, found.columns)
+        yield f"there is no column {column}" + (f"; did you mean {near}?" if near else "")
+        return
+    kind = found.columns[column]
+    if request.type == "secondary":
+        if request.function or request.options:
+            yield "a secondary index has no function and no options"
+        if kind not in _SECONDARY_TYPES:
+            yield f"a secondary index cannot be on column {column}, which is {kind}"
+        if column in found.record_keys:
+            yield f"column {column} is of the record key, which the record index knows"
+        return
+    if not request.function:
+        yield "an expression index needs a function"
+        return
+    yield from iter_expression_problems(request.function, column, kind, request.options)
+    same = [one.name for one in found.indexes if one.kind == "expression" and column in one.columns]
+    if same:
+        yield f"column {column} has the expression index {same[0]}, and with a second one queries miss rows"
+
+
+def _list(found: TableIndexes) -> str:
+    shown = (f"{name} {kind}" for name, kind in found.columns.items() if not name.startswith("_hoodie_"))
+    return f"columns: {', '.join(shown)}"
+
+
+def _list_names(found: TableIndexes) -> str:
+    return f"indexes: {', '.join(one.name for one in found.indexes) or 'none'}"
+
+
+def _name_asker(partition: str, columns: tuple[str, ...]) -> str:
+    shown = ", ".join(name for name in columns if not name.startswith("_hoodie_")) or "COLUMN"
+    return _ASKED_BY[partition].format(columns=shown)
+
+
+def _say(partition: str) -> str:
+    kind = name_kind(partition)
+    if partition == RECORD_INDEX:
+        return "the record index of all partitions"
+    return "the metadata table" if kind == FILES else f"the index {partition}"
