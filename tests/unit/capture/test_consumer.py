@@ -1,15 +1,16 @@
 import json
+import threading
 from collections.abc import Sequence
 
 import pytest
 from prometheus_client import CollectorRegistry
 
+from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CommitReport, Consumer, ConsumerOptions
+from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.capture.queues.protocol import Message, QueueDepth
-from headwater.errors import (
-    SourceError,
-)
+from headwater.errors import LakeNotWritableError, SourceError
 from headwater.observability.clock import ManualClock
 from headwater.observability.metrics import Metrics
 from tests.fixtures.capture import (
@@ -108,14 +109,6 @@ def test_exactly_the_bad_record_among_good_ones_is_quarantined() -> None:
     assert (item.level, item.record_index, item.reason) == ("record", 1, "missing_field")
     assert json.loads(item.payload or "")["eventSource"] == "aws:s3"
     assert tables.keys == ["a", "c"]
-
-
-def test_quarantine_is_committed_before_the_events_of_its_batch() -> None:
-    queue, tables = MemoryQueue(), Tables()
-    queue.send("?")
-    send_keys(queue, "good")
-    build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
-    assert tables.commits == [("quarantine", 1), ("events", 1)]
 
 
 def test_messages_without_an_object_event_are_counted_and_deleted_without_a_commit() -> None:
@@ -284,3 +277,46 @@ def test_one_receiver_polls_an_empty_queue_and_more_come_under_load() -> None:
         with pytest.raises(SourceError, match="closed"):
             running.join()
         running._error = None
+
+
+def test_the_two_commits_of_a_batch_run_side_by_side_and_messages_go_after_both() -> None:
+    queue, both = MemoryQueue(), threading.Barrier(2, timeout=30)
+    depths: list[QueueDepth] = []
+
+    class MeetingTables(Tables):
+        def append_events(self, batch: Sequence[CapturedEvent]) -> None:
+            both.wait()
+            super().append_events(batch)
+
+        def append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
+            both.wait()
+            wait_until(lambda: bool(self.events))
+            depths.append(queue.depth())
+            super().append_quarantine(items)
+
+    tables = MeetingTables()
+    queue.send("?")
+    send_keys(queue, "a")
+    build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert (tables.keys, len(tables.quarantine)) == (["a"], 1)
+    assert depths == [QueueDepth(0, 2)]
+    assert queue.depth() == EMPTY
+
+
+def test_messages_stay_when_only_their_events_were_committed() -> None:
+    queue = MemoryQueue()
+
+    class FullQuarantine(Tables):
+        def append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
+            raise LakeNotWritableError("quarantine: the disk is full")
+
+    tables = FullQuarantine()
+    queue.send("?")
+    send_keys(queue, "a")
+    with pytest.raises(LakeNotWritableError, match="the disk is full"):
+        build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert queue.depth() == QueueDepth(2, 0)
+    tables = Tables()
+    build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
+    assert (tables.keys, len(tables.quarantine)) == (["a"], 1)
+    assert queue.depth() == EMPTY

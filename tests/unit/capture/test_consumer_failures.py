@@ -122,7 +122,7 @@ def test_a_failing_commit_is_tried_again_and_counts_once() -> None:
     queue.send("?")
     send_keys(queue, "k")
     build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
-    assert tables.commits == [("quarantine", 1), ("events", 1)]
+    assert sorted(tables.commits) == [("events", 1), ("quarantine", 1)]
     assert queue.depth() == EMPTY
 
 

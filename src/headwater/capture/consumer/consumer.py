@@ -1,7 +1,8 @@
-"""`Consumer`: the capture loop. Receive -> parse -> quarantine commit -> events commit -> delete."""
+"""`Consumer`: the capture loop. Receive -> parse -> commit events and quarantine -> delete."""
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -73,8 +74,8 @@ class Consumer:
     """Moves what a queue says into the events table; at least once, and each event counts once.
 
     `append_events` and `append_quarantine` commit: when they return, what they were given is durable.
-    Either may be given the same things again. Both are called from the thread that runs the consumer,
-    the quarantine first. Messages are deleted only after both.
+    Either may be given the same things again. A batch's two calls run side by side, each from always the same
+    thread. Messages are deleted only after both.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Consumer:
         self._stats = StatsCounter(metrics)
         self._clock = clock or SystemClock()
         self._intake: Intake | None = None
+        # A commit mostly waits for files to be listed and renamed, and a batch may need two.
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
         self._demand: Demand = "some"
 
     @property
@@ -211,19 +214,25 @@ class Consumer:
     def _commit(self, batch: Batch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
         events, items = list(batch.events.values()), list(batch.quarantine.values())
         duplicates = batch.duplicates
-        if items:
-            crash_point("before_quarantine_commit")
-            self._retry(stop, lambda: self._append_quarantine(items))
-        if events:
-            crash_point("before_events_commit")
-            appended = self._retry(stop, lambda: self._append_events(events))
-            duplicates += appended.duplicates if appended else 0
+        quarantined = self._beside.submit(self._commit_quarantine, items, stop) if items else None
+        try:
+            if events:
+                crash_point("before_events_commit")
+                appended = self._retry(stop, lambda: self._append_events(events))
+                duplicates += appended.duplicates if appended else 0
+        finally:
+            if quarantined:
+                quarantined.result()
         crash_point("after_events_commit")
         seconds = intake.end_commit(batch)
         self._note(batch, duplicates, seconds)
         deleter.submit(batch.message_ids)
         if self._on_commit and (events or items):
             self._on_commit(CommitReport(len(batch.message_ids), len(events), len(items), seconds))
+
+    def _commit_quarantine(self, items: Sequence[QuarantineItem], stop: threading.Event) -> None:
+        crash_point("before_quarantine_commit")
+        self._retry(stop, lambda: self._append_quarantine(items))
 
     def _retry(self, stop: threading.Event, commit: "Callable[[], Appended | None]") -> "Appended | None":
         """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
