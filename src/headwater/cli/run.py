@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,20 +74,28 @@ def run_app(
     from headwater.app import App
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run
+    from headwater.app.services.presence import hold_for_run
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
-    app = App(settings, environ=environ)
     stop = threading.Event()
-    try:
-        with stop_on_signals(stop) as rearm:
-            a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=rearm)
-            return a_run.once(stop) if once else a_run.until(stop)
-    finally:
-        app.close()
+    with (
+        stop_on_signals(stop) as rearm,
+        hold_for_run(settings, only, stop, once=once) as presence,
+        closing(App(settings, environ=environ)) as app,
+    ):
+
+        def note_session() -> None:
+            rearm()
+            presence.add_process(app.find_jvm_process())
+
+        a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=note_session)
+        report = a_run.once(stop) if once else a_run.until(stop)
+        presence.check()
+        return report
 
 
 def serve_metrics(port: int | None) -> Any:

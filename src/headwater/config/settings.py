@@ -11,6 +11,8 @@ from headwater.config.hudi.checking import (
     iter_option_warnings,
     list_session_options,
 )
+from headwater.config.hudi.lock import LockConfig
+from headwater.config.hudi.lock_checks import iter_lock_problems
 from headwater.config.problems.problem import KeyPath
 from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
@@ -78,6 +80,11 @@ class Settings(Section):
     lake_storage: LakeStorageConfig = Field(
         LakeStorageConfig(), description="The store under an `s3a://` lake."
     )
+    lock: LockConfig | None = Field(
+        None,
+        description="What keeps several writers of one table apart. Default: no other process may write "
+        "the tables.",
+    )
     capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
     reconcile: ReconcileConfig = Field(
         ReconcileConfig(), description="When a bucket is listed for what no notification told of."
@@ -118,6 +125,17 @@ class Settings(Section):
         if table is None:
             text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
             raise SectionError([(("search", "table"), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _check_lock(self) -> "Settings":
+        problems = list(
+            iter_lock_problems(
+                self.lock, self.lake, self.tables, (*self.spark.packages, *self.spark.config.values())
+            )
+        )
+        if problems:
+            raise SectionError(problems)
         return self
 
     @model_validator(mode="after")

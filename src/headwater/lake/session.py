@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from headwater.config.environment import temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
+from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 """Matches the pinned `pyspark==3.5.x`; moves together with it and with `hudi` in pyproject.toml."""
@@ -100,7 +101,7 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built["spark.jars.excludes"] = ",".join(S3A_EXCLUDES)
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))
-    return built | settings.spark.config
+    return built | to_session_settings(settings.lock) | settings.spark.config
 
 
 def _iter_s3a_buckets(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -148,6 +149,12 @@ def is_session_alive(spark: SparkSession) -> bool:
     """Whether the JVM behind a session still runs; one that this process did not start counts as running."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
+
+
+def find_jvm_process(spark: SparkSession) -> int | None:
+    """The number of the JVM's process; None when this process did not start it."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 def _explain_start_failure(log_file: Path) -> PlatformError:

@@ -84,6 +84,20 @@ DECLARED = (
         "commits",
         also={"*": {"hoodie.compact.inline": "true"}},
     ),
+    DeclaredOption(
+        "services",
+        "hoodie.compact.schedule.inline",
+        words={"semi_async": "true", "async": "false"},
+        also={
+            "async": {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"},
+            "*": {"hoodie.compact.inline": "false", "hoodie.datasource.compaction.async.enable": "false"},
+        },
+    ),
+    DeclaredOption(
+        "concurrency",
+        "hoodie.write.concurrency.mode",
+        words={"non_blocking": "NON_BLOCKING_CONCURRENCY_CONTROL"},
+    ),
     DeclaredOption("metadata_table", "hoodie.metadata.enable"),
     DeclaredOption(
         "column_stats",
