@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.lake.jvm import measure_folder, read_session_settings, save
 from headwater.lake.options import (
+    CHANGELOG_BESIDE_OTHERS,
     WriteOptions,
     change_log_read,
     incremental_read,
@@ -40,7 +41,12 @@ class Table:
 
         The first one looks at what lies there: `TableMismatchError` when that is another table.
         """
-        hoodie = {**self._find_lock(options.table_name), **options.to_hoodie()}
+        lock = self._find_lock(options.table_name)
+        hoodie = {
+            **lock,
+            **options.to_hoodie(),
+            **(CHANGELOG_BESIDE_OTHERS if lock and options.changelog else {}),
+        }
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
