@@ -29,6 +29,7 @@ BENCHMARKS = (
     "ledger_cost",
     "cost_slope",
     "fold",
+    "many_commits",
     "verify",
     "poison",
     "embed",
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def find_module(name: str) -> Path:
     """The file of a benchmark."""
-    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects", "search"))
+    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects", "lake", "search"))
     return next(path for path in found if path.exists())
 
 

@@ -12,6 +12,7 @@ from headwater.config.hudi.lock import LockConfig
 from headwater.errors import TableBusyError, WriteConflictError
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
+from headwater.lake.typed_options.declared import render_options
 from headwater.lake.typed_options.locks import render_lock
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
 
@@ -78,3 +79,31 @@ def test_lock_that_is_held_refuses_and_one_left_by_a_killed_process_expires(spar
     os.utime(held, (old, old))
     write(spark, path, [(2, 2)], lock)
     assert read(spark, path) == {0: 0, 2: 2}
+
+
+def test_writers_that_do_not_block_each_other_change_the_same_files_at_once(spark, lake):
+    path, lock = f"{lake}/t", LockConfig(provider="in_process")
+    extra = {**render_lock(lock), **render_options({"concurrency": "non_blocking"})}
+    options = WriteOptions(
+        "t", "upsert", ("id",), ordering=("n",), table_type="merge_on_read", index="bucket", extra=extra
+    )
+
+    def upsert(rows):
+        Table(spark, path).write(spark.createDataFrame(rows, "id int, n int"), options)
+
+    upsert([(0, 0)])
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(upsert, [[(n, n), (0, 9 - n)] for n in range(1, 5)]))
+    assert read(spark, path) == {0: 8, 1: 1, 2: 2, 3: 3, 4: 4}
+    assert len(Table(spark, path).load_timeline().commits) == 5
+
+
+def test_conflict_is_seen_while_writing_where_that_is_asked_for(spark, lake):
+    path, lock = f"{lake}/t", LockConfig(provider="in_process", early_conflict_detection=True)
+    write(spark, path, [(0, 0)], lock)
+    with ThreadPoolExecutor(2) as pool:
+        conflicts = sum(
+            pool.map(lambda n: write_until_done(spark, path, [(n, n), (0, n)], lock), range(1, 5))
+        )
+    assert conflicts > 0
+    assert sorted(read(spark, path)) == [0, 1, 2, 3, 4]
