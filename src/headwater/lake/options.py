@@ -251,6 +251,10 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
     return built
 
 
+NO_COMPACTION = {"hoodie.compact.inline": "false"}
+"""For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
+
+
 def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:
     """Beside the operation `delete_partition`: which."""
     return {"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.config.environment import temporary_environment
-from headwater.config.settings import Settings
+from headwater.config.settings import PoolConfig, Settings
 from headwater.errors import PlatformError
 from headwater.lake.typed_options.locks import to_session_settings
 
@@ -63,6 +64,8 @@ _SPARK_SETTINGS = {
     # Batches are small and many: a heap that is not cleaned leaves shuffle files behind.
     "spark.cleaner.periodicGC.interval": "10min",
 }
+
+_POOLS_SETTING = "spark.scheduler.allocation.file"
 
 _S3A_SETTINGS = {
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
@@ -136,6 +139,10 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     for name, value in build_spark_settings(settings).items():
         conf.set(name, value)
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    if settings.spark.pools and _POOLS_SETTING not in settings.spark.config:
+        pools_file = log_file.with_name("pools.xml")
+        pools_file.write_bytes(build_pools(settings.spark.pools))
+        conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
     with _jvm_environment({"JAVA_HOME": java_home}), _output_to(log_file):
         try:
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
@@ -143,6 +150,18 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
             raise _explain_start_failure(log_file) from error
     spark.sparkContext.setLogLevel("WARN")
     return spark
+
+
+def build_pools(pools: Mapping[str, PoolConfig]) -> bytes:
+    """Spark's file of fair pools: XML."""
+    root = Element("allocations")
+    for name, pool in pools.items():
+        element = SubElement(root, "pool", name=name)
+        SubElement(element, "schedulingMode").text = "FIFO"
+        SubElement(element, "weight").text = str(pool.weight)
+        SubElement(element, "minShare").text = str(pool.min_share)
+    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
 
 
 def is_session_alive(spark: SparkSession) -> bool:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -9,7 +10,7 @@ import yaml
 from headwater.config.loader import parse_settings
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
-from headwater.lake.session import build_spark_settings
+from headwater.lake.session import build_pools, build_spark_settings
 from headwater.lake.typed_options.locks import read_session_lock
 
 FILES = {"provider": "file_system"}
@@ -154,3 +155,14 @@ def test_without_a_lock_a_writer_is_given_nothing():
         "source: {type: local, path: in}\nlake: out\ntables: {t: {path: '*.json'}}\n", Path("h.yaml"), {}
     )
     assert read_session_lock(build_spark_settings(settings), "t") == {}
+
+
+def test_pools_get_their_shares_and_unknown_ones_are_told():
+    settings = build(FILES, spark={"pools": {"capture": {"weight": 4, "min_share": 1}, "services-t": {}}})
+    pools = {pool.get("name"): pool for pool in ElementTree.fromstring(build_pools(settings.spark.pools))}
+    assert [pools["capture"].findtext(name) for name in ("weight", "minShare")] == ["4", "1"]
+    assert pools["services-t"].findtext("weight") == "1"
+    with pytest.raises(
+        ConfigError, match=r"spark.pools.captur: there is no pool 'captur'; pools are: capture,"
+    ):
+        build(FILES, spark={"pools": {"captur": {}}})
