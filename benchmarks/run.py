@@ -30,6 +30,7 @@ BENCHMARKS = (
     "cost_slope",
     "fold",
     "many_commits",
+    "services_overhead",
     "verify",
     "poison",
     "embed",

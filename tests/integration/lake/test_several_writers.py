@@ -18,10 +18,11 @@ import pytest
 
 import headwater
 from headwater.config.loader import load_settings
-from headwater.errors import TableNotFoundError
+from headwater.errors import LakeError
 from headwater.lake.layout import table_path
 from headwater.lake.session import build_spark_settings
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.timeline_files import list_pending_plans
 from headwater.lake.typed_options.locks import read_session_lock
 from tests.fixtures.end_to_end import foreign_writer
 from tests.fixtures.end_to_end.command import Running, run_command
@@ -39,6 +40,7 @@ tables:
     path: "shop/*.json"
     mode: mirror
     table_type: merge_on_read
+    index: {type: bucket, buckets: 1}
     services: async
     compact_after: 2
 spark: {driver_memory: 1g}
@@ -84,7 +86,7 @@ class Folder:
         try:
             reader = SnapshotReader(str(self.path / "lake" / table))
             return sorted(reader.read(["id"]).column("id").to_pylist())
-        except TableNotFoundError:
+        except LakeError:
             return []
 
     @contextmanager
@@ -119,6 +121,8 @@ class Folder:
         finally:
             process.kill()
             process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
 
 
 @pytest.fixture
@@ -136,7 +140,7 @@ def test_of_several_writers_one_is_killed_and_all_rows_are_there_once(folder):
             folder.foreign_writer("orders") as foreign,
         ):
             assert foreign.stdout is not None
-            assert foreign.stdout.readline().startswith("committed 1001")
+            assert next(line for line in foreign.stdout if line.startswith("committed")).split()[1] == "1001"
             folder.put(3)
             first.wait_until(
                 lambda: folder.ids("orders")[:5] == [1, 2, 3, 4, 5], "rows beside another writer"
@@ -161,5 +165,9 @@ def test_of_several_writers_one_is_killed_and_all_rows_are_there_once(folder):
     assert folder.ids("orders") == [*ours, *range(1001, 1001 + FOREIGN_COMMITS)]
     assert folder.ids("clicks") == ours
     assert folder.ids("shop") == ours
+    timeline = [file.name for file in (folder.path / "lake/shop/.hoodie/timeline").iterdir()]
+    # The writer leaves all compactions to the worker; a killed one has left none half done.
+    assert sum(name.endswith(".compaction.requested") for name in timeline) >= 1
+    assert list_pending_plans(str(folder.path / "lake/shop"), {}, "compaction") == []
     report = folder.command("run", "--once")
     assert [table["objects"] for table in report["tables"].values()] == [{}, {}, {}]

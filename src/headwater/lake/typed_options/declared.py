@@ -97,6 +97,8 @@ DECLARED = (
         "concurrency",
         "hoodie.write.concurrency.mode",
         words={"non_blocking": "NON_BLOCKING_CONCURRENCY_CONTROL"},
+        # Hudi looks for the type where a Spark write does not put it.
+        also={"non_blocking": {"hoodie.table.type": "MERGE_ON_READ"}},
     ),
     DeclaredOption("metadata_table", "hoodie.metadata.enable"),
     DeclaredOption(

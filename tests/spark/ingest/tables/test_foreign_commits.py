@@ -49,10 +49,10 @@ def write_foreign(lake, spark, mode, *numbers):
 @pytest.mark.parametrize(
     ("mode", "table"),
     [
-        ("merge", LOGGED),
+        ("merge", {}),
         *(
             pytest.param(mode, table, marks=pytest.mark.long)
-            for mode, table in (("merge", {}), ("append", {}), ("mirror", {}), ("mirror", LOGGED))
+            for mode, table in (("merge", LOGGED), ("append", {}), ("mirror", {}), ("mirror", LOGGED))
         ),
     ],
 )
@@ -63,20 +63,21 @@ def test_foreign_commits_cleaning_archiving_and_restoring_repeat_and_skip_nothin
     assert put(lake, 3) == 1
     assert put(lake) == 0
 
-    write_foreign(lake, spark, mode, 104, 105, 106, 107)
+    write_foreign(lake, spark, mode, *range(104, 113))
     owned = ServiceTable(spark, TableAddress("t", lake.table("t").path))
     clean(owned, CleanPolicy("commits", 1))
     archive(owned, 2)
     active = lake.table("t").load_timeline()
-    assert all("checkpoint" not in active.read_metadata(commit) for commit in active.commits)
+    if table is not LOGGED:  # where Hudi keeps what came since the compaction before the last
+        assert not any("checkpoint" in active.read_metadata(commit) for commit in active.commits)
     create_savepoint(owned, None, "only foreign commits are active")
     assert put(lake, 4) == 1
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 108)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 113)]
 
-    write_foreign(lake, spark, mode, 108)
+    write_foreign(lake, spark, mode, 113)
     assert put(lake, 5) == 1
     restore(owned, None)
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, *range(101, 108)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, *range(101, 113)]
     assert put(lake) == 2
     assert put(lake) == 0
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, 5, *range(101, 108)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, 5, *range(101, 113)]

@@ -6,7 +6,13 @@ from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.table import Table
 
-OPTIONS = {"table_name": "t", "operation": "upsert", "record_key": ("id",), "table_type": "merge_on_read"}
+OPTIONS = {
+    "table_name": "t",
+    "operation": "upsert",
+    "record_key": ("id",),
+    "table_type": "merge_on_read",
+    "index": "bucket",
+}
 
 
 def write(table, count, **how):
@@ -25,7 +31,7 @@ def find_actions(table):
 
 def test_writer_plans_and_another_compacts(spark, lake):
     table = Table(spark, f"{lake}/t")
-    semi = {"services": "semi_async", "compact_after": 2}
+    semi = {"compact_after": 2, "services": "semi_async"}
     write(table, 3, typed=semi)
     rows = sorted(tuple(row) for row in table.read().select("id", "n").collect())
     assert count_pending(table) == 1
@@ -46,7 +52,7 @@ def test_writer_plans_and_another_compacts(spark, lake):
 
 def test_writer_leaves_all_and_another_plans_compacts_cleans_and_archives(spark, lake):
     table = Table(spark, f"{lake}/t")
-    left = {"services": "async", "compact_after": 3, "keep_commits": 1}
+    left = {"keep_commits": 1, "compact_after": 3, "services": "async"}
     options = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4"}
     write(table, 8, typed=left, extra=options)
     assert count_pending(table) == 0
