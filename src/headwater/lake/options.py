@@ -199,6 +199,9 @@ def service_options(properties: Mapping[str, str]) -> dict[str, str]:
     built["hoodie.metadata.enable"] = str(
         bool(properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"]))
     ).lower()
+    if RECORD_KEY_PROPERTY in properties:
+        # A bucket index is of the key, and Hudi looks for it only here.
+        built["hoodie.datasource.write.recordkey.field"] = properties[RECORD_KEY_PROPERTY]
     # A service does what it is told and nothing on the side.
     built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
     return built

@@ -58,7 +58,7 @@ def list_served(app: App, only: Sequence[str]) -> list[str]:
 
 
 class ServicesWorker:
-    """Use one for one run. `on_pass` is told of each pass that did anything or failed."""
+    """Use one for one run. `on_pass` is told of each pass that did anything."""
 
     def __init__(
         self, app: App, tables: Sequence[str], on_pass: Callable[[PassReport], None] = lambda _: None
@@ -83,7 +83,7 @@ class ServicesWorker:
             self._app.check_session()
             for name, error in report.failures.items():
                 log.warning("a table is looked after later", table=name, error=error.message, hint=error.hint)
-            if report.failures or not all(done.is_idle for done in report.done):
+            if not all(done.is_idle for done in report.done):
                 self._on_pass(report)
             stop.wait(_PAUSE_SECONDS)
 

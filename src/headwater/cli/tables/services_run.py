@@ -76,7 +76,8 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
         render_json({"tables": report.done, "failed": sorted(report.failures)})
         return
     if not report.done:
-        render_text("no table is there yet")
+        if not report.failures:
+            render_text("no table is there yet")
         return
     render_table(
         ("table", "compacted", "files", "bytes", "cleaned", "commits left", "seconds"),

@@ -5,6 +5,7 @@ from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.table import Table
+from headwater.lake.typed_options.declared import render_options
 
 OPTIONS = {
     "table_name": "t",
@@ -59,7 +60,7 @@ def test_writer_leaves_all_and_another_plans_compacts_cleans_and_archives(spark,
     assert find_actions(table) == ["deltacommit"] * 8
     before = {row["id"]: row["n"] for row in table.read().collect()}
 
-    owner = {"hoodie.compact.inline.max.delta.commits": "3", "hoodie.clean.commits.retained": "1", **options}
+    owner = {**render_options({"index.type": "bucket", "index.buckets": 1, **left}), **options}
     logged = ServiceTable(spark, TableAddress("t", table.path), owner)
     done = look_after(logged, Duty(plans=True, cleans=True))
     assert len(done.compacted.instants) == 1
