@@ -63,7 +63,7 @@ def test_foreign_commits_cleaning_archiving_and_restoring_repeat_and_skip_nothin
     assert put(lake, 3) == 1
     assert put(lake) == 0
 
-    write_foreign(lake, spark, mode, *range(104, 113))
+    write_foreign(lake, spark, mode, *range(104, 118))
     owned = ServiceTable(spark, TableAddress("t", lake.table("t").path))
     clean(owned, CleanPolicy("commits", 1))
     archive(owned, 2)
@@ -72,12 +72,12 @@ def test_foreign_commits_cleaning_archiving_and_restoring_repeat_and_skip_nothin
         assert not any("checkpoint" in active.read_metadata(commit) for commit in active.commits)
     create_savepoint(owned, None, "only foreign commits are active")
     assert put(lake, 4) == 1
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 113)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 118)]
 
-    write_foreign(lake, spark, mode, 113)
+    write_foreign(lake, spark, mode, 118)
     assert put(lake, 5) == 1
     restore(owned, None)
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, *range(101, 113)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, *range(101, 118)]
     assert put(lake) == 2
     assert put(lake) == 0
-    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, 5, *range(101, 113)]
+    assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, 5, *range(101, 118)]
