@@ -30,6 +30,8 @@ BENCHMARKS = (
     "cost_slope",
     "skipping",
     "fold",
+    "many_commits",
+    "services_overhead",
     "verify",
     "poison",
     "embed",
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def find_module(name: str) -> Path:
     """The file of a benchmark."""
-    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects", "search"))
+    found = (ROOT / "benchmarks" / folder / f"{name}.py" for folder in ("", "objects", "lake", "search"))
     return next(path for path in found if path.exists())
 
 

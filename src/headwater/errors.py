@@ -9,6 +9,8 @@ HeadwaterError                exit code 1
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
+│   ├── TableBusyError        1  (retryable) another process writes it, and nothing keeps the two apart
+│   ├── WriteConflictError    1  (retryable) another writer has changed the same files meanwhile
 │   ├── TableMismatchError    1  what lies there is not the table that was configured
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── SourceError               1  the bucket, folder or queue
@@ -97,6 +99,18 @@ class TableNotFoundError(LakeError):
     """No Hudi table at that path."""
 
     exit_code = 2
+
+
+class TableBusyError(LakeError):
+    """Another process is writing the table, or holds its lock for too long."""
+
+    retryable = True
+
+
+class WriteConflictError(LakeError):
+    """Another writer has changed the same files since this write began; nothing of it is in the table."""
+
+    retryable = True
 
 
 class TableMismatchError(LakeError):

@@ -22,7 +22,7 @@ from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecor
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
-from headwater.lake.session import build_session, is_session_alive
+from headwater.lake.session import build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.checking import read_secrets
 
@@ -120,6 +120,10 @@ class App:
     def is_session_alive(self) -> bool:
         """Whether the JVM of this run still runs."""
         return is_session_alive(self.spark)
+
+    def find_jvm_process(self) -> int | None:
+        """The number of the JVM's process; None when this app did not start it."""
+        return find_jvm_process(self.spark)
 
     def use_pool(self, name: str) -> None:
         """Let Spark jobs of this thread run in a fair pool of that name."""

@@ -31,6 +31,12 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
             future.result()
 
 
+def check_before_services(settings: Settings, environ: Mapping[str, str]) -> None:
+    """The same for table services, which need no source. Raises `PlatformError`, `LakeNotWritableError`."""
+    find_java(environ)
+    ensure_local_lake(settings.lake)
+
+
 def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
     if source.type == "local":
         from headwater.capture.resources.local import ensure_folder

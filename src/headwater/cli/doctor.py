@@ -28,7 +28,7 @@ def doctor(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check Java, jars, credentials, bucket, notifications, queue and lake; say how to mend what is wrong.
+    """Check Java, jars, credentials, bucket, notifications, queue, lake and lock; say how to mend it.
 
     Changes nothing. Exit code 1: there is a problem; warnings are no problem.
     """

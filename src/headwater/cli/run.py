@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
+from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
     from headwater.app.run import RunReport
@@ -73,21 +74,34 @@ def run_app(
     """Check, wire and run. Raises `HeadwaterError`."""
     from headwater.app import App
     from headwater.app.preflight import check_before_run
-    from headwater.app.run import Run
+    from headwater.app.run import Run, RunReport
+    from headwater.app.services.presence import hold_for_run
+    from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
-    app = App(settings, environ=environ)
     stop = threading.Event()
-    try:
-        with stop_on_signals(stop) as rearm:
-            a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=rearm)
-            return a_run.once(stop) if once else a_run.until(stop)
-    finally:
-        app.close()
+    with stop_on_signals(stop) as rearm, ExitStack() as stack:
+        try:
+            presence = stack.enter_context(hold_for_run(settings, only, stop, once=once))
+        except TableBusyError:
+            if stop.is_set():
+                # It was told to end while it waited for its turn.
+                return RunReport(CaptureStats(), {}, {})
+            raise
+        app = stack.enter_context(closing(App(settings, environ=environ)))
+
+        def note_session() -> None:
+            rearm()
+            presence.add_process(app.find_jvm_process())
+
+        a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=note_session)
+        report = a_run.once(stop) if once else a_run.until(stop)
+        presence.check()
+        return report
 
 
 def serve_metrics(port: int | None) -> Any:

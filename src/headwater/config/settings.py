@@ -11,6 +11,8 @@ from headwater.config.hudi.checking import (
     iter_option_warnings,
     list_session_options,
 )
+from headwater.config.hudi.lock import LockConfig
+from headwater.config.hudi.lock_checks import iter_lock_problems
 from headwater.config.problems.problem import KeyPath
 from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
@@ -19,6 +21,7 @@ from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
+_POOLS = ("capture", "reconcile", "retries", "clean-source", "index")
 VECTORIZED_ORC = "spark.sql.orc.enableVectorizedReader"
 RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles", "chunks"})
 
@@ -36,6 +39,13 @@ def _resolve_lake(lake: str, info: ValidationInfo) -> str:
 TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), AfterValidator(_check_table_name)]
 
 
+class PoolConfig(Section):
+    """What one of the fair pools of a session gets beside the others."""
+
+    weight: int = Field(1, ge=1, description="Twice the weight is twice the cores when all have work.")
+    min_share: int = Field(0, ge=0, description="Cores that it gets before the others are served.")
+
+
 class SparkConfig(Section):
     """How the Spark session is built."""
 
@@ -44,6 +54,12 @@ class SparkConfig(Section):
         "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap of the driver.", examples=["4g"]
     )
     packages: FieldNames = Field((), description="Further Maven coordinates.")
+    pools: dict[str, PoolConfig] = Field(
+        {},
+        description="Shares of the cores, by pool: a table's name (its batches), `services-NAME` (what "
+        "`services run` does to it), `capture`, `reconcile`, `retries`, `clean-source`, `index`.",
+        examples=[{"capture": {"weight": 4, "min_share": 1}}],
+    )
     config: TextMap = Field({}, description="Any `spark.*` setting; wins over ours.")
 
     @model_validator(mode="after")
@@ -77,6 +93,11 @@ class Settings(Section):
     )
     lake_storage: LakeStorageConfig = Field(
         LakeStorageConfig(), description="The store under an `s3a://` lake."
+    )
+    lock: LockConfig | None = Field(
+        None,
+        description="What keeps several writers of one table apart. Default: no other process may write "
+        "the tables.",
     )
     capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
     reconcile: ReconcileConfig = Field(
@@ -118,6 +139,27 @@ class Settings(Section):
         if table is None:
             text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
             raise SectionError([(("search", "table"), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _check_lock(self) -> "Settings":
+        problems = list(
+            iter_lock_problems(
+                self.lock, self.lake, self.tables, (*self.spark.packages, *self.spark.config.values())
+            )
+        )
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _check_pools(self) -> "Settings":
+        known = {*self.tables, *(f"services-{name}" for name in self.tables), *_POOLS}
+        unknown = [name for name in self.spark.pools if name not in known]
+        if unknown:
+            text = "there is no pool {!r}; pools are: {}"
+            shown = ", ".join(sorted(known))
+            raise SectionError([(("spark", "pools", name), text.format(name, shown)) for name in unknown])
         return self
 
     @model_validator(mode="after")

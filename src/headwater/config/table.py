@@ -155,6 +155,23 @@ class TableConfig(Section):
         description="Log files are merged into base files every so many commits (merge_on_read). "
         "Default: Hudi's 5.",
     )
+    services: Literal["inline", "semi_async", "async"] = Field(
+        "inline",
+        description="Who compacts, cleans and archives: the writer after its commits, or `headwater "
+        "services run` beside it. `semi_async`: the writer plans compactions and the other does them "
+        "(merge_on_read); `async`: the other plans them, too, and cleans and archives. Needs `lock`.",
+    )
+    max_pending_compactions: int = Field(
+        5,
+        ge=1,
+        description="With so many compactions planned and not done, no further one is planned "
+        "(semi_async, async).",
+    )
+    concurrency: Literal["optimistic", "non_blocking"] = Field(
+        "optimistic",
+        description="With a `lock`: of two writers that change the same files one begins again; or both "
+        "write log files, and readers merge them (non_blocking: merge_on_read with a bucket index).",
+    )
     metadata_table: bool | None = Field(
         None,
         description="Hudi's metadata table is kept: listings and statistics for readers, for slower "

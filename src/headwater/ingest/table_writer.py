@@ -1,5 +1,6 @@
 """What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
@@ -24,6 +25,8 @@ from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
 from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
+
+_log = logging.getLogger(__name__)
 
 # From so many rows on it is worth a job to find out that there is nothing to combine.
 _MANY_ROWS = 50_000
@@ -136,6 +139,21 @@ class TableWriter:
             self._has_deletes = exists and DELETED in self._table.read().columns
         return self._has_deletes
 
+    def _may_plan_compaction(self) -> bool:
+        """No further plan while too many wait: the writer goes on, and does not pile up work."""
+        if self._config.services != "semi_async":
+            return True
+        timeline = self._table.load_timeline()
+        pending = timeline.count_pending_compactions() if timeline.exists() else 0
+        is_full = pending >= self._config.max_pending_compactions
+        if is_full:
+            _log.warning(
+                "table %s: %d compactions wait for `headwater services run`; no further one is planned",
+                self._name,
+                pending,
+            )
+        return not is_full
+
     def _commit(
         self,
         frame: DataFrame,
@@ -158,6 +176,7 @@ class TableWriter:
             table_type=config.table_type,
             keep_commits=config.keep_commits or 0,
             unique_keys=unique_keys,
+            plan_compaction=self._may_plan_compaction(),
             typed=list_typed_options(config),
             cdc=config.cdc,
             commit_metadata=metadata,

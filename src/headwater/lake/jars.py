@@ -52,7 +52,7 @@ def plan_jars(settings: Settings, home: Path, central: str = MAVEN_CENTRAL) -> J
     texts = [text.strip() for text in spark.get("spark.jars.packages", "").split(",")]
     wanted = tuple(Coordinate.parse(text) for text in texts if text.count(":") >= 2)
     ivy = Path(spark.get("spark.jars.ivy", home / ".ivy2"))
-    missing = tuple(item for item in wanted if not _is_here(item, ivy, home / ".m2" / "repository"))
+    missing = tuple(item for item in wanted if _find_here(item, ivy, home / ".m2" / "repository") is None)
     extra = [url.strip() for url in spark.get("spark.jars.repositories", "").split(",") if url.strip()]
     decided_elsewhere = "spark.jars.ivySettings" in spark
     return JarPlan(wanted, missing, () if decided_elsewhere else (*extra, central))
@@ -70,11 +70,19 @@ def find_download_size(coordinate: Coordinate, repositories: Sequence[str]) -> i
     return None
 
 
-def _is_here(coordinate: Coordinate, ivy: Path, maven: Path) -> bool:
+def list_found_jars(settings: Settings, home: Path) -> list[Path]:
+    """The files of those of a session's jars that are on this machine."""
+    plan = plan_jars(settings, home)
+    ivy = Path(build_spark_settings(settings).get("spark.jars.ivy", home / ".ivy2"))
+    found = (_find_here(item, ivy, home / ".m2" / "repository") for item in plan.wanted)
+    return [path for path in found if path is not None]
+
+
+def _find_here(coordinate: Coordinate, ivy: Path, maven: Path) -> Path | None:
     name = f"{coordinate.artifact}-{coordinate.version}.jar"
     folder = ivy / "cache" / coordinate.group / coordinate.artifact
     places = (folder / "jars" / name, folder / "bundles" / name, maven / coordinate.maven_path)
-    return any(place.is_file() for place in places)
+    return next((place for place in places if place.is_file()), None)
 
 
 def _ask_size(url: str) -> int | None:

@@ -17,7 +17,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import LakeError, LakeNotWritableError
+from headwater.errors import LakeError, LakeNotWritableError, TableBusyError, WriteConflictError
 
 _REFUSALS = (
     "Permission denied",
@@ -26,6 +26,8 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
+_OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
+_LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
@@ -169,6 +171,11 @@ def connect(spark: SparkSession) -> Jvm:
     return _connect(spark.sparkContext)
 
 
+def read_session_settings(spark: SparkSession) -> dict[str, str]:
+    """All `spark.*` settings that the session was started with."""
+    return dict(spark.sparkContext.getConf().getAll())
+
+
 def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
     """Append to the Hudi table at `path`. Raises `LakeError`."""
     with explained_lake(path):
@@ -251,6 +258,16 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
     if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
             f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    if any(sign in text for sign in _OVERLAPS):
+        return WriteConflictError(
+            f"{path}: another writer has changed the same files meanwhile; nothing of this write is there",
+            hint="try it again; `run` does so by itself",
+        )
+    if any(sign in text for sign in _LOCK_FAILURES):
+        return TableBusyError(
+            f"{path}: its lock could not be had",
+            hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",
         )
     if conflict := _CONFLICT.search(text):
         differing = "; ".join(

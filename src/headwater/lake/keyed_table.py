@@ -7,7 +7,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from headwater.errors import WriteConflictError
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Timeline
@@ -22,6 +24,7 @@ class Sizes:
 
 
 _DEFAULT_SIZES = Sizes()
+_ATTEMPTS = 5
 # As text it is some times as much, and two pieces are on their way.
 _BYTES_A_PIECE = 8 * 1024 * 1024
 
@@ -71,14 +74,23 @@ class KeyedTable:
         the same key. Raises `LakeError`.
         """
         options = replace(self._options, commit_metadata=metadata or {}, unique_keys=unique_keys)
+        self._write(frame, options)
+
+    def _write(self, frame: DataFrame, options: WriteOptions) -> None:
+        # A commit here depends on nothing that another writer may have changed: it is done again as it is.
+        attempts = Retrying(
+            retry=retry_if_exception_type(WriteConflictError),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_random_exponential(multiplier=1, max=10),
+            reraise=True,
+        )
         with self._lock:
-            self._table.write(frame, options)
+            attempts(self._table.write, frame, options)
 
     def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
         """The rows with the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
         options = replace(self._options, operation="delete", commit_metadata=metadata or {})
-        with self._lock:
-            self._table.write(frame.select(*self._schema.fieldNames()), options)
+        self._write(frame.select(*self._schema.fieldNames()), options)
 
     def read(self) -> DataFrame | None:
         """The newest snapshot; None when nothing was ever written."""

@@ -47,6 +47,11 @@ def chunks_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "chunks")
 
 
+def writers_path(lake: str) -> str:
+    """The notices of processes that write tables now."""
+    return _join(lake, OWN_FOLDER, "writers")
+
+
 def trial_path(lake: str, token: str) -> str:
     """A table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")

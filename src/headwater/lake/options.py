@@ -99,11 +99,11 @@ _CHANGELOG = {
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
-    inline; 0 leaves compaction to others. The table can be read as it was up to `keep_commits` ago; 0 leaves
-    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
-    the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another
-    one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all
-    of it."""
+    inline; 0 leaves compaction to others. Without `plan_compaction` none is planned for them either. The
+    table can be read as it was up to `keep_commits` ago; 0 leaves it at Hudi's ten. `unique_keys` promises
+    that no two rows of this write have the same key. `typed` are the options of
+    `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another one than the
+    table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all of it."""
 
     table_name: str
     operation: Operation
@@ -117,6 +117,7 @@ class WriteOptions:
     compact_after: int = 0
     keep_commits: int = 0
     unique_keys: bool = False
+    plan_compaction: bool = True
     typed: Mapping[str, Value | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
@@ -153,7 +154,17 @@ class WriteOptions:
             built["hoodie.table.cdc.supplemental.logging.mode"] = self.cdc.upper()
         if self.changelog:
             built |= _CHANGELOG
-        return built | render_options(self.typed)
+        built |= render_options(self.typed)
+        if not self.plan_compaction:
+            built["hoodie.compact.schedule.inline"] = "false"
+        return built
+
+
+CHANGELOG_BESIDE_OTHERS = {
+    # Cleaning takes away what killed writers left, and instants behind that can be archived again.
+    "hoodie.clean.automatic": "true",
+}
+"""What a changelog needs where writes that were not completed may be another writer's."""
 
 
 def _keep_options(commits: int) -> dict[str, str]:
@@ -270,6 +281,9 @@ def service_options(
     built["hoodie.metadata.enable"] = str(
         bool(properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"]))
     ).lower()
+    if RECORD_KEY_PROPERTY in properties:
+        # A bucket index is of the key, and Hudi looks for it only here.
+        built["hoodie.datasource.write.recordkey.field"] = properties[RECORD_KEY_PROPERTY]
     # A service does what it is told and nothing on the side.
     built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
     partitions = properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"], "").split(",")
@@ -331,6 +345,10 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
         policy = "KEEP_LATEST_FILE_VERSIONS"
         built |= {"hoodie.clean.policy": policy, "hoodie.clean.fileversions.retained": str(count)}
     return built
+
+
+NO_COMPACTION = {"hoodie.compact.inline": "false"}
+"""For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
 
 
 def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.config.environment import temporary_environment
-from headwater.config.settings import Settings
+from headwater.config.settings import PoolConfig, Settings
 from headwater.errors import PlatformError
+from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 """Matches the pinned `pyspark==3.5.x`; moves together with it and with `hudi` in pyproject.toml."""
@@ -63,6 +65,8 @@ _SPARK_SETTINGS = {
     "spark.cleaner.periodicGC.interval": "10min",
 }
 
+_POOLS_SETTING = "spark.scheduler.allocation.file"
+
 _S3A_SETTINGS = {
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     # The same order as boto3: environment, profile, container, instance.
@@ -100,7 +104,7 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built["spark.jars.excludes"] = ",".join(S3A_EXCLUDES)
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))
-    return built | settings.spark.config
+    return built | to_session_settings(settings.lock) | settings.spark.config
 
 
 def _iter_s3a_buckets(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -135,6 +139,10 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     for name, value in build_spark_settings(settings).items():
         conf.set(name, value)
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    if settings.spark.pools and _POOLS_SETTING not in settings.spark.config:
+        pools_file = log_file.with_name("pools.xml")
+        pools_file.write_bytes(build_pools(settings.spark.pools))
+        conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
     with _jvm_environment({"JAVA_HOME": java_home}), _output_to(log_file):
         try:
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
@@ -144,10 +152,28 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     return spark
 
 
+def build_pools(pools: Mapping[str, PoolConfig]) -> bytes:
+    """Spark's file of fair pools: XML."""
+    root = Element("allocations")
+    for name, pool in pools.items():
+        element = SubElement(root, "pool", name=name)
+        SubElement(element, "schedulingMode").text = "FIFO"
+        SubElement(element, "weight").text = str(pool.weight)
+        SubElement(element, "minShare").text = str(pool.min_share)
+    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
+
+
 def is_session_alive(spark: SparkSession) -> bool:
     """Whether the JVM behind a session still runs; one that this process did not start counts as running."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
+
+
+def find_jvm_process(spark: SparkSession) -> int | None:
+    """The number of the JVM's process; None when this process did not start it."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 def _explain_start_failure(log_file: Path) -> PlatformError:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.lake.jvm import measure_folder, save
+from headwater.lake.jvm import measure_folder, read_session_settings, save
 from headwater.lake.options import (
+    CHANGELOG_BESIDE_OTHERS,
     WriteOptions,
     change_log_read,
     incremental_read,
@@ -17,6 +18,7 @@ from headwater.lake.options import (
 )
 from headwater.lake.timeline import Timeline
 from headwater.lake.typed_options.differences import check_is_same_table
+from headwater.lake.typed_options.locks import read_session_lock
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ class Table:
         self.path = path
         self._was_written = False
         self._warned = False
+        self._lock: Mapping[str, str] | None = None
 
     def load_timeline(self) -> Timeline:
         """The timeline as it is now."""
@@ -39,12 +42,22 @@ class Table:
 
         The first one looks at what lies there: `TableMismatchError` when that is another table.
         """
-        hoodie = options.to_hoodie()
+        lock = self._find_lock(options.table_name)
+        hoodie = {
+            **lock,
+            **options.to_hoodie(),
+            **(CHANGELOG_BESIDE_OTHERS if lock and options.changelog else {}),
+        }
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
         save(frame, self.path, hoodie)
         self._was_written = True
+
+    def _find_lock(self, name: str) -> Mapping[str, str]:
+        if self._lock is None:
+            self._lock = read_session_lock(read_session_settings(self.spark), name)
+        return self._lock
 
     def _look_at_what_lies_there(self, name: str, hoodie: Mapping[str, str]) -> None:
         timeline = self.load_timeline()

@@ -129,6 +129,12 @@ class Timeline:
             if commit.completed > after:
                 yield commit, self.read_metadata(commit)
 
+    def count_pending_compactions(self) -> int:
+        """Compactions that are planned and not done."""
+        with explained_lake(self._path):
+            timeline = self._meta_client.getActiveTimeline().filterPendingCompactionTimeline()
+            return int(timeline.countInstants())
+
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
 

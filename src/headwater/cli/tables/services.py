@@ -1,7 +1,7 @@
 """`headwater table NAME compact | cluster | clean | archive | savepoint | restore | rollback`."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -38,7 +38,7 @@ def register(group: typer.Typer) -> None:
 def compact(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
     """Make base files of the log files of a merge-on-read table.
 
-    Not beside a running `run`.
+    Beside a running `run`: with a `lock`, and `services` other than inline.
     """
     from headwater.lake.services import compaction
 
@@ -72,7 +72,7 @@ def cluster(
 ) -> None:
     """Make large files of small ones, sorted so that queries skip most of them.
 
-    Not beside a running `run`.
+    Beside a running `run`: with a `lock`, and `services` other than inline.
     """
     from headwater.lake.services import clustering
 
@@ -103,7 +103,7 @@ def clean(
 ) -> None:
     """Remove files that newer ones have superseded; the table cannot be read as of before then any more.
 
-    Without an option it keeps what the table's own configuration says. Not beside a running `run`.
+    Without an option it keeps what the table's own configuration says. Beside a running `run` with a `lock`.
     """
     from headwater.lake.services import cleaning
 
@@ -118,7 +118,7 @@ def clean(
     policy = cleaning.CleanPolicy()
     for by, count in chosen.items():
         policy = cleaning.CleanPolicy(by, count)
-    with open_table(ctx) as table:
+    with open_table(ctx, is_writing=not dry_run) as table:
         if dry_run:
             plan = cleaning.plan_clean(table, policy)
             if as_json:
@@ -146,7 +146,7 @@ def archive(
 ) -> None:
     """Move old instants off the active timeline; never those that the cleaner still needs.
 
-    Not beside a running `run`.
+    Beside a running `run` with a `lock`.
     """
     from headwater.lake.services import archiving
 
@@ -172,13 +172,13 @@ def delete(
     """Delete rows, or whole partitions, in one commit.
 
     Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that
-    a mirror lacks. Not beside a running `run`.
+    a mirror lacks. Beside a running `run` with a `lock`.
     """
     from headwater.lake.services import deletion
 
     if (where is None) == (not partitions):
         raise UsageError("rows or partitions", hint="either --where or --partition")
-    with open_table(ctx, is_own_refused=True) as table:
+    with open_table(ctx, is_own_refused=True, is_writing=not dry_run) as table:
         if where is not None:
             done = deletion.delete_rows(table, where, dry_run=dry_run)
         else:
@@ -205,7 +205,7 @@ def savepoint(
 
     if delete and instant is None:
         raise UsageError("--delete needs the INSTANT", hint="`headwater table NAME savepoints` lists them")
-    with open_table(ctx) as table:
+    with open_table(ctx, is_writing=not dry_run) as table:
         if delete and instant is not None:
             services.delete_savepoint(table, instant)
             render_json({"deleted": instant}) if as_json else render_text(f"no savepoint {instant} any more")
@@ -221,7 +221,7 @@ def savepoints(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     """List the savepoints, oldest first."""
     from headwater.lake.services.savepoints import list_savepoints
 
-    with open_table(ctx) as table:
+    with open_table(ctx, is_writing=False) as table:
         found = list_savepoints(table)
     if as_json:
         render_json(found)
@@ -245,7 +245,7 @@ def restore(
     """
     from headwater.lake.services import savepoints as services
 
-    with open_table(ctx, is_own_refused=True) as table:
+    with open_table(ctx, is_own_refused=True, is_writing=not dry_run) as table:
         undone = (services.plan_restore if dry_run else services.restore)(table, instant)
     render_undone(undone, dry_run=dry_run, as_json=as_json)
 
@@ -264,18 +264,22 @@ def rollback(
     """
     from headwater.lake.services import rollback as services
 
-    with open_table(ctx, is_own_refused=True) as table:
+    with open_table(ctx, is_own_refused=True, is_writing=not dry_run) as table:
         undone = (services.plan_rollback if dry_run else services.roll_back)(table, instant)
     render_undone(undone, dry_run=dry_run, as_json=as_json)
 
 
 @contextmanager
-def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator[ServiceTable]":
-    """The table with a session for it. Raises `HeadwaterError`.
+def open_table(
+    ctx: typer.Context, *, is_own_refused: bool = False, is_writing: bool = True
+) -> "Iterator[ServiceTable]":
+    """The table with a session for it. Raises `HeadwaterError`; `TableBusyError` beside a writer that the
+    command must not be beside.
 
     `is_own_refused`: what is done must not be done to headwater's own tables.
     """
     from headwater.app import App
+    from headwater.app.services.presence import hold_for_service
     from headwater.lake.options import owner_options
     from headwater.lake.services.service_table import ServiceTable
 
@@ -287,11 +291,15 @@ def open_table(ctx: typer.Context, *, is_own_refused: bool = False) -> "Iterator
             f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
             hint=f"it can be done to: {', '.join(settings.tables)}",
         )
-    app = App(settings)
-    try:
+    command = ctx.info_name or ""
+    with ExitStack() as stack:
+        held = hold_for_service(settings, command, [named.name]) if is_writing else nullcontext()
+        presence = stack.enter_context(held)
+        app = stack.enter_context(closing(App(settings)))
+        if presence is not None:
+            _ = app.spark
+            presence.add_process(app.find_jvm_process())
         yield ServiceTable(app.spark, address, owner_options(config) if config else {})
-    finally:
-        app.close()
 
 
 def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:

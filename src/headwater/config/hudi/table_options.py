@@ -23,6 +23,8 @@ TYPED_FIELDS = (
     "keep_hours",
     "keep_file_versions",
     "compact_after",
+    "services",
+    "concurrency",
     "filter_duplicates",
     "metadata_table",
     "column_stats",
@@ -53,6 +55,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_layout_problems(table)
     yield from _iter_merge_problems(table)
     yield from _iter_cleaning_problems(table)
+    yield from _iter_writers_problems(table)
 
 
 def _iter_index_problems(table: "TableConfig") -> Iterator[Problem]:
@@ -146,3 +149,28 @@ def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
             "0 switches compaction off and nothing else compacts this table: each read would merge all log "
             "files there ever were. Allowed: a whole number of at least 1",
         )
+
+
+def _iter_writers_problems(table: "TableConfig") -> Iterator[Problem]:
+    if table.services == "semi_async" and table.table_type == "copy_on_write":
+        yield (
+            ("services",),
+            "'semi_async' has no meaning with `table_type: copy_on_write`, which has nothing to compact. "
+            "Allowed: inline, async",
+        )
+    if table.services == "inline" and "max_pending_compactions" in table.model_fields_set:
+        yield ("max_pending_compactions",), "has no meaning with `services: inline`, which leaves none"
+    if table.concurrency == "non_blocking":
+        is_bucketed = table.index is not None and table.index.type == "bucket"
+        if table.table_type != "merge_on_read" or not is_bucketed:
+            yield (
+                ("concurrency",),
+                "'non_blocking' needs `table_type: merge_on_read` and `index: {type: bucket, buckets: "
+                "...}`: two writers have to put a new key into the same file",
+            )
+        if table.effective_mode != "merge":
+            yield (
+                ("concurrency",),
+                f"'non_blocking' has no meaning with `mode: {table.effective_mode}`; use `mode: merge`, "
+                "whose rows say by their ordering which one stays",
+            )

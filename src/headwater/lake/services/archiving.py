@@ -24,11 +24,12 @@ def archive(table: ServiceTable, keep: int) -> ArchiveResult:
     """
     started = time.monotonic()
     table.load_meta_client()
-    before = _count(table)
+    before = count_active(table)
     with table.open_client(archiving_options(keep)) as client:
         client.archive()
-    return ArchiveResult(before, _count(table), time.monotonic() - started)
+    return ArchiveResult(before, count_active(table), time.monotonic() - started)
 
 
-def _count(table: ServiceTable) -> int:
+def count_active(table: ServiceTable) -> int:
+    """Completed writes on the active timeline now. Raises `LakeError`."""
     return len(Timeline(table.spark, table.address.path).commits)

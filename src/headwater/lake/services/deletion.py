@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
-from headwater.lake.options import DELETED, WriteOptions, partitions_to_delete
+from headwater.lake.options import DELETED, NO_COMPACTION, WriteOptions, partitions_to_delete
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
@@ -91,7 +91,7 @@ def _build_options(table: ServiceTable, operation: Any, extra: dict[str, str] | 
             table_type="merge_on_read"
             if config.getTableType().name() == "MERGE_ON_READ"
             else "copy_on_write",
-            extra={**table.extra, **(extra or {})},
+            extra={**table.extra, **NO_COMPACTION, **(extra or {})},
         )
 
 

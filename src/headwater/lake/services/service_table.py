@@ -9,11 +9,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.errors import TableNotFoundError
-from headwater.lake.jvm import Jvm, connect, explained_lake
+from headwater.lake.jvm import Jvm, connect, explained_lake, read_session_settings
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import service_options
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
+from headwater.lake.typed_options.locks import read_session_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class ServiceTable:
         meta_client = self.load_meta_client()
         with explained_lake(self.address.path):
             properties = self.java.read_map(meta_client.getTableConfig().propsMap())
-            built = service_options(properties, self.extra) | dict(self.extra) | dict(options)
+            lock = read_session_lock(read_session_settings(self.spark), self.address.name)
+            built = service_options(properties, self.extra) | lock | dict(self.extra) | dict(options)
             client = self.java.build_write_client(meta_client, self.address.name, built)
             try:
                 yield client

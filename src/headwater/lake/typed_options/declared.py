@@ -85,6 +85,22 @@ DECLARED = (
         "commits",
         also={"*": {"hoodie.compact.inline": "true"}},
     ),
+    DeclaredOption(
+        "services",
+        "hoodie.compact.schedule.inline",
+        words={"semi_async": "true", "async": "false"},
+        also={
+            "async": {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"},
+            "*": {"hoodie.compact.inline": "false", "hoodie.datasource.compaction.async.enable": "false"},
+        },
+    ),
+    DeclaredOption(
+        "concurrency",
+        "hoodie.write.concurrency.mode",
+        words={"non_blocking": "NON_BLOCKING_CONCURRENCY_CONTROL"},
+        # Hudi looks for the type where a Spark write does not put it.
+        also={"non_blocking": {"hoodie.table.type": "MERGE_ON_READ"}},
+    ),
     DeclaredOption("metadata_table", "hoodie.metadata.enable", also={"true": _STREAMED}),
     DeclaredOption(
         "column_stats",

@@ -1,0 +1,1 @@
+"""Table services beside a run, and who may write what at the same time."""

@@ -1,0 +1,103 @@
+"""`ServicesWorker`: what writers leave to it is done to all tables, side by side, again and again."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import structlog
+
+from headwater.app.application import App
+from headwater.config.table import TableConfig
+from headwater.errors import HeadwaterError, TableNotFoundError, UsageError
+from headwater.lake.layout import find_address
+from headwater.lake.options import owner_options
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.services.upkeep import Duty, Upkeep, look_after
+
+log = structlog.stdlib.get_logger(__name__)
+
+_PAUSE_SECONDS = 20.0
+_TABLES_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one pass did, and the errors of tables it failed at, by name."""
+
+    done: tuple[Upkeep, ...]
+    failures: dict[str, HeadwaterError] = field(default_factory=dict)
+
+
+def find_duty(config: TableConfig) -> Duty | None:
+    """What is left to the worker; None when the writer does it all."""
+    if config.services == "inline":
+        return None
+    return Duty(plans=config.services == "async", cleans=config.services == "async")
+
+
+def list_served(app: App, only: Sequence[str]) -> list[str]:
+    """The tables that leave something to the worker. Raises `UsageError` when there is none, or one of
+    `only` is none of them."""
+    tables = app.settings.tables
+    served = [name for name, config in tables.items() if find_duty(config) is not None]
+    for name in only:
+        if name not in served:
+            known = name in tables
+            hint = f"set tables.{name}.services" if known else f"tables: {', '.join(tables)}"
+            text = (
+                "leaves nothing to `services run`: its writer does it all" if known else "is not configured"
+            )
+            raise UsageError(f"table {name} {text}", hint=hint)
+    if not served:
+        raise UsageError(
+            "no table leaves anything to `services run`: their writers do it all",
+            hint="set `services: semi_async` or `async` of a table",
+        )
+    return [name for name in served if not only or name in only]
+
+
+class ServicesWorker:
+    """Use one for one run. `on_pass` is told of each pass that did anything."""
+
+    def __init__(
+        self, app: App, tables: Sequence[str], on_pass: Callable[[PassReport], None] = lambda _: None
+    ) -> None:
+        self._app = app
+        self._tables = tables
+        self._on_pass = on_pass
+
+    def run_pass(self) -> PassReport:
+        """Once through all tables. A table that is not there yet has nothing to be done."""
+        with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="services") as pool:
+            results = list(pool.map(self._look_after, self._tables))
+        done = tuple(result for result in results if isinstance(result, Upkeep))
+        pairs = zip(self._tables, results, strict=True)
+        failures = {name: result for name, result in pairs if isinstance(result, HeadwaterError)}
+        return PassReport(done, failures)
+
+    def run_until(self, stop: threading.Event) -> None:
+        """Passes with pauses between them, until `stop` is set. Raises `PlatformError` when the JVM ends."""
+        while not stop.is_set():
+            report = self.run_pass()
+            self._app.check_session()
+            for name, error in report.failures.items():
+                log.warning("a table is looked after later", table=name, error=error.message, hint=error.hint)
+            if not all(done.is_idle for done in report.done):
+                self._on_pass(report)
+            stop.wait(_PAUSE_SECONDS)
+
+    def _look_after(self, name: str) -> Upkeep | HeadwaterError | None:
+        # A pool a table: a large compaction leaves the others their share.
+        self._app.use_pool(f"services-{name}")
+        config = self._app.settings.tables[name]
+        duty = find_duty(config)
+        if duty is None:
+            return None
+        address = find_address(self._app.settings, name)
+        try:
+            return look_after(ServiceTable(self._app.spark, address, owner_options(config)), duty)
+        except TableNotFoundError:
+            return None
+        except HeadwaterError as error:
+            return error

@@ -1,0 +1,96 @@
+"""`headwater services run`: table services in a process of their own."""
+
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.rendering import render_error, render_json, render_table, render_text
+from headwater.cli.run import stop_on_signals
+
+if TYPE_CHECKING:
+    from headwater.app.services.worker import PassReport
+
+FAILED = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(no_args_is_help=True, help="What writers leave to others, done beside them.")
+    group.callback()(describe)
+    group.command("run")(run)
+    app.add_typer(group, name="services")
+
+
+def describe() -> None:
+    """What writers leave to others, done beside them."""
+
+
+def run(
+    ctx: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compact, clean and archive the tables with `services: semi_async` or `async`, beside a running `run`.
+
+    SIGTERM and Ctrl-C finish what is open, then exit. Exit code 1 with --once: a table failed.
+    """
+    from headwater.app import App
+    from headwater.app.preflight import check_before_services
+    from headwater.app.services.presence import hold_for_service
+    from headwater.app.services.worker import ServicesWorker, list_served
+    from headwater.config.environment import read_environment
+
+    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
+    app = App(settings, environ=environ)
+    served = list_served(app, tables or ())
+    check_before_services(settings, environ)
+    stop = threading.Event()
+    with (
+        stop_on_signals(stop) as rearm,
+        hold_for_service(settings, "services run", served) as presence,
+        closing(app),
+    ):
+        presence.add_process(app.find_jvm_process())
+        rearm()
+        worker = ServicesWorker(app, served, lambda report: render_pass(report, as_json=as_json))
+        if not once:
+            worker.run_until(stop)
+            return
+        report = worker.run_pass()
+    render_pass(report, as_json=as_json)
+    for error in report.failures.values():
+        render_error(error, as_json=as_json)
+    if report.failures:
+        raise typer.Exit(FAILED)
+
+
+def render_pass(report: "PassReport", *, as_json: bool) -> None:
+    """What one pass did, a line a table."""
+    if as_json:
+        render_json({"tables": report.done, "failed": sorted(report.failures)})
+        return
+    if not report.done:
+        if not report.failures:
+            render_text("no table is there yet")
+        return
+    render_table(
+        ("table", "compacted", "files", "bytes", "cleaned", "commits left", "seconds"),
+        [
+            (
+                done.table,
+                len(done.compacted.instants),
+                done.compacted.files,
+                done.compacted.bytes,
+                "" if done.cleaned is None else done.cleaned.files,
+                "" if done.archived is None else done.archived.after,
+                f"{done.seconds:.1f}",
+            )
+            for done in report.done
+        ],
+    )

@@ -1,0 +1,108 @@
+"""`lock:` what keeps several writers of one table apart while they commit."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from headwater.config.section import Section, SectionError
+
+LockProvider = Literal["in_process", "file_system", "zookeeper", "hive_metastore", "dynamodb", "storage"]
+
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "zookeeper": ("address",),
+    "hive_metastore": ("address", "database"),
+    "dynamodb": ("table", "region"),
+}
+_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "in_process": (),
+    "file_system": ("folder", "expire_minutes"),
+    "zookeeper": ("address", "node"),
+    "hive_metastore": ("address", "database"),
+    "dynamodb": ("table", "region", "endpoint"),
+    "storage": (),
+}
+_WORDS = {
+    "address": {
+        "zookeeper": "the servers, such as `zk1:2181,zk2:2181`",
+        "hive_metastore": "its URI, such as `thrift://metastore:9083`",
+    },
+    "database": {"hive_metastore": "the database in which the lock is taken"},
+    "table": {"dynamodb": "the DynamoDB table of the locks"},
+    "region": {"dynamodb": "the region of that table"},
+}
+
+
+class LockConfig(Section):
+    """With a lock several processes may write the tables: each commit checks what the others have committed
+    meanwhile. All writers of a table have to use the same lock."""
+
+    provider: LockProvider = Field(
+        description="`in_process`: threads of one process only. `file_system`: a file in the lake, for a "
+        "folder or HDFS. `zookeeper`, `hive_metastore` and `dynamodb` ask a server. `storage`: an object in "
+        "the lake, for S3 and GCS; it and `dynamodb` need a further jar."
+    )
+    folder: str | None = Field(
+        None, description="Where the lock's file is (file_system). Default: in each table's `.hoodie`."
+    )
+    expire_minutes: int = Field(
+        5,
+        ge=1,
+        description="A lock so old is taken for one that a killed process has left (file_system). Longer "
+        "than any commit takes to complete.",
+    )
+    address: str | None = Field(
+        None,
+        description="`host:port`, several with commas (zookeeper); `thrift://host:port` (hive_metastore).",
+    )
+    node: str = Field("/headwater", pattern=r"^/.*[^/]$", description="Where the locks lie (zookeeper).")
+    database: str | None = Field(None, description="In which locks are taken (hive_metastore).")
+    table: str | None = Field(None, description="DynamoDB table of the locks; made when there is none.")
+    region: str | None = Field(None, description="Region of that table (dynamodb).")
+    endpoint: str | None = Field(None, description="Endpoint, when it is not AWS itself (dynamodb).")
+    early_conflict_detection: bool = Field(
+        False,
+        description="Writers look for each other's files while they write, not only when they commit: less "
+        "work is lost to a conflict, for a listing a file.",
+    )
+
+    @property
+    def spans_processes(self) -> bool:
+        """Whether it keeps processes apart, not only threads."""
+        return self.provider != "in_process"
+
+    def list_servers(self) -> list[tuple[str, int]]:
+        """Host and port of each server of `address`; none where there is none to reach."""
+        return [] if self.address is None else [_parse_server(text) for text in self.address.split(",")]
+
+    @model_validator(mode="after")
+    def _check(self) -> "LockConfig":
+        problems = [*self._iter_problems()]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _iter_problems(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        for name in _NEEDED.get(self.provider, ()):
+            if getattr(self, name) is None:
+                yield (name,), f"missing; `provider: {self.provider}` needs {_WORDS[name][self.provider]}"
+        allowed = {"provider", "early_conflict_detection", *_ALLOWED[self.provider]}
+        for name in sorted(self.model_fields_set - allowed):
+            have = ", ".join(p for p in get_args(LockProvider) if name in _ALLOWED[p])
+            yield (name,), f"has no meaning with `provider: {self.provider}`; only {have} has it"
+        if self.address is not None and self.provider in ("zookeeper", "hive_metastore"):
+            try:
+                servers = self.list_servers()
+            except ValueError:
+                servers = []
+            is_uri = "://" in self.address
+            if not servers or is_uri != (self.provider == "hive_metastore"):
+                yield ("address",), f"{self.address!r} is not {_WORDS['address'][self.provider]}"
+
+
+def _parse_server(text: str) -> tuple[str, int]:
+    parts = urlsplit(text.strip() if "://" in text else f"//{text.strip()}")
+    if not parts.hostname or parts.port is None:
+        raise ValueError(f"{text!r} has no port")
+    return parts.hostname, parts.port

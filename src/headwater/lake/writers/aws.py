@@ -1,0 +1,45 @@
+"""The DynamoDB table in which locks are kept."""
+
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.config.hudi.lock import LockConfig
+from headwater.errors import CredentialsError, LakeError
+
+_SECONDS = 5
+
+
+def find_lock_table(lock: LockConfig) -> bool:
+    """Whether the table of the locks is there and usable; Hudi makes one that is not there.
+
+    Raises `CredentialsError` when it may not be asked, `LakeError` when it does not answer or
+    has another key.
+    """
+    config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"total_max_attempts": 2})
+    try:
+        client: Any = boto3.client(
+            "dynamodb", region_name=lock.region, endpoint_url=lock.endpoint, config=config
+        )
+        found = client.describe_table(TableName=lock.table)["Table"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+            return False
+        raise CredentialsError(
+            f"the locks' table {lock.table} may not be asked: {error.response['Error']['Code']}",
+            hint="allow dynamodb:DescribeTable, CreateTable, GetItem, PutItem, UpdateItem, DeleteItem on it",
+        ) from error
+    except BotoCoreError as error:
+        raise LakeError(
+            f"DynamoDB does not answer for the locks' table {lock.table}: {error}",
+            hint="check lock.region, lock.endpoint and the network",
+        ) from error
+    keys = [(key["AttributeName"], key["KeyType"]) for key in found["KeySchema"]]
+    if keys != [("key", "HASH")]:
+        raise LakeError(
+            f"the DynamoDB table {lock.table} has the key {keys}; locks need `key` alone",
+            hint="name another table in lock.table: Hudi makes it",
+        )
+    return True

@@ -1,0 +1,252 @@
+"""`WriterPresence`: this process makes itself known beside a lake's tables, and looks who else is there.
+
+Each writes its own notice first and then looks at the others': of two that come at the same time at least
+one sees the other. The file is renewed while the process lives; one that was killed is recognized by its
+number on the same machine at once, from another machine when its notice was silent for a minute.
+"""
+
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+import structlog
+
+from headwater.errors import TableBusyError
+from headwater.lake.layout import writers_path
+from headwater.lake.snapshot_reader import to_uri
+from headwater.lake.timeline_files import open_file_system
+from headwater.lake.writers.notice import (
+    Notice,
+    Role,
+    excludes,
+    is_alive,
+    name_tables,
+    parse_notice,
+    write_time,
+)
+from headwater.lake.writers.process import Process, find_place, find_process
+
+log = structlog.stdlib.get_logger(__name__)
+
+_RENEW_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds to wait until those who exclude us have gone: a killed process's JVM lives a moment longer.
+    `on_wait` is told once whom we wait for."""
+
+    seconds: float = 10.0
+    on_wait: Callable[[Notice | None], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What this process is going to write, and how: see `Notice`. `is_locked`: see `excludes`."""
+
+    role: Role
+    command: str
+    tables: tuple[str, ...]
+    alone: bool = False
+    is_locked: bool = False
+
+
+class NoticeBoard:
+    """The folder of notices of a lake. All methods raise `OSError`."""
+
+    def __init__(self, lake: str, storage_options: Mapping[str, str]) -> None:
+        self._system, self._root = open_file_system(to_uri(writers_path(lake)), storage_options)
+
+    def write(self, notice: Notice) -> None:
+        """A new one, or the same again."""
+        if self._system.type_name == "local":
+            self._system.create_dir(self._root, recursive=True)
+        with self._system.open_output_stream(self._path(notice.token)) as file:
+            file.write(notice.to_bytes())
+
+    def has(self, token: str) -> bool:
+        """Whether it is still there."""
+        return bool(self._system.get_file_info(self._path(token)).is_file)
+
+    def remove(self, token: str) -> None:
+        """None is fine."""
+        if self.has(token):
+            with suppress(FileNotFoundError):
+                self._system.delete_file(self._path(token))
+
+    def read_others(self, mine: Notice) -> Iterator[tuple[str, Notice | None, float]]:
+        """Token, notice and seconds since it was renewed, by the clock of the file system.
+
+        Raises `FileNotFoundError` when ours is not there.
+        """
+        from pyarrow.fs import FileSelector
+
+        files = {file.base_name: file for file in self._system.get_file_info(FileSelector(self._root))}
+        own = files.pop(_name(mine.token), None)
+        if own is None:
+            raise FileNotFoundError(self._path(mine.token))
+        for name, file in files.items():
+            if name.endswith(".json"):
+                token = name.removesuffix(".json")
+                silent = (own.mtime - file.mtime).total_seconds()
+                yield token, self._read(token), silent
+
+    def _read(self, token: str) -> Notice | None:
+        try:
+            with self._system.open_input_file(self._path(token)) as file:
+                return parse_notice(file.read())
+        except FileNotFoundError:
+            return None
+
+    def _path(self, token: str) -> str:
+        return f"{self._root}/{_name(token)}"
+
+
+class WriterPresence:
+    """Use as a context manager: inside, nobody else is there who must not write beside us.
+
+    `on_lost` is called, and `lost` set, when another process has taken us for dead: then nothing must be
+    written any more.
+    """
+
+    def __init__(
+        self,
+        lake: str,
+        storage_options: Mapping[str, str],
+        intent: Intent,
+        on_lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._lake = lake
+        self._options = storage_options
+        self._intent = intent
+        self._board: NoticeBoard | None = None
+        self._notice = _build_notice(intent)
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_lost = on_lost
+        self.lost = threading.Event()
+
+    @contextmanager
+    def entered(self, patience: Patience, stop: threading.Event | None = None) -> Iterator["WriterPresence"]:
+        """Raises `TableBusyError` when somebody is there for longer than `patience`, or `stop` is set."""
+        try:
+            self._board = NoticeBoard(self._lake, self._options)
+        except (OSError, ImportError, ValueError) as error:
+            # Some places only Hadoop can reach.
+            log.warning(
+                "other writers of the lake cannot be seen from here", lake=self._lake, error=str(error)
+            )
+        if self._board is None:
+            yield self
+            return
+        try:
+            self._enter(self._board, patience, stop or threading.Event())
+            self._thread = threading.Thread(
+                target=self._renew, args=(self._board,), name="writer-notice", daemon=True
+            )
+            self._thread.start()
+            yield self
+        finally:
+            self._ended.set()
+            if self._thread is not None:
+                self._thread.join()
+            with self._lock:
+                self._board.remove(self._notice.token)
+
+    def check(self) -> None:
+        """Raise `TableBusyError` when another process has taken this one for dead."""
+        if self.lost.is_set():
+            raise TableBusyError(
+                f"{name_tables(self._intent.tables)}: this process was silent for so long that another may "
+                "have taken over",
+                hint="was the machine suspended? start it again: it goes on from what the tables say",
+            )
+
+    def add_process(self, number: int | None) -> None:
+        """Another process that writes for this one: its JVM."""
+        found = None if number is None else find_process(number)
+        if found is None or self._board is None:
+            return
+        with self._lock:
+            self._notice = replace(self._notice, processes=(*self._notice.processes, found))
+            self._board.write(self._notice)
+
+    def _enter(self, board: NoticeBoard, patience: Patience, stop: threading.Event) -> None:
+        deadline = time.monotonic() + patience.seconds
+        has_told = False
+        while True:
+            board.write(self._notice)
+            blocking = find_blocking(board, self._notice, is_locked=self._intent.is_locked)
+            if not blocking:
+                return
+            # Those who wait are in nobody's way.
+            board.remove(self._notice.token)
+            if not has_told and time.monotonic() >= deadline - patience.seconds + 1:
+                has_told = True
+                patience.on_wait(blocking[0])
+            if time.monotonic() >= deadline or stop.wait(_LOOK_SECONDS):
+                raise self._refuse(blocking[0])
+
+    def _refuse(self, other: Notice | None) -> TableBusyError:
+        shared = set(self._intent.tables) & set(other.tables if other else self._intent.tables)
+        who = other.describe() if other else "another process"
+        text = f"{name_tables(shared)}: being written by {who}"
+        if self._intent.is_locked:
+            return TableBusyError(text, hint="wait until it has ended, or stop it")
+        return TableBusyError(
+            text,
+            hint="stop it first; or set `lock` for all who write this lake, such as "
+            "`lock: {provider: file_system}`",
+        )
+
+    def _renew(self, board: NoticeBoard) -> None:
+        while not self._ended.wait(_RENEW_SECONDS):
+            try:
+                with self._lock:
+                    if not board.has(self._notice.token):
+                        # Silent for a minute, and somebody took us for dead.
+                        log.error("another process may have gone on without this one; it ends")
+                        self.lost.set()
+                        self._on_lost()
+                        return
+                    board.write(self._notice)
+            except OSError as error:
+                log.warning("the notice of this writer could not be renewed", error=str(error))
+
+
+def find_blocking(board: NoticeBoard, mine: Notice, *, is_locked: bool) -> list[Notice | None]:
+    """Living writers that exclude us; what the dead left is removed."""
+    blocking = []
+    for token, notice, silent in board.read_others(mine):
+        if is_alive(notice, mine.place, silent):
+            if excludes(mine, notice, is_locked=is_locked):
+                blocking.append(notice)
+        else:
+            board.remove(token)
+    return blocking
+
+
+def _build_notice(intent: Intent) -> Notice:
+    own = find_process(os.getpid()) or Process(os.getpid(), 0)
+    since = write_time(datetime.now(timezone.utc))
+    return Notice(
+        token=uuid.uuid4().hex,
+        role=intent.role,
+        command=intent.command,
+        tables=intent.tables,
+        alone=intent.alone,
+        place=find_place(),
+        processes=(own,),
+        since=since,
+    )
+
+
+def _name(token: str) -> str:
+    return f"{token}.json"

@@ -1,0 +1,110 @@
+"""Locks between writers, on real Hudi: two threads that change the same files, and locks that are held."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from headwater.config.hudi.lock import LockConfig
+from headwater.errors import TableBusyError, WriteConflictError
+from headwater.lake.options import WriteOptions
+from headwater.lake.table import Table
+from headwater.lake.typed_options.declared import render_options
+from headwater.lake.typed_options.locks import render_lock
+from tests.fixtures.end_to_end.zookeeper import run_zookeeper
+
+NO_PATIENCE = {
+    "hoodie.write.lock.client.num_retries": "1",
+    "hoodie.write.lock.client.wait_time_ms_between_retry": "100",
+    "hoodie.write.lock.num_retries": "1",
+    "hoodie.write.lock.wait_time_ms": "1000",
+    "hoodie.write.lock.zookeeper.connection_timeout_ms": "1000",
+}
+
+
+def write(spark, path, rows, lock, **extra):
+    frame = spark.createDataFrame(rows, "id int, n int")
+    options = WriteOptions("t", "upsert", ("id",), extra={**render_lock(lock), **extra})
+    Table(spark, path).write(frame, options)
+
+
+def read(spark, path):
+    return {row["id"]: row["n"] for row in Table(spark, path).read().collect()}
+
+
+def write_until_done(spark, path, rows, lock):
+    """How often it was in conflict."""
+    for conflicts in range(20):
+        try:
+            write(spark, path, rows, lock)
+        except WriteConflictError:
+            continue
+        return conflicts
+    raise AssertionError("in conflict twenty times")
+
+
+@pytest.mark.parametrize("provider", ["file_system", "zookeeper", "in_process"])
+def test_two_writers_of_the_same_files_lose_nothing(spark, lake, provider):
+    path = f"{lake}/t"
+    with run_zookeeper() if provider == "zookeeper" else nullcontext((None, None)) as (address, server):
+        lock = LockConfig(provider=provider, **({"address": address} if address else {}))
+        write(spark, path, [(0, 0)], lock)
+        with ThreadPoolExecutor(2) as pool:
+            tasks = [[(n, n), (0, n)] for n in range(1, 5)]
+            conflicts = sum(pool.map(lambda rows: write_until_done(spark, path, rows, lock), tasks))
+        assert conflicts > 0
+        found = read(spark, path)
+        assert {n: found[n] for n in range(1, 5)} == {n: n for n in range(1, 5)}
+        assert len(Table(spark, path).load_timeline().commits) == 5
+        if server is not None:
+            server.kill()
+            server.wait()
+            with pytest.raises(TableBusyError, match="its lock could not be had"):
+                write(spark, path, [(9, 9)], lock, **NO_PATIENCE)
+            assert 9 not in read(spark, path)
+
+
+def test_lock_that_is_held_refuses_and_one_left_by_a_killed_process_expires(spark, lake):
+    path, lock = f"{lake}/t", LockConfig(provider="file_system", expire_minutes=1)
+    write(spark, path, [(0, 0)], lock)
+    assert [*Path(path, ".hoodie").rglob("lock")] == []
+    held = Path(path, ".hoodie", "lock")
+    held.write_text("{}")
+    with pytest.raises(TableBusyError, match="its lock could not be had"):
+        write(spark, path, [(1, 1)], lock, **NO_PATIENCE)
+    old = time.time() - 61
+    os.utime(held, (old, old))
+    write(spark, path, [(2, 2)], lock)
+    assert read(spark, path) == {0: 0, 2: 2}
+
+
+def test_writers_that_do_not_block_each_other_change_the_same_files_at_once(spark, lake):
+    path, lock = f"{lake}/t", LockConfig(provider="in_process")
+    extra = {**render_lock(lock), **render_options({"concurrency": "non_blocking"})}
+    options = WriteOptions(
+        "t", "upsert", ("id",), ordering=("n",), table_type="merge_on_read", index="bucket", extra=extra
+    )
+
+    def upsert(rows):
+        Table(spark, path).write(spark.createDataFrame(rows, "id int, n int"), options)
+
+    upsert([(0, 0)])
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(upsert, [[(n, n), (0, 9 - n)] for n in range(1, 5)]))
+    assert read(spark, path) == {0: 8, 1: 1, 2: 2, 3: 3, 4: 4}
+    actions = [commit.action for commit in Table(spark, path).load_timeline().commits]
+    assert actions.count("deltacommit") == 5
+
+
+def test_conflict_is_seen_while_writing_where_that_is_asked_for(spark, lake):
+    path, lock = f"{lake}/t", LockConfig(provider="in_process", early_conflict_detection=True)
+    write(spark, path, [(0, 0)], lock)
+    with ThreadPoolExecutor(2) as pool:
+        conflicts = sum(
+            pool.map(lambda n: write_until_done(spark, path, [(n, n), (0, n)], lock), range(1, 5))
+        )
+    assert conflicts > 0
+    assert sorted(read(spark, path)) == [0, 1, 2, 3, 4]

@@ -1,0 +1,86 @@
+"""Which services may be beside a run, and which tables leave something to `services run`; no JVM."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.app.application import App
+from headwater.app.services.presence import hold_for_run, hold_for_service, is_alone
+from headwater.app.services.worker import find_duty, list_served
+from headwater.config.settings import Settings
+from headwater.errors import TableBusyError, UsageError
+from headwater.lake.services.upkeep import Duty
+
+LOGGED = {"path": "*.json", "table_type": "merge_on_read"}
+TABLES = {
+    "plain": {"path": "*.json"},
+    "half": LOGGED | {"services": "semi_async"},
+    "left": LOGGED | {"services": "async"},
+}
+
+
+def build(folder: Path, lock: dict[str, Any] | None = None, tables: dict[str, Any] = TABLES) -> Settings:
+    return Settings.model_validate(
+        {
+            "source": {"type": "local", "path": str(folder / "in")},
+            "lake": str(folder / "lake"),
+            "tables": tables,
+            "lock": lock,
+        }
+    )
+
+
+FILES = {"provider": "file_system"}
+
+
+@pytest.mark.parametrize(
+    ("command", "table", "alone"),
+    [
+        ("compact", "plain", True),
+        ("compact", "left", False),
+        ("cluster", "half", False),
+        ("clean", "plain", False),
+        ("archive", "plain", False),
+        ("delete", "plain", False),
+        ("restore", "left", True),
+        ("rollback", "left", True),
+        ("compact", "ledger", True),
+        ("services run", "left", False),
+    ],
+)
+def test_what_would_carry_out_the_plans_of_a_writer_is_alone(tmp_path, command, table, alone):
+    assert is_alone(command, build(tmp_path, FILES).tables.get(table)) == alone
+
+
+def test_worker_does_what_writers_leave_to_it(tmp_path):
+    tables = build(tmp_path, FILES).tables
+    assert find_duty(tables["plain"]) is None
+    assert find_duty(tables["half"]) == Duty(plans=False, cleans=False)
+    assert find_duty(tables["left"]) == Duty(plans=True, cleans=True)
+
+
+def test_worker_without_anything_to_do_says_what_to_set(tmp_path):
+    app = App(build(tmp_path, FILES))
+    assert list_served(app, []) == ["half", "left"]
+    assert list_served(app, ["left"]) == ["left"]
+    with pytest.raises(UsageError, match="plain leaves nothing to") as plain:
+        list_served(app, ["plain"])
+    assert plain.value.hint == "set tables.plain.services"
+    with pytest.raises(UsageError, match="nowhere is not configured"):
+        list_served(app, ["nowhere"])
+    with pytest.raises(UsageError, match="no table leaves anything"):
+        list_served(App(build(tmp_path, tables={"plain": TABLES["plain"]})), [])
+
+
+def test_two_of_one_process_exclude_each_other_as_two_processes_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("headwater.app.services.presence._ONCE_PATIENCE", 0)
+    settings, stop = build(tmp_path, FILES), threading.Event()
+    with hold_for_run(settings, (), stop, once=True):
+        with pytest.raises(TableBusyError), hold_for_run(settings, ("plain",), stop, once=True):
+            pass
+        with hold_for_service(settings, "services run", ["half", "left"]):
+            pass
+        with hold_for_service(settings, "clean", ["plain"]):
+            pass

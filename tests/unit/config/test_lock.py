@@ -1,0 +1,168 @@
+"""Which locks fit which lake and tables, before Spark starts."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from headwater.config.loader import parse_settings
+from headwater.config.settings import Settings
+from headwater.errors import ConfigError
+from headwater.lake.session import build_pools, build_spark_settings
+from headwater.lake.typed_options.locks import read_session_lock
+
+FILES = {"provider": "file_system"}
+BUCKETS = {"index": {"type": "bucket", "buckets": 2}, "table_type": "merge_on_read", "record_key": "id"}
+
+
+def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **top: Any) -> Settings:
+    data = {
+        "source": {"type": "local", "path": "in"},
+        "lake": "out",
+        "tables": {"t": {"path": "*.json", **(table or {})}},
+        **({"lock": lock} if lock else {}),
+        **top,
+    }
+    return parse_settings(yaml.safe_dump(data), Path("headwater.yaml"), {})
+
+
+@pytest.mark.parametrize(
+    ("lock", "table", "top", "told"),
+    [
+        (
+            {"provider": "zookeper"},
+            {},
+            {},
+            "lock.provider: 'zookeper' is not allowed. Did you mean 'zookeeper'?",
+        ),
+        ({"provider": "zookeeper"}, {}, {}, "lock.address: missing; `provider: zookeeper` needs the servers"),
+        (
+            {"provider": "zookeeper", "address": "zk1"},
+            {},
+            {},
+            "lock.address: 'zk1' is not the servers, such as `zk1:2181,zk2:2181`",
+        ),
+        (
+            {"provider": "hive_metastore", "address": "hms:9083", "database": "d"},
+            {},
+            {},
+            "lock.address: 'hms:9083' is not its URI, such as `thrift://metastore:9083`",
+        ),
+        (
+            FILES | {"region": "eu-west-1"},
+            {},
+            {},
+            "lock.region: has no meaning with `provider: file_system`; only dynamodb has it",
+        ),
+        (FILES, {}, {"lake": "s3a://b/lake"}, "lock.provider: 'file_system' cannot lie in a lake at s3a://"),
+        (
+            {"provider": "storage"},
+            {},
+            {},
+            "lock.provider: 'storage' is there for lakes at s3://, s3a:// and gs:// only; use file_system",
+        ),
+        (
+            {"provider": "storage"},
+            {},
+            {"lake": "s3a://b/lake"},
+            "lock.provider: 'storage' is not in Hudi's bundle for Spark; add `spark.packages: "
+            "[org.apache.hudi:hudi-aws-bundle:1.2.0]`",
+        ),
+        (
+            {"provider": "dynamodb", "table": "locks", "region": "eu-west-1"},
+            {},
+            {},
+            "lock.provider: 'dynamodb' is not in Hudi's bundle for Spark; add `spark.packages: "
+            "[org.apache.hudi:hudi-aws-bundle:1.2.0]`",
+        ),
+        (
+            None,
+            BUCKETS | {"concurrency": "non_blocking"},
+            {},
+            "tables.t.concurrency: 'non_blocking' needs a lock",
+        ),
+        (
+            FILES,
+            {"record_key": "id", "table_type": "merge_on_read", "concurrency": "non_blocking"},
+            {},
+            "tables.t.concurrency: 'non_blocking' needs `table_type: merge_on_read` and `index:",
+        ),
+        (
+            None,
+            {"services": "async"},
+            {},
+            "tables.t.services: 'async' means that `headwater services run` works",
+        ),
+        ({"provider": "in_process"}, {"services": "async"}, {}, "tables.t.services: 'async' means that"),
+        (FILES, {"services": "semi_async"}, {}, "tables.t.services: 'semi_async' has no meaning with"),
+        (
+            None,
+            {"hoodie": {"hoodie.write.concurrency.mode": "optimistic_concurrency_control"}},
+            {},
+            "tables.t.hoodie.hoodie.write.concurrency.mode: 'OPTIMISTIC_CONCURRENCY_CONTROL' needs a lock",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_told_with_its_key_and_what_is_allowed(lock, table, top, told):
+    with pytest.raises(ConfigError) as caught:
+        build(lock, table, **top)
+    assert caught.value.exit_code == 2
+    (line,) = caught.value.message.splitlines()
+    assert f": {told}" in line
+
+
+def test_locks_that_fit_are_taken():
+    build(FILES, BUCKETS | {"concurrency": "non_blocking", "services": "semi_async"})
+    build(FILES | {"folder": "/shared/locks"}, lake="s3a://b/lake")
+    aws = {"packages": "org.apache.hudi:hudi-aws-bundle:1.2.0"}
+    build({"provider": "storage"}, lake="s3a://b/lake", spark=aws)
+    build({"provider": "dynamodb", "table": "locks", "region": "eu-west-1"}, spark=aws)
+
+
+def find_options(lock: dict[str, Any]) -> dict[str, str]:
+    found = read_session_lock(build_spark_settings(build(lock)), "orders")
+    return {key.removeprefix("hoodie.write.lock."): value for key, value in found.items()}
+
+
+def test_every_writer_of_a_session_with_a_lock_is_given_it():
+    found = find_options(FILES | {"folder": "/locks/", "early_conflict_detection": True})
+    prefix = "org.apache.hudi.client.transaction.lock"
+    assert found == {
+        "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+        "hoodie.write.concurrency.early.conflict.detection.enable": "true",
+        "hoodie.clean.failed.writes.policy": "LAZY",
+        "provider": f"{prefix}.FileSystemBasedLockProvider",
+        "filesystem.path": "/locks/orders",
+        "filesystem.expire": "5",
+        "client.num_retries": "360",
+        "client.wait_time_ms_between_retry": "1000",
+    }
+
+
+def test_each_server_is_told_where_it_is_and_whose_lock_is_meant():
+    zookeeper = find_options({"provider": "zookeeper", "address": "zk1:2181,zk2:2182"})
+    assert zookeeper["zookeeper.url"] == "zk1:2181,zk2:2182"
+    assert (zookeeper["zookeeper.port"], zookeeper["zookeeper.base_path"]) == ("2181", "/headwater")
+    hive = find_options({"provider": "hive_metastore", "address": "thrift://hms:9083", "database": "d"})
+    assert hive["hivemetastore.uris"] == "thrift://hms:9083"
+    assert (hive["hivemetastore.database"], hive["hivemetastore.table"]) == ("d", "orders")
+
+
+def test_without_a_lock_a_writer_is_given_nothing():
+    settings = parse_settings(
+        "source: {type: local, path: in}\nlake: out\ntables: {t: {path: '*.json'}}\n", Path("h.yaml"), {}
+    )
+    assert read_session_lock(build_spark_settings(settings), "t") == {}
+
+
+def test_pools_get_their_shares_and_unknown_ones_are_told():
+    settings = build(FILES, spark={"pools": {"capture": {"weight": 4, "min_share": 1}, "services-t": {}}})
+    pools = {pool.get("name"): pool for pool in ElementTree.fromstring(build_pools(settings.spark.pools))}
+    assert [pools["capture"].findtext(name) for name in ("weight", "minShare")] == ["4", "1"]
+    assert pools["services-t"].findtext("weight") == "1"
+    with pytest.raises(
+        ConfigError, match=r"spark.pools.captur: there is no pool 'captur'; pools are: capture,"
+    ):
+        build(FILES, spark={"pools": {"captur": {}}})

@@ -1,0 +1,165 @@
+"""Writers of a lake that see each other: real processes, killed for real."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import TableBusyError
+from headwater.lake.layout import writers_path
+from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+
+AT_ONCE = Patience(0)
+
+SCRIPT = """
+import sys, time
+from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+role, table, locked, child = sys.argv[2], sys.argv[3], sys.argv[4] == "locked", int(sys.argv[5])
+presence = WriterPresence(sys.argv[1], {}, Intent(role, role, (table,), is_locked=locked))
+with presence.entered(Patience(0)):
+    presence.add_process(child or None)
+    print("in", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def writer(
+    lake: Path, role: str = "run", table: str = "orders", lock: str = "", child: int = 0
+) -> Iterator[subprocess.Popen[str]]:
+    """Another process that writes the table, until the end of the block or its own."""
+    command = [sys.executable, "-c", SCRIPT, str(lake), role, table, lock, str(child)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "in\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def enter(lake: Path, role: str = "run", table: str = "orders", **how: bool) -> None:
+    intent = Intent(role, f"a {role}", (table,), **how)
+    with WriterPresence(str(lake), {}, intent).entered(AT_ONCE):
+        pass
+
+
+def notices(lake: Path) -> list[Path]:
+    return list(Path(writers_path(str(lake))).glob("*"))
+
+
+def test_second_writer_of_a_table_is_refused_with_who_the_first_is(tmp_path):
+    with writer(tmp_path) as other:
+        with pytest.raises(
+            TableBusyError, match=rf"orders: being written by run \(process {other.pid} on"
+        ) as e:
+            enter(tmp_path, "service")
+        assert "stop it first; or set `lock`" in e.value.hint
+        enter(tmp_path, table="clicks")
+    assert e.value.retryable
+
+
+def test_killed_writer_is_in_nobodys_way_and_its_notice_goes(tmp_path):
+    with writer(tmp_path) as other:
+        os.kill(other.pid, signal.SIGKILL)
+        other.wait()
+        assert len(notices(tmp_path)) == 1
+        enter(tmp_path)
+    assert notices(tmp_path) == []
+
+
+def test_killed_writer_counts_until_its_jvm_has_ended_too(tmp_path):
+    with (
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as jvm,
+        writer(tmp_path, child=jvm.pid) as other,
+    ):
+        while len(json.loads(notices(tmp_path)[0].read_text())["processes"]) < 2:
+            time.sleep(0.05)
+        os.kill(other.pid, signal.SIGKILL)
+        other.wait()
+        with pytest.raises(TableBusyError):
+            enter(tmp_path)
+        jvm.kill()
+        jvm.wait()
+        enter(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "is_allowed"),
+    [
+        ("service", "run", True),
+        ("run", "service", True),
+        ("run", "run", False),
+        ("service", "service", False),
+    ],
+)
+def test_with_a_lock_a_service_may_be_beside_a_run(tmp_path, mine, other, is_allowed):
+    with writer(tmp_path, other, lock="locked"):
+        if is_allowed:
+            enter(tmp_path, mine, is_locked=True)
+        else:
+            with pytest.raises(TableBusyError, match="being written by"):
+                enter(tmp_path, mine, is_locked=True)
+
+
+def test_what_has_to_be_alone_is_beside_nobody_whatever_lock_there_is(tmp_path):
+    with writer(tmp_path, lock="locked"), pytest.raises(TableBusyError):
+        enter(tmp_path, "service", is_locked=True, alone=True)
+
+
+def test_who_waits_goes_on_when_the_first_has_been_killed(tmp_path):
+    waited = []
+    with writer(tmp_path, lock="locked") as other:
+
+        def kill(notice: object) -> None:
+            waited.append(notice)
+            os.kill(other.pid, signal.SIGKILL)
+            other.wait()
+
+        intent = Intent("run", "a run", ("orders",), is_locked=True)
+        with WriterPresence(str(tmp_path), {}, intent).entered(Patience(30, kill)):
+            assert len(notices(tmp_path)) == 1
+    assert len(waited) == 1
+
+
+def test_writer_on_another_machine_counts_until_it_was_silent_for_a_minute(tmp_path):
+    with writer(tmp_path) as other:
+        (notice,) = notices(tmp_path)
+        content = json.loads(notice.read_text())
+    other.wait()
+    notice.write_text(json.dumps(content | {"place": "another machine"}))
+    with pytest.raises(TableBusyError, match="on another"):
+        enter(tmp_path)
+    silent = time.time() - 61
+    os.utime(notice, (silent, silent))
+    enter(tmp_path)
+    assert notices(tmp_path) == []
+
+
+def test_notice_that_is_being_written_is_of_a_writer_not_known_yet(tmp_path):
+    enter(tmp_path)
+    folder = Path(writers_path(str(tmp_path)))
+    (folder / "half.json").write_text('{"token": "x"')
+    with pytest.raises(TableBusyError, match="being written by another process"):
+        enter(tmp_path)
+
+
+def test_writer_that_was_taken_for_dead_is_told_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("headwater.lake.writers.presence._RENEW_SECONDS", 0.05)
+    told = []
+    presence = WriterPresence(str(tmp_path), {}, Intent("run", "run", ("orders",)), lambda: told.append(1))
+    with presence.entered(AT_ONCE):
+        presence.check()
+        for notice in notices(tmp_path):
+            notice.unlink()
+        assert presence.lost.wait(5)
+        with pytest.raises(TableBusyError, match="another may have taken over"):
+            presence.check()
+    assert told == [1]
