@@ -48,8 +48,8 @@ test-integration: setup-s3a ## The emulator and real processes
 	$(PYTEST) tests/integration $(ARGS)
 
 .PHONY: test-tables
-test-tables: setup-s3a ## What is long about tables: every option and index, logs of changes, commands that look after them
-	$(PYTEST) tests/spark/ingest/tables tests/integration/lake tests/integration/cli -m long $(SIDE_BY_SIDE) $(ARGS)
+test-tables: setup-s3a ## What is long about tables: every option and index, queries, services, locks
+	$(PYTEST) tests/spark/ingest/tables tests/spark/lake tests/integration/lake tests/integration/cli -m long $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-long
 test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples

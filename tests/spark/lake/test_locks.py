@@ -16,6 +16,8 @@ from headwater.lake.typed_options.declared import render_options
 from headwater.lake.typed_options.locks import render_lock
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
 
+pytestmark = pytest.mark.long
+
 NO_PATIENCE = {
     "hoodie.write.lock.client.num_retries": "1",
     "hoodie.write.lock.client.wait_time_ms_between_retry": "100",

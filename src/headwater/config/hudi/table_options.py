@@ -158,7 +158,8 @@ def _iter_writers_problems(table: "TableConfig") -> Iterator[Problem]:
             "'semi_async' has no meaning with `table_type: copy_on_write`, which has nothing to compact. "
             "Allowed: inline, async",
         )
-    if table.services == "inline" and "max_pending_compactions" in table.model_fields_set:
+    limit = type(table).model_fields["max_pending_compactions"].default
+    if table.services == "inline" and table.max_pending_compactions != limit:
         yield ("max_pending_compactions",), "has no meaning with `services: inline`, which leaves none"
     if table.concurrency == "non_blocking":
         is_bucketed = table.index is not None and table.index.type == "bucket"

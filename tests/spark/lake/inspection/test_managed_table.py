@@ -14,6 +14,8 @@ from headwater.lake.table import Table
 from tests.fixtures.inspection.addresses import list_disk
 from tests.fixtures.inspection.managed_table import SMALL_FILES, build_managed
 
+pytestmark = pytest.mark.long
+
 NAME = "inspected_managed"
 LOCK = "hoodie.write.lock.provider"
 

@@ -10,6 +10,8 @@ from headwater.lake.queries.change_log import ChangeLogFeed
 from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
 
+pytestmark = pytest.mark.long
+
 MODES = ["op_key_only", "data_before", "data_before_after"]
 
 

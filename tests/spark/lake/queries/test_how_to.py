@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from headwater.cli.main import app
 from tests.fixtures.lakes import FIXTURE_LAKE
 
+pytestmark = pytest.mark.long
+
 HOW_TO = (Path(__file__).parents[4] / "docs/how-to/query-a-table.md").read_text("utf-8")
 
 

@@ -12,6 +12,8 @@ from headwater.lake.queries.instants import parse_time
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 
+pytestmark = pytest.mark.long
+
 # A clean after each commit, and an archive from the fourth on.
 SHORT = {
     "hoodie.keep.min.commits": "3",

@@ -10,6 +10,8 @@ from headwater.errors import UsageError
 from headwater.lake.options import owner_options
 from headwater.lake.services.deletion import delete_partitions, delete_rows
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_rows_of_a_condition_go_in_one_commit_and_no_others(build, table_type):

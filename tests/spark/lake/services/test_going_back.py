@@ -13,6 +13,8 @@ from headwater.lake.services.savepoints import (
     restore,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_restore_brings_back_the_rows_of_the_savepoint(build, table_type):

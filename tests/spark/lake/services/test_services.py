@@ -9,6 +9,8 @@ from headwater.lake.services.cleaning import CleanPolicy, clean, plan_clean
 from headwater.lake.services.clustering import ClusterOptions, cluster, plan_clustering
 from headwater.lake.services.compaction import compact, plan_compaction
 
+pytestmark = pytest.mark.long
+
 MERGE_ON_READ = {"table_type": "merge_on_read"}
 
 

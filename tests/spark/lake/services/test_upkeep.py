@@ -1,11 +1,15 @@
 """Compactions that a writer plans and another does, on real Hudi."""
 
+import pytest
+
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.table import Table
 from headwater.lake.typed_options.declared import render_options
+
+pytestmark = pytest.mark.long
 
 OPTIONS = {
     "table_name": "t",
