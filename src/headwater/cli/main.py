@@ -18,7 +18,7 @@ from headwater.cli.objects import clean_source, explain, quarantine, reconcile, 
 from headwater.cli.rendering import render_error, render_text
 from headwater.cli.search import index, serve
 from headwater.cli.source import resources
-from headwater.cli.tables import changes, group, schema, services_run, transform
+from headwater.cli.tables import changes, group, lineage, schema, services_run, transform
 from headwater.errors import HeadwaterError
 
 # In the order of `--help`. A new command is one file with `register(app)` and one entry here.
@@ -37,6 +37,7 @@ COMMANDS = (
     clean_source,
     schema,
     transform,
+    lineage,
     group,
     services_run,
     quarantine,

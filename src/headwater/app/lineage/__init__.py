@@ -1,0 +1,1 @@
+"""What is made from what, as the configuration says."""

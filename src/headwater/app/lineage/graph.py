@@ -1,0 +1,104 @@
+"""The way of the data through a configuration: from the bucket to tables and index. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.app.scope import source_bucket
+from headwater.config.search.index import SearchConfig
+from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
+from headwater.lake.layout import list_tables
+
+NodeKind = Literal["source", "events", "table", "quarantine", "chunks", "index"]
+INDEX = "search index"
+"""The node's name: with its blank it is no table's."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """`name` as commands know it, that of the source its place, and the same for no other node. `place` is a
+    path or URL; empty for an index that lies where it does by default. `columns` are those that the
+    configuration names as keys, partitions or texts."""
+
+    name: str
+    kind: NodeKind
+    place: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEdge:
+    """`target` is made from `source`; `rules` say which part of it and how, in the words of the file."""
+
+    source: str
+    target: str
+    rules: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Nodes come after those they are made from."""
+
+    nodes: tuple[LineageNode, ...]
+    edges: tuple[LineageEdge, ...]
+
+    def list_from(self, name: str) -> list[LineageEdge]:
+        """What is made from it."""
+        return [edge for edge in self.edges if edge.source == name]
+
+
+def build_lineage(settings: Settings) -> Lineage:
+    """Of all that is configured; nothing is looked at."""
+    places = list_tables(settings)
+    source = _build_source(settings)
+    nodes = [source, LineageNode("events", "events", places["events"])]
+    edges = [LineageEdge(source.name, "events", _describe_capture(settings))]
+    for name, table in settings.tables.items():
+        nodes.append(LineageNode(name, "table", places[name], _list_columns(table)))
+        edges.append(LineageEdge("events", name, _describe_table(table)))
+    nodes.append(LineageNode("quarantine", "quarantine", places["quarantine"]))
+    edges.append(LineageEdge("events", "quarantine", {}))
+    if settings.search is not None:
+        search = settings.search
+        nodes.append(LineageNode("chunks", "chunks", places["chunks"], tuple(search.text)))
+        edges.append(LineageEdge(search.table, "chunks", dict(_iter_search_rules(search))))
+        nodes.append(LineageNode(INDEX, "index", search.store.url or search.store.path or ""))
+        edges.append(LineageEdge("chunks", INDEX, {"store": search.store.type}))
+    return Lineage(tuple(nodes), tuple(edges))
+
+
+def _build_source(settings: Settings) -> LineageNode:
+    source = settings.source
+    place = source_bucket(settings)
+    if source.type == "s3":
+        place = f"s3://{place}/{source.prefix}"
+    return LineageNode(place, "source", place)
+
+
+def _describe_capture(settings: Settings) -> dict[str, str]:
+    source = settings.source
+    if source.type == "local":
+        return {"notifications": "folder"}
+    return {"notifications": source.notifications} | ({"queue": source.queue.url} if source.queue.url else {})
+
+
+def _list_columns(table: TableConfig) -> tuple[str, ...]:
+    declared = (*table.record_key, *table.ordering, *table.partition, *table.partition_columns)
+    return tuple(dict.fromkeys(declared))
+
+
+def _describe_table(table: TableConfig) -> dict[str, str]:
+    rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
+    if table.transform:
+        rules["transform"] = ", ".join(step.name or step.kind for step in table.transform)
+    if table.checks:
+        rules["checks"] = ", ".join(check.name or check.kind for check in table.checks)
+    return rules
+
+
+def _iter_search_rules(search: SearchConfig) -> Iterator[tuple[str, str]]:
+    yield "text", ", ".join(search.text)
+    if search.where:
+        yield "where", search.where
+    yield "embedder", search.embedder.type

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from headwater.app.lineage.drawing import draw_mermaid, draw_text
+from headwater.app.lineage.graph import INDEX, build_lineage
+from headwater.config.loader import parse_settings
+
+TEXT = """
+source: {type: s3, bucket: landing, prefix: shop/}
+lake: lake
+tables:
+  orders:
+    path: "orders/*.json"
+    record_key: id
+    ordering: at
+    partition: day
+    transform: [{name: "only \\"paid\\" #1", sql: "select * from input where paid"}, {drop: card}]
+    checks: [{not_null: id}]
+  index: {path: ["a/*.csv", "b/*.csv"]}
+search: {table: orders, text: [title], where: in_stock}
+"""
+
+
+@pytest.fixture
+def lineage(tmp_path: Path):
+    return build_lineage(parse_settings(TEXT, tmp_path / "headwater.yaml", {}))
+
+
+def test_every_node_comes_after_what_it_is_made_from(lineage):
+    names = [node.name for node in lineage.nodes]
+    assert len(set(names)) == len(names)
+    assert names[0] == "s3://landing/shop/"
+    for edge in lineage.edges:
+        assert names.index(edge.source) < names.index(edge.target), edge
+    ways = [(edge.source, edge.target) for edge in lineage.edges]
+    assert sorted(ways) == [
+        ("chunks", INDEX),
+        ("events", "index"),
+        ("events", "orders"),
+        ("events", "quarantine"),
+        ("orders", "chunks"),
+        ("s3://landing/shop/", "events"),
+    ]
+
+
+def test_rules_are_those_of_the_file(lineage):
+    rules = {edge.target: dict(edge.rules) for edge in lineage.edges}
+    assert rules["orders"] == {
+        "path": "orders/*.json", "mode": "merge", "transform": 'only "paid" #1, drop', "checks": "not_null",
+    }  # fmt: skip
+    assert rules["index"] == {"path": "a/*.csv, b/*.csv", "mode": "append"}
+    assert rules["chunks"] == {"text": "title", "where": "in_stock", "embedder": "wordllama"}
+    columns = {node.name: node.columns for node in lineage.nodes}
+    assert columns["orders"] == ("id", "at", "day")
+
+
+def test_as_text_it_is_a_tree(lineage):
+    lines = draw_text(lineage).splitlines()
+    assert lines[:2] == ["s3://landing/shop/", "  events  (notifications: sqs)"]
+    assert [line.partition("  (")[0] for line in lines[2:]] == [
+        "    orders", "      chunks", "        search index", "    index", "    quarantine",
+    ]  # fmt: skip
+
+
+def test_mermaid_is_told_of_quotation_marks_by_their_number(lineage):
+    lines = draw_mermaid(lineage).splitlines()
+    assert lines[0] == "flowchart LR"
+    assert '    n0[/"s3://landing/shop/"/]' in lines
+    (orders,) = [line for line in lines if line.endswith("--> n2") or line.endswith("| n2")]
+    assert "only #quot;paid#quot; #35;1, drop" in orders
+    assert orders.count('"') == 2
