@@ -21,7 +21,10 @@ log = structlog.stdlib.get_logger(__name__)
 
 _ONCE_PATIENCE = 60.0
 _PLANNED_SERVICES = frozenset({"compact", "cluster"})
-_GOING_BACK = frozenset({"restore", "rollback"})
+# A writer goes on by the commits and the indexes that it knew.
+_UNEXPECTED = frozenset(
+    {"restore", "rollback", "index create", "index drop", "index rebuild", "index repair"}
+)
 
 
 @contextmanager
@@ -59,7 +62,7 @@ def is_alone(command: str, config: "TableConfig | None") -> bool:
 
     Without `config`: one of headwater's own tables.
     """
-    if command in _GOING_BACK:
+    if command in _UNEXPECTED:
         return True
     # A writer that compacts by itself carries out every plan it finds, also one that is being carried out.
     return command in _PLANNED_SERVICES and (config is None or config.services == "inline")

@@ -291,7 +291,8 @@ def open_table(
             f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
             hint=f"it can be done to: {', '.join(settings.tables)}",
         )
-    command = ctx.info_name or ""
+    group = ctx.parent.info_name if ctx.parent and ctx.parent.info_name == "index" else ""
+    command = f"{group} {ctx.info_name}".strip()
     with ExitStack() as stack:
         held = hold_for_service(settings, command, [named.name]) if is_writing else nullcontext()
         presence = stack.enter_context(held)

@@ -46,6 +46,8 @@ FILES = {"provider": "file_system"}
         ("delete", "plain", False),
         ("restore", "left", True),
         ("rollback", "left", True),
+        ("index create", "left", True),
+        ("index repair", "plain", True),
         ("compact", "ledger", True),
         ("services run", "left", False),
     ],

@@ -1,6 +1,7 @@
 """`headwater table NAME index ...` and `advise`: what needs no JVM, and what is refused before one starts."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from headwater.app.services.presence import hold_for_run
 from headwater.cli.main import app
+from headwater.config.loader import load_settings
+from headwater.lake.writers.presence import Patience
 from tests.fixtures.inspection.addresses import copy_fixture
 
 DEFINITIONS = ".hoodie/.index_defs/index.json"
@@ -179,3 +183,14 @@ def test_advice_names_its_figures_and_the_lines_to_set(config):
     assert "table archived: 7 rows, 7 file groups" in text
     assert "index: simple" in text
     assert "  archived:\n    column_stats: [id, name]" in text
+
+
+def test_an_index_is_not_changed_beside_a_writer_whatever_lock_there_is(config, monkeypatch):
+    with config.open("a") as file:
+        file.write("lock: {provider: file_system}\n")
+    damage(config, "orders_cow", expr_index_by_day=BY_DAY)
+    with hold_for_run(load_settings(config), ("orders_cow",), threading.Event(), once=True):
+        monkeypatch.setattr("headwater.app.services.presence.Patience", lambda: Patience(0.0))
+        refused = run(config, "orders_cow", "index", "repair")
+    assert refused.exit_code == 1, refused.stderr
+    assert "orders_cow: being written by run (process" in refused.stderr
