@@ -7,7 +7,8 @@ VENV := .venv/bin
 PYTEST := $(VENV)/python -m pytest
 # The rungs from the quickest up; each is also a folder under tests/ and a marker.
 QUICK_RUNGS := tests/unit tests/contracts tests/properties
-ALL_RUNGS := $(QUICK_RUNGS) tests/spark tests/integration
+# The longest files first, or one process would be left alone with them at the end.
+ALL_RUNGS := tests/integration tests/spark $(QUICK_RUNGS)
 # Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
 JOBS ?= 2
 SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile
