@@ -58,6 +58,8 @@ _SPARK_SETTINGS = {
     # Records are kept for the seconds of one batch: compressing them takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # One Python stage waits for a whole batch of the one before it: with Spark's 10,000, for a second.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
