@@ -1,12 +1,11 @@
 """A table looked after by commands, as its owner does it: real processes, one after another."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.fixtures.end_to_end.command import run_command, run_json
 
 pytestmark = pytest.mark.long
 
@@ -18,25 +17,14 @@ tables:
 """
 
 
-def headwater(folder: Path, *args: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli.main", *args, "--json"],
-        check=False,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout) if args[0] != "sql" else [json.loads(x) for x in done.stdout.splitlines()]
-
-
 def put(folder: Path, name: str, n: int) -> None:
     (folder / "source" / name).write_text(json.dumps({"n": n}))
-    headwater(folder, "run", "--once")
+    run_json("run", "--once", folder=folder)
 
 
 def rows(folder: Path) -> list[int]:
-    return [row["n"] for row in headwater(folder, "sql", "select n from orders order by n")]
+    told = run_command("sql", "select n from orders order by n", "--json", folder=folder).expect(0)
+    return [json.loads(line)["n"] for line in told.stdout.splitlines()]
 
 
 def test_table_is_compacted_kept_set_back_and_taken_up_again(tmp_path):
@@ -44,15 +32,15 @@ def test_table_is_compacted_kept_set_back_and_taken_up_again(tmp_path):
     (tmp_path / "headwater.yaml").write_text(CONFIG)
     put(tmp_path, "a.json", 1)
     put(tmp_path, "a.json", 2)
-    assert headwater(tmp_path, "table", "orders", "compact", "--dry-run")["found"]["files"] > 0
-    assert len(headwater(tmp_path, "table", "orders", "compact")["instants"]) == 1
-    assert headwater(tmp_path, "table", "orders", "compact", "--dry-run")["found"]["files"] == 0
-    made = headwater(tmp_path, "table", "orders", "savepoint", "-m", "two")["savepoint"]["instant"]
+    assert run_json("table", "orders", "compact", "--dry-run", folder=tmp_path)["found"]["files"] > 0
+    assert len(run_json("table", "orders", "compact", folder=tmp_path)["instants"]) == 1
+    assert run_json("table", "orders", "compact", "--dry-run", folder=tmp_path)["found"]["files"] == 0
+    made = run_json("table", "orders", "savepoint", "-m", "two", folder=tmp_path)["savepoint"]["instant"]
     put(tmp_path, "b.json", 3)
     assert rows(tmp_path) == [2, 3]
-    would = headwater(tmp_path, "table", "orders", "restore", made, "--dry-run")["commits"]
-    assert headwater(tmp_path, "table", "orders", "restore", made)["commits"] == would != []
+    would = run_json("table", "orders", "restore", made, "--dry-run", folder=tmp_path)["commits"]
+    assert run_json("table", "orders", "restore", made, folder=tmp_path)["commits"] == would != []
     assert rows(tmp_path) == [2]
-    headwater(tmp_path, "run", "--once")
+    run_json("run", "--once", folder=tmp_path)
     assert rows(tmp_path) == [2, 3]
-    headwater(tmp_path, "verify")
+    run_json("verify", folder=tmp_path)

@@ -1,10 +1,10 @@
 """Steps tried on a sample and a run with checks, as their author does it: real processes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+
+from tests.fixtures.end_to_end.command import run_command
 
 pytestmark = pytest.mark.long
 
@@ -33,8 +33,7 @@ MODULE = "def add_tax(df):\n    return df.selectExpr('*', 'price * 1.25 as gross
 
 
 def headwater(folder, *args):
-    command = [sys.executable, "-m", "headwater.cli.main", *args, "--json"]
-    return subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+    return run_command(*args, "--json", folder=folder)
 
 
 def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
@@ -42,14 +41,14 @@ def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
         (tmp_path / "source" / name).mkdir(parents=True)
     (tmp_path / "headwater.yaml").write_text(CONFIG)
     done = headwater(tmp_path, "run", "--once")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "tables.orders.transform[1].python: there is no module 'taxes'" in done.stderr
     (tmp_path / "taxes.py").write_text(MODULE)
 
     sample = tmp_path / "sample.json"
     sample.write_text('{"id": 1, "name": "a", "price": 4.0}\n{"id": 2, "name": "b"}\n')
     done = headwater(tmp_path, "transform", "orders", "--sample", "sample.json", "--limit", "5")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     report = json.loads(done.stdout)
     assert [(part["step"], part["name"], len(part["rows"])) for part in report["steps"]] == [
         (0, "input", 2), (1, "step 1 (sql)", 1), (2, "step 'with tax'", 1),
@@ -61,7 +60,7 @@ def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
     (tmp_path / "source/orders/a.csv").write_text("id,name,price\n1,a,-4.0\n2,b,\n")
     (tmp_path / "source/items/a.json").write_text('{"sku": "x"}\n{"sku": "x"}\n')
     done = headwater(tmp_path, "run", "--once")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     error = json.loads(done.stderr.splitlines()[-1])
     assert error["error"] == "CheckFailedError"
     assert "table items: check 1 (unique): 1 values of (sku) are there more than once" in error["message"]
@@ -70,8 +69,11 @@ def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
     rows = headwater(tmp_path, "sql", "select id, name, gross from orders").stdout
     assert json.loads(rows) == {"id": 1, "name": "A", "gross": -5.0}
     assert not (tmp_path / "lake/items").exists()
+    newest = json.loads(headwater(tmp_path, "transform", "orders").expect(0).stdout)
+    assert [row["id"] for row in newest["steps"][0]["rows"]] == ["1", "2"]
+    assert [row["name"] for row in newest["steps"][1]["rows"]] == ["A"]
 
     (tmp_path / "source/items/a.json").write_text('{"sku": "x"}\n{"sku": "y"}\n')
-    assert headwater(tmp_path, "run", "--once").returncode == 0
+    assert headwater(tmp_path, "run", "--once").exit_code == 0
     rows = headwater(tmp_path, "sql", "select sku from items order by sku").stdout
     assert [json.loads(row)["sku"] for row in rows.splitlines()] == ["x", "y"]

@@ -82,7 +82,7 @@ def create(  # noqa: PLR0913, PLR0917 - one for each option of the command
     if dry_run:
         render_json({"dry_run": True, "index": plan}) if as_json else indexes_text.render_plan(plan, "built")
         return
-    with open_table(ctx) as table:
+    with open_table(ctx, f"index {ctx.info_name}") as table:
         from headwater.lake.indexes.building import build_index
 
         done = build_index(table, plan)
@@ -115,7 +115,7 @@ def rebuild(ctx: typer.Context, name: Name, dry_run: DryRun = False, as_json: Js
             plan, "rebuilt"
         )
         return
-    with open_table(ctx) as table:
+    with open_table(ctx, f"index {ctx.info_name}") as table:
         from headwater.lake.indexes.building import rebuild_index
 
         done = rebuild_index(table, plan)
@@ -169,7 +169,7 @@ def list_indexes(ctx: typer.Context) -> "tuple[TableIndexes, TableConfig | None]
 
 def _drop(ctx: typer.Context, partitions: list[str], *, dry_run: bool, as_json: bool) -> None:
     if partitions and not dry_run:
-        with open_table(ctx) as table:
+        with open_table(ctx, f"index {ctx.info_name}") as table:
             from headwater.lake.indexes.building import drop_indexes
 
             drop_indexes(table, partitions)

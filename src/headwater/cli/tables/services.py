@@ -271,12 +271,13 @@ def rollback(
 
 @contextmanager
 def open_table(
-    ctx: typer.Context, *, is_own_refused: bool = False, is_writing: bool = True
+    ctx: typer.Context, command: str = "", *, is_own_refused: bool = False, is_writing: bool = True
 ) -> "Iterator[ServiceTable]":
     """The table with a session for it. Raises `HeadwaterError`; `TableBusyError` beside a writer that the
     command must not be beside.
 
-    `is_own_refused`: what is done must not be done to headwater's own tables.
+    `command` is what others are told of who writes; default: the command's name. `is_own_refused`: what is
+    done must not be done to headwater's own tables.
     """
     from headwater.app import App
     from headwater.app.services.presence import hold_for_service
@@ -291,8 +292,7 @@ def open_table(
             f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
             hint=f"it can be done to: {', '.join(settings.tables)}",
         )
-    group = ctx.parent.info_name if ctx.parent and ctx.parent.info_name == "index" else ""
-    command = f"{group} {ctx.info_name}".strip()
+    command = command or ctx.info_name or ""
     with ExitStack() as stack:
         held = hold_for_service(settings, command, [named.name]) if is_writing else nullcontext()
         presence = stack.enter_context(held)

@@ -17,15 +17,16 @@ class ArchiveResult:
     seconds: float
 
 
-def archive(table: ServiceTable, keep: int) -> ArchiveResult:
-    """Leave about `keep` commits on the active timeline; never fewer than the cleaner still needs.
+def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
+    """Leave about `keep` commits on the active timeline, or what the table's own options say; never fewer
+    than the cleaner still needs.
 
     Raises `LakeError`.
     """
     started = time.monotonic()
     table.load_meta_client()
     before = count_active(table)
-    with table.open_client(archiving_options(keep)) as client:
+    with table.open_client({} if keep is None else archiving_options(keep)) as client:
         client.archive()
     return ArchiveResult(before, count_active(table), time.monotonic() - started)
 

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from headwater.lake.services.archiving import ArchiveResult, count_active
+from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
 from headwater.lake.services.result import ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
@@ -59,13 +59,5 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
             lambda instant: client.cluster(instant, True),
         )
     cleaned = clean(table, CleanPolicy()) if duty.cleans else None
-    archived = _archive(table) if duty.cleans else None
+    archived = archive(table) if duty.cleans else None
     return Upkeep(table.address.name, compacted, clustered, cleaned, archived, time.monotonic() - started)
-
-
-def _archive(table: ServiceTable) -> ArchiveResult:
-    started = time.monotonic()
-    before = count_active(table)
-    with table.open_client({}) as client:
-        client.archive()
-    return ArchiveResult(before, count_active(table), time.monotonic() - started)

@@ -1,4 +1,8 @@
-"""A process as others can look for it: its number, when it started, and where such numbers mean anything."""
+"""A process as others can look for it: its number, when it started, and where such numbers mean anything.
+
+Starts are told in ticks since the machine started. What psutil tells is a time of day, which moves when the
+clock is set, and two that are kept in a file and looked at later would no longer be the same.
+"""
 
 import os
 import platform
