@@ -70,7 +70,7 @@ def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
     assert json.loads(rows) == {"id": 1, "name": "A", "gross": -5.0}
     assert not (tmp_path / "lake/items").exists()
     newest = json.loads(headwater(tmp_path, "transform", "orders").expect(0).stdout)
-    assert [row["id"] for row in newest["steps"][0]["rows"]] == ["1", "2"]
+    assert [row["id"] for row in newest["steps"][0]["rows"]] == [1, 2]
     assert [row["name"] for row in newest["steps"][1]["rows"]] == ["A"]
 
     (tmp_path / "source/items/a.json").write_text('{"sku": "x"}\n{"sku": "y"}\n')
