@@ -107,7 +107,8 @@ def measure(
         figures[f"{name}_cpu_ms"] = round(float(np.median(cpu)) * 1000, 1)
         if name == "dense":
             hits = [
-                len({hit.row_key for hit in hits} & keys) for hits, keys in zip(found, exact, strict=True)
+                len({hit.passage.row_key for hit in hits} & keys)
+                for hits, keys in zip(found, exact, strict=True)
             ]
             figures["recall_at_10"] = round(sum(hits) / 10 / len(hits), 4)
     store.close()

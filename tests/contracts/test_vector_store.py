@@ -52,9 +52,13 @@ def test_dense_vectors_are_found_nearest_first(index: Index) -> None:
 def test_a_hit_tells_all_of_its_point(index: Index) -> None:
     index.upsert([make_point("a", (1,), number=3, color="red", price=9.5, in_stock=True, tags=["x", "y"])])
     (hit,) = index.search([near(1)])[0]
-    assert (hit.chunk_id, hit.row_key, hit.chunk_number) == (chunk_id("a", 3), "a", 3)
-    assert (hit.text, hit.stems, hit.instant) == ("text of a/3", "stems of a", "20260101000000000")
-    assert dict(hit.fields) == {"color": "red", "price": 9.5, "in_stock": True, "tags": ["x", "y"]}
+    assert (hit.passage.chunk_id, hit.passage.row_key, hit.passage.chunk_number) == (chunk_id("a", 3), "a", 3)
+    assert (hit.passage.text, hit.passage.stems, hit.passage.instant) == (
+        "text of a/3",
+        "stems of a",
+        "20260101000000000",
+    )
+    assert dict(hit.passage.fields) == {"color": "red", "price": 9.5, "in_stock": True, "tags": ["x", "y"]}
 
 
 def test_at_most_the_limit_is_found(index: Index) -> None:
@@ -74,16 +78,16 @@ def test_rows_that_tie_by_hundreds_do_not_make_the_answer_longer(index: Index) -
     index.upsert([make_point("best", (1, 0), {7: 2.0})])
     for legs in ([near(1, 0, limit=50)], [words(7, limit=50)]):
         (found,) = index.search(legs)
-        assert len({hit.row_key for hit in found}) == len(found) == 50
-        assert found[0].row_key == "best"
+        assert len({hit.passage.row_key for hit in found}) == len(found) == 50
+        assert found[0].passage.row_key == "best"
 
 
 def test_a_row_is_found_once_by_its_best_chunk(index: Index) -> None:
     index.upsert([make_point("a", (1, number), {1: 1.0 + number}, number=number) for number in range(9)])
     index.upsert([make_point("b", (1, 0.5), {1: 0.1})])
     dense, sparse = index.search([near(1, 0, limit=2), words(1, limit=2)])
-    assert [(hit.row_key, hit.chunk_number) for hit in dense] == [("a", 0), ("b", 0)]
-    assert [(hit.row_key, hit.chunk_number) for hit in sparse] == [("a", 8), ("b", 0)]
+    assert [(hit.passage.row_key, hit.passage.chunk_number) for hit in dense] == [("a", 0), ("b", 0)]
+    assert [(hit.passage.row_key, hit.passage.chunk_number) for hit in sparse] == [("a", 8), ("b", 0)]
 
 
 def test_sparse_scores_weigh_terms_with_their_idf(index: Index) -> None:
@@ -205,7 +209,7 @@ def test_upsert_replaces_all_of_a_point(index: Index) -> None:
     assert index.count() == 1
     assert find(index, words(1)) == []
     (hit,) = index.search([words(2)])[0]
-    assert (hit.text, dict(hit.fields)) == ("new", {"price": 3})
+    assert (hit.passage.text, dict(hit.passage.fields)) == ("new", {"price": 3})
     (point,) = index.load(["a"])
     assert list(point.dense) == pytest.approx(axis(0, 1), abs=1e-6)
 
@@ -218,8 +222,12 @@ def test_set_fields_keeps_text_and_vectors(index: Index) -> None:
     )  # fmt: skip
     index.set_fields([changed, make_point("absent")])
     (hit,) = index.search([words(1)])[0]
-    assert (hit.text, dict(hit.fields), hit.instant) == ("text of a/0", {"price": 2}, "20260202000000000")
-    assert hit.stems == "stems of a"
+    assert (hit.passage.text, dict(hit.passage.fields), hit.passage.instant) == (
+        "text of a/0",
+        {"price": 2},
+        "20260202000000000",
+    )
+    assert hit.passage.stems == "stems of a"
     assert [state.fields_hash for state in index.iter_states()] == ["f2"]
     assert find(index, words(1, conditions=[Condition("tenant", "eq", "t")])) == ["a"]
     (point,) = index.load(["a"])
@@ -231,7 +239,7 @@ def test_deleted_points_are_gone(index: Index) -> None:
     index.upsert([make_point("a", (1,), {1: 1.0}), make_point("b", (1,), {1: 1.0})])
     index.delete([chunk_id("a"), chunk_id("never there")])
     index.delete([chunk_id("a")])
-    assert index.search([near(1), words(1)])[0][0].row_key == "b"
+    assert index.search([near(1), words(1)])[0][0].passage.row_key == "b"
     assert find(index, words(1)) == ["b"]
     assert (index.count(), index.load(["a"])) == (1, [])
 
@@ -270,7 +278,8 @@ def test_states_and_texts_are_of_all_points(index: Index) -> None:
     assert {(state.row_key, state.content_hash, state.fields_hash) for state in states} == {
         (point.row_key, point.content_hash, point.fields_hash) for point in points
     }
-    assert sorted(index.iter_texts()) == sorted((point.row_key, point.text) for point in points)
+    passages = {one.chunk_id: (one.row_key, one.text, one.fields) for one in index.iter_passages()}
+    assert passages == {one.chunk_id: (one.row_key, one.text, one.fields) for one in points}
 
 
 def test_a_vector_of_another_length_is_refused(index: Index) -> None:
@@ -296,7 +305,7 @@ def test_the_checkpoint_is_no_point(index: Index) -> None:
     index.upsert([make_point("a", (1,), {1: 1.0})])
     index.write_checkpoint(Checkpoint("p1", 1, "2026-01-01T00:00:00Z"), None)
     assert index.count() == 1
-    assert (len(list(index.iter_states())), len(list(index.iter_texts()))) == (1, 1)
+    assert (len(list(index.iter_states())), len(list(index.iter_passages()))) == (1, 1)
     assert [keys(hits) for hits in index.search([near(1), words(1)])] == [["a"], ["a"]]
 
 

@@ -21,8 +21,10 @@ def find_similar(index: Index, row_key: str, limit: int, tenant: str | None) -> 
     conditions = [Condition(TENANT, "eq", tenant)] if tenant is not None else []
     # One more: the row itself is among them.
     [hits] = index.search([SearchRequest(_DENSE, (middle / length).tolist(), limit + 1, conditions)])
-    others = [hit for hit in hits if hit.row_key != row_key][:limit]
+    others = [hit for hit in hits if hit.passage.row_key != row_key][:limit]
     return [
-        FoundRow(hit.row_key, rank, hit.score, hit.text, hit.fields, hit.instant)
+        FoundRow(
+            hit.passage.row_key, rank, hit.score, hit.passage.text, hit.passage.fields, hit.passage.instant
+        )
         for rank, hit in enumerate(others, 1)
     ]

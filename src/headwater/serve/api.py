@@ -21,7 +21,7 @@ from headwater.rag.language_models.protocol import LanguageModel
 from headwater.rag.recommender import Recommender
 from headwater.rag.searcher import Searcher
 from headwater.serve.access import Access
-from headwater.serve.background import refresh_for_ever, sample_for_ever
+from headwater.serve.background import LEARN_SECONDS, refresh_for_ever, sample_for_ever
 from headwater.serve.frame import REQUEST_ID, Frame
 from headwater.serve.pipeline_state import PipelineState, ReadState
 from headwater.serve.problems import (
@@ -74,9 +74,13 @@ def build_service(
 
 
 def build_api(
-    service: Service, refresh: Callable[[], None] | None = None, close: Callable[[], None] | None = None
+    service: Service,
+    refresh: Callable[[], None] | None = None,
+    close: Callable[[], None] | None = None,
+    learn: Callable[[], None] | None = None,
 ) -> FastAPI:
-    """The application. `refresh` is called over and over while it runs, `close` once at the end."""
+    """The application. `refresh` is called over and over while it runs, `learn` at the beginning and now and
+    then, `close` once at the end."""
 
     @asynccontextmanager
     async def live(api: FastAPI) -> AsyncIterator[None]:
@@ -84,6 +88,8 @@ def build_api(
         tasks = [asyncio.create_task(sample_for_ever(service))]
         if refresh:
             tasks.append(asyncio.create_task(refresh_for_ever(refresh, service.config.sync_interval)))
+        if learn:
+            tasks.append(asyncio.create_task(refresh_for_ever(learn, LEARN_SECONDS, "learn")))
         try:
             yield
         finally:

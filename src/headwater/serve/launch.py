@@ -63,7 +63,7 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
         keys=keys,
         title_fields=sorted(config.text, key=lambda name: -config.text[name]),
     )
-    return build_api(service, search.refresh, search.close)
+    return build_api(service, search.refresh, search.close, search.learn_words)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -56,6 +56,7 @@ class LiveSearch:
         self._live: _Live | None = None
         self._known = Freshness("", "", None, 0)
         self._compared_at = now()
+        self._learnt = ("", "")
         self._history = SearchHistory(index, lambda past, as_of: self._build_retriever(past, lambda: as_of))
 
     def open(self) -> Freshness:
@@ -115,6 +116,17 @@ class LiveSearch:
         if trouble:
             self._known = replace(self._known, error=type(trouble).__name__)
             raise trouble
+
+    def learn_words(self) -> None:
+        """Read the words of the live version, if anything came since the last time.
+
+        Searches are quicker then, and find the same. Blocks for seconds; a refresh and searches go on beside
+        it. Raises `SearchError`.
+        """
+        live, as_of = self._find_live(), self._known.as_of
+        if (live.version, as_of) != self._learnt:
+            live.retriever.learn_words()
+            self._learnt = (live.version, as_of)
 
     def close(self) -> None:
         """Let go of the store."""

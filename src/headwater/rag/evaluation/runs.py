@@ -85,7 +85,7 @@ def _run_plain(index: Index, embedder: Embedder, text: str) -> Iterator[tuple[st
     dense, bm25 = index.search(
         [SearchRequest(DENSE, vector.tolist(), DEPTH), SearchRequest(BM25, words, DEPTH)]
     )
-    legs: list[Ranking] = [[(hit.row_key, hit.score) for hit in hits] for hits in (dense, bm25)]
+    legs: list[Ranking] = [[(hit.passage.row_key, hit.score) for hit in hits] for hits in (dense, bm25)]
     yield DENSE, _list_keys(legs[0])
     yield BM25, _list_keys(legs[1])
     for k in RRF_CONSTANTS:

@@ -110,12 +110,12 @@ def _add_part(
 
 
 def _encode_letters(words: Iterable[str]) -> SparseVector:
-    numbers = tuple({number for word in words for number in _list_letters(word)})
+    numbers = tuple({number for word in words for number in list_letters(word)})
     return SparseVector(numbers, (1.0,) * len(numbers))
 
 
 @lru_cache(maxsize=65_536)
-def _list_letters(word: str) -> tuple[int, ...]:
+def list_letters(word: str) -> tuple[int, ...]:
     """Numbers of three letters each, of a folded word with its beginning and end."""
     padded = f"_{word}_"
     return tuple(_number(padded[start : start + 3]) for start in range(len(padded) - 2))

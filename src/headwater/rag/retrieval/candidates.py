@@ -1,13 +1,12 @@
 """Rows that a leg has found, as ranking looks at them. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
-from headwater.rag.lexical.analyzer import Term, analyze, list_stems, list_words
-from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
-from headwater.rag.lexical.sparse import is_keyword, list_keywords
-from headwater.rag.vector_stores.protocol import FieldValue, Hit
+from headwater.rag.lexical.analyzer import Term, analyze
+from headwater.rag.passage import Passage
+from headwater.rag.vector_stores.protocol import Hit
 
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
@@ -16,55 +15,33 @@ _REACH = 3
 _REMEMBERED = 32_768
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A row with the chunk that matched best, its score in each leg (None: not found there), and the stems
-    of its short fields by their names."""
+class Candidate(NamedTuple):
+    """A row with the chunk that matched best, and its score in each leg (None: not found there)."""
 
-    hit: Hit
+    passage: Passage
     scores: Sequence[float | None]
-    text: PassageStems
-    keywords: Mapping[str, frozenset[str]]
 
     def has(self, stem: str) -> bool:
         """Whether the stem is anywhere in the row."""
-        return self.text.has(stem) or any(stem in stems for stems in self.keywords.values())
+        words = self.passage.words
+        return words.text.has(stem) or stem in words.keyword_stems
 
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
     """All rows of the legs; of several chunks of a row the one found higher."""
-    best: dict[str, tuple[int, Hit]] = {}
+    best: dict[str, tuple[int, Passage]] = {}
     scores: dict[str, list[float | None]] = {}
     for leg, hits in enumerate(legs):
-        for rank, hit in enumerate(hits):
-            known = best.get(hit.row_key)
-            if known is None or rank < known[0]:
-                best[hit.row_key] = (rank, hit)
-            scores.setdefault(hit.row_key, [None] * len(legs))[leg] = hit.score
-    return [
-        Candidate(hit, scores[key], _read_passage(hit), read_keywords(hit.fields))
-        for key, (_, hit) in best.items()
-    ]
-
-
-def read_words(hit: Hit) -> frozenset[str]:
-    """Folded words of the text and of the short fields."""
-    words = set(list_words(hit.text))
-    for keyword in list_keywords(hit.fields):
-        words.update(list_words(keyword))
-    return frozenset(word for word in words if word.isalpha())
-
-
-def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]:
-    """Stems of the short texts among the fields."""
-    found: dict[str, frozenset[str]] = {}
-    for name, value in fields.items():
-        if isinstance(value, str):
-            if is_keyword(value):
-                found[name] = _read_keyword(value)
-        elif isinstance(value, list):
-            found[name] = frozenset().union(*(_read_keyword(one) for one in value if is_keyword(one)))
-    return found
+        for rank, (passage, score) in enumerate(hits):
+            key = passage.row_key
+            known = best.get(key)
+            if known is None:
+                best[key] = (rank, passage)
+                scores[key] = [None] * len(legs)
+            elif rank < known[0]:
+                best[key] = (rank, passage)
+            scores[key][leg] = score
+    return [Candidate(passage, scores[key]) for key, (_, passage) in best.items()]
 
 
 def affirms(text: str, wanted: str) -> bool:
@@ -82,12 +59,3 @@ def _is_negated(terms: Sequence[Term], place: int) -> bool:
 @lru_cache(maxsize=1_024)
 def _analyze(text: str) -> tuple[Term, ...]:
     return tuple(analyze(text))
-
-
-def _read_passage(hit: Hit) -> PassageStems:
-    return parse_stems(hit.stems) if hit.stems else read_stems(hit.text)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _read_keyword(text: str) -> frozenset[str]:
-    return frozenset(list_stems(text))

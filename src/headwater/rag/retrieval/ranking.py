@@ -3,25 +3,21 @@
 Every feature is between -1 and 1 before its weight, so that a weight says how much it can do.
 """
 
-import math
-import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from headwater.rag.retrieval.candidates import Candidate, affirms
 from headwater.rag.retrieval.understanding import Understanding
-from headwater.rag.vector_stores.protocol import FieldValue
 
 DENSE, WORDS = 0, 1
 """Places of the legs in `Candidate.scores`."""
 
-# Names that shops give to a price, alone or as part of a longer name: sale_price, priceEur.
-_PRICE_NAME = re.compile(r"(?:^|[_.])(?:price|cost|amount|eur|usd|gbp)(?:[_.]|$)")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_PRICE_TEXT = re.compile(r"^\D{0,4}(\d+(?:\.\d+)?)\D{0,4}$")
+_Marks = npt.NDArray[np.bool_]
+_Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,7 @@ class Weights:
     cheap: float = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate and its score."""
 
     candidate: Candidate
@@ -51,21 +46,17 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
-    """What all candidates together tell of the query's words.
+class _Places:
+    """Where the wanted stems stand: a row a stem, a column a candidate.
 
-    `rarity` is each stem's IDF among them. `attributes` are the fields in which a stem is a value somewhere:
-    there, a row with another value contradicts it. `values` are, for each candidate, the stems that are
-    values of its fields. `unwanted` pairs groups with fields that have them as values.
+    `contradicted`: the stem is a value of a field in some other candidate, and this one's field has another.
     """
 
-    rarity: Mapping[str, float]
-    attributes: Mapping[str, Set[str]]
-    values: Sequence[Set[str]]
-    unwanted: Sequence[tuple[tuple[str, ...], Set[str]]]
-    prices: Sequence[float]
-    lows: tuple[float, float]
-    spans: tuple[float, float]
+    name: _Marks
+    related: _Marks
+    body: _Marks
+    value: _Marks
+    contradicted: _Marks
 
 
 def rank(
@@ -77,65 +68,108 @@ def rank(
     """Best first; equal scores in the order of row keys. `stems` are the wanted ones, corrected."""
     if not candidates:
         return []
-    scene = _look_around(candidates, list(dict.fromkeys(stems)), understanding)
-    ranked = [
-        Ranked(candidate, _score(candidate, values, scene, understanding, weights))
-        for candidate, values in zip(candidates, scene.values, strict=True)
-    ]
-    # Rounded: the last bits of a sum must not decide between equals.
-    return sorted(ranked, key=lambda one: (-round(one.score, 9), one.candidate.hit.row_key))
-
-
-def read_price(fields: Mapping[str, FieldValue]) -> float | None:
-    """The first number among the fields that is called a price."""
-    for name, value in fields.items():
-        if _is_price(name):
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                return float(value)
-            match = _PRICE_TEXT.match(value) if isinstance(value, str) else None
-            if match is not None:
-                return float(match.group(1))
-    return None
-
-
-@lru_cache(maxsize=1_024)
-def _is_price(name: str) -> bool:
-    return _PRICE_NAME.search(_CAMEL.sub("_", name).lower()) is not None
-
-
-def _look_around(
-    candidates: Sequence[Candidate], stems: Sequence[str], understanding: Understanding
-) -> _Scene:
-    wanted = frozenset(stems)
-    attributes: dict[str, set[str]] = {stem: set() for stem in stems}
-    values: list[set[str]] = []
-    counts: Counter[str] = Counter()
-    for candidate in candidates:
-        own: set[str] = set()
-        for name, keywords in candidate.keywords.items():
-            for stem in wanted & keywords:
-                own.add(stem)
-                attributes[stem].add(name)
-        values.append(own)
-        counts.update(stem for stem in wanted if stem in own or candidate.text.has(stem))
-    size = len(candidates)
-    prices: list[float] = []
-    if understanding.direction:
-        prices = [price for one in candidates if (price := read_price(one.hit.fields)) is not None]
-    dense, words = (_list_scores(candidates, leg) for leg in (DENSE, WORDS))
-    return _Scene(
-        {
-            stem: math.log1p((size - counts[stem] + 0.5) / (counts[stem] + 0.5))
-            for stem in stems
-            if counts[stem]
-        },
-        attributes,
-        values,
-        [(group, _list_fields(candidates, group)) for group in understanding.unwanted],
-        sorted(prices),
-        (min(dense, default=0.0), 0.0),
-        (max(dense, default=1.0) - min(dense, default=0.0), max(words, default=1.0)),
+    scores = (
+        weights.dense * _stretch(_list_scores(candidates, DENSE), from_zero=False)
+        + weights.words * _stretch(_list_scores(candidates, WORDS), from_zero=True)
+        + _score_terms(_find_places(candidates, list(dict.fromkeys(stems))), weights)
     )
+    if understanding.unwanted:
+        scores += weights.unwanted * _measure_unwanted(candidates, understanding.unwanted)
+    if understanding.asks_price:
+        scores += _score_prices(candidates, understanding, weights)
+    # Rounded: the last bits of a sum must not decide between equals.
+    rounded = np.round(scores, 9).tolist()
+    order = sorted((-rounded[at], one.passage.row_key, at) for at, one in enumerate(candidates))
+    return [Ranked(candidates[at], -negative) for negative, _, at in order]
+
+
+def _list_scores(candidates: Sequence[Candidate], leg: int) -> _Numbers:
+    """Not a number where the leg has not found the row."""
+    return np.array([one.scores[leg] for one in candidates], dtype=np.float64)
+
+
+def _stretch(scores: _Numbers, *, from_zero: bool) -> _Numbers:
+    """A leg's scores between 0 (as the worst, or not found) and 1 (as the best)."""
+    found = ~np.isnan(scores)
+    if not found.any():
+        return np.zeros(len(scores))
+    low = 0.0 if from_zero else scores[found].min()
+    span = scores[found].max() - low
+    return np.where(found, (scores - low) / span, 0.0) if span > 0 else np.zeros(len(scores))
+
+
+def _find_places(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Places:
+    names = [one.passage.words.text.name for one in candidates]
+    related = [one.passage.words.text.related for one in candidates]
+    bodies = [one.passage.words.text.body for one in candidates]
+    values = [one.passage.words.keyword_stems for one in candidates]
+    fields = [one.passage.words.keywords for one in candidates]
+    spaced = [f" {stem} " for stem in stems]
+    value = _mark([[stem in own for own in values] for stem in stems], len(candidates))
+    contradicted = np.zeros_like(value)
+    for at, stem in enumerate(stems):
+        holders = {
+            name
+            for number in np.flatnonzero(value[at])
+            for name, keywords in fields[number].items()
+            if stem in keywords
+        }
+        if holders:
+            contradicted[at] = [not holders.isdisjoint(own) for own in fields]
+    return _Places(
+        _mark([[stem in text for text in names] for stem in spaced], len(candidates)),
+        _mark([[stem in text for text in related] for stem in spaced], len(candidates)),
+        _mark([[stem in text for text in bodies] for stem in spaced], len(candidates)),
+        value,
+        contradicted & ~value,
+    )
+
+
+def _mark(rows: Sequence[Sequence[bool]], width: int) -> _Marks:
+    return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
+
+
+def _score_terms(places: _Places, weights: Weights) -> _Numbers:
+    """Where the wanted words stand, the rarer ones among all candidates counting more."""
+    counts = (places.name | places.related | places.body | places.value).sum(axis=1)
+    size = places.name.shape[1]
+    known = counts > 0
+    if not known.any():
+        return np.zeros(size)
+    rarity = np.log1p((size - counts[known] + 0.5) / (counts[known] + 0.5))
+    name, related, body, value = (
+        marks[known] for marks in (places.name, places.related, places.body, places.value)
+    )
+    where = rarity @ (
+        weights.name * name
+        + weights.related * (related & ~name)
+        + weights.body * body
+        + weights.keywords * value
+    )
+    seen = (name | body | value).sum(axis=0)
+    agreed = value.sum(axis=0) - (places.contradicted[known] & ~name).sum(axis=0)
+    scores: _Numbers = (
+        where / rarity.sum() + weights.complete * seen / len(rarity) + weights.attributes * agreed
+    )
+    return scores
+
+
+def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[str, ...]]) -> _Numbers:
+    """1 for each group that a row has; less than 0 when it says that it has it not."""
+    measured = np.zeros(len(candidates))
+    for group in groups:
+        names = _list_fields(candidates, group)
+        for at, candidate in enumerate(candidates):
+            words = candidate.passage.words
+            if _has_value(candidate, group):
+                measured[at] += 1
+            elif not names.isdisjoint(words.keywords):
+                # The field that would say so says otherwise: "also in red" does not make a thing red.
+                continue
+            elif all(candidate.has(stem) for stem in group):
+                text = candidate.passage.text
+                measured[at] += 1 if all(affirms(text, stem) for stem in group) else -0.5
+    return measured
 
 
 def _list_fields(candidates: Sequence[Candidate], group: tuple[str, ...]) -> set[str]:
@@ -143,86 +177,30 @@ def _list_fields(candidates: Sequence[Candidate], group: tuple[str, ...]) -> set
     return {
         name
         for candidate in candidates
-        for name, keywords in candidate.keywords.items()
+        if candidate.passage.words.keyword_stems.issuperset(group)
+        for name, keywords in candidate.passage.words.keywords.items()
         if keywords.issuperset(group)
     }
 
 
-def _list_scores(candidates: Sequence[Candidate], leg: int) -> list[float]:
-    return [score for one in candidates if (score := one.scores[leg]) is not None]
-
-
-def _score(
-    candidate: Candidate, values: Set[str], scene: _Scene, understanding: Understanding, weights: Weights
-) -> float:
-    score = (
-        weights.dense * _stretch(candidate, DENSE, scene)
-        + weights.words * _stretch(candidate, WORDS, scene)
-        + _score_terms(candidate, values, scene, weights)
+def _has_value(candidate: Candidate, group: tuple[str, ...]) -> bool:
+    words = candidate.passage.words
+    return words.keyword_stems.issuperset(group) and any(
+        keywords.issuperset(group) for keywords in words.keywords.values()
     )
-    if scene.unwanted:
-        score += weights.unwanted * _measure_unwanted(candidate, scene)
-    if understanding.asks_price:
-        score += _score_price(candidate, scene, understanding, weights)
-    return score
 
 
-def _stretch(candidate: Candidate, leg: int, scene: _Scene) -> float:
-    """A leg's score between 0 (as the worst, or not found) and 1 (as the best)."""
-    score = candidate.scores[leg]
-    return 0.0 if score is None or scene.spans[leg] <= 0 else (score - scene.lows[leg]) / scene.spans[leg]
-
-
-def _score_terms(candidate: Candidate, values: Set[str], scene: _Scene, weights: Weights) -> float:
-    """Where the wanted words stand, the rarer ones counting more."""
-    if not scene.rarity:
-        return 0.0
-    text = candidate.text
-    where = total = 0.0
-    seen = agreed = 0
-    for stem, rarity in scene.rarity.items():
-        total += rarity
-        named, in_body = text.is_name(stem), text.is_in_body(stem)
-        if named:
-            where += rarity * weights.name
-        elif text.is_related(stem):
-            where += rarity * weights.related
-        if in_body:
-            where += rarity * weights.body
-        if stem in values:
-            where += rarity * weights.keywords
-            agreed += 1
-        elif not named and not scene.attributes[stem].isdisjoint(candidate.keywords):
-            agreed -= 1
-        seen += named or in_body or stem in values
-    return where / total + weights.complete * seen / len(scene.rarity) + weights.attributes * agreed
-
-
-def _measure_unwanted(candidate: Candidate, scene: _Scene) -> float:
-    """1 for each group that the row has; less than 0 when it says that it has it not."""
-    measured = 0.0
-    for group, names in scene.unwanted:
-        if any(words.issuperset(group) for words in candidate.keywords.values()):
-            measured += 1
-        elif any(name in candidate.keywords for name in names):
-            # The field that would say so says otherwise: "also in red" does not make a thing red.
-            continue
-        elif all(candidate.text.has(stem) for stem in group):
-            measured += 1 if all(affirms(candidate.hit.text, stem) for stem in group) else -0.5
-    return measured
-
-
-def _score_price(
-    candidate: Candidate, scene: _Scene, understanding: Understanding, weights: Weights
-) -> float:
-    price = read_price(candidate.hit.fields)
-    if price is None:
-        return 0.0
-    score = 0.0
-    too_dear = understanding.highest is not None and price > understanding.highest
-    if too_dear or (understanding.lowest is not None and price < understanding.lowest):
-        score += weights.price
-    if understanding.direction:
-        place = 2 * bisect_left(scene.prices, price) / len(scene.prices) - 1
-        score += weights.cheap * understanding.direction * place
-    return score
+def _score_prices(
+    candidates: Sequence[Candidate], understanding: Understanding, weights: Weights
+) -> _Numbers:
+    prices = np.array([one.passage.words.price for one in candidates], dtype=np.float64)
+    scores = np.zeros(len(candidates))
+    for limit, is_beyond in ((understanding.highest, np.greater), (understanding.lowest, np.less)):
+        if limit is not None:
+            # Not a number is beyond nothing.
+            scores[is_beyond(prices, limit)] = weights.price
+    priced = ~np.isnan(prices)
+    if understanding.direction and priced.any():
+        places = np.searchsorted(np.sort(prices[priced]), prices[priced]) * 2 / priced.sum() - 1
+        scores[priced] += weights.cheap * understanding.direction * places
+    return scores

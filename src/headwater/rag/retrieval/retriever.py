@@ -1,7 +1,12 @@
-"""A query's answer: both legs in one round trip, mistyped words corrected, candidates put in order."""
+"""A query's answer: both legs in one round trip, mistyped words corrected, candidates put in order.
+
+A word that no row has is noticed by what was found, and asking again with another one costs two more round
+trips. Where the words of all rows have been learnt, most are corrected before the first one: then the answer
+is checked to be what the long way would have led to.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,8 +23,9 @@ from headwater.rag.retrieval.fusion import fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.retrieval.ranking import Ranked, Weights, rank
 from headwater.rag.retrieval.reranking import Reranker, reorder
-from headwater.rag.retrieval.spelling import correct, find_unknown, respell
+from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong, respell
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
+from headwater.rag.retrieval.vocabulary import Vocabulary
 from headwater.rag.vector_stores.conditions import TENANT
 from headwater.rag.vector_stores.protocol import Condition, Filter, Hit, Index, SearchRequest
 
@@ -47,8 +53,8 @@ class _Reading:
 
 
 class Retriever:
-    """Answers queries from one version of an index. Thread-safe; keeps nothing between queries but a cache of
-    analysed texts.
+    """Answers queries from one version of an index. Thread-safe; keeps nothing between queries but analysed
+    texts, and words that it was told to learn.
 
     `as_of` is the commit that the index stands at, told at the time of the query. Raises `SearchError` when
     store or model cannot be asked, or for a query as of another commit than that.
@@ -79,6 +85,13 @@ class Retriever:
         self._as_of = as_of
         self._reranker = reranker
         self._weights = weights or Weights()
+        self._vocabulary = Vocabulary()
+
+    def learn_words(self) -> None:
+        """Read the words of all rows, so that mistyped ones are corrected sooner. Takes some 40 us a chunk;
+        answers are the same without. Raises `SearchError`."""
+        if self._config.correct_spelling:
+            self._vocabulary = Vocabulary(one.list_words() for one in self._index.iter_passages())
 
     def search(self, query: SearchQuery) -> SearchResult:
         """At most `limit` rows, best first. An empty query finds nothing."""
@@ -98,8 +111,33 @@ class Retriever:
         return SearchResult(rows, self._version, as_of, understood)
 
     def _find(self, reading: _Reading) -> tuple[list[Candidate], _Reading, dict[str, str]]:
-        """Candidates; a second time with corrected words, when a word is in none of them."""
+        """Candidates, and how the query was read for them; with corrections, when a word is in no row."""
         conditions = build_conditions(reading.query)
+        return self._find_at_once(reading, conditions) or self._find_in_rounds(reading, conditions)
+
+    def _find_at_once(
+        self, reading: _Reading, conditions: Filter
+    ) -> tuple[list[Candidate], _Reading, dict[str, str]] | None:
+        """By learnt words, in one round trip; None when there is nothing to correct, or it did not fit."""
+        corrections = self._guess(reading.wanted) if self._config.correct_spelling else {}
+        if not corrections:
+            return None
+        corrected = _respell(reading, corrections)
+        # The words as typed are asked for, too: a row that has one came since the words were learnt.
+        candidates = gather(self._ask(corrected, conditions, beside=corrections))
+        if find_unknown(corrected.wanted, candidates) or not _is_confirmed(corrections, candidates):
+            return None
+        return candidates, corrected, corrections
+
+    def _guess(self, wanted: Sequence[Term]) -> dict[str, str]:
+        unknown = [term.word for term in wanted if may_be_wrong(term) and not self._vocabulary.has(term.stem)]
+        nearest = {word: self._vocabulary.find_nearest(word) for word in unknown}
+        return {word: near for word, near in nearest.items() if near is not None}
+
+    def _find_in_rounds(
+        self, reading: _Reading, conditions: Filter
+    ) -> tuple[list[Candidate], _Reading, dict[str, str]]:
+        """A second time with corrected words, when a word is in none of the candidates."""
         legs = self._ask(reading, conditions)
         candidates = gather(legs)
         unknown = find_unknown(reading.wanted, candidates) if self._config.correct_spelling else []
@@ -110,19 +148,15 @@ class Retriever:
         corrections = correct(unknown, gather([*similar, legs[0][:_SPELLING_DEPTH]]))
         if not corrections:
             return candidates, reading, {}
-        corrected = _Reading(
-            reading.query,
-            reading.understanding,
-            respell(reading.wanted, corrections),
-            _replace_words(reading.text, corrections),
-        )
+        corrected = _respell(reading, corrections)
         return gather(self._ask(corrected, conditions)), corrected, corrections
 
-    def _ask(self, reading: _Reading, conditions: Filter) -> list[list[Hit]]:
-        """Hits of the dense leg and of the words leg."""
+    def _ask(self, reading: _Reading, conditions: Filter, beside: Iterable[str] = ()) -> list[list[Hit]]:
+        """Hits of the dense leg and of the words leg, that one also of the words `beside`."""
         depth = max(self._config.depth, reading.query.limit)
         vector = self._embedder.embed_queries([reading.text])[0]
-        words = self._encoder.encode_query(weigh_terms(reading.wanted))
+        weights = dict.fromkeys(map(stem, beside), 1.0) | weigh_terms(reading.wanted)
+        words = self._encoder.encode_query(weights)
         requests = {
             # A text without any known word has no direction: all rows would be as near.
             0: SearchRequest(DENSE, vector.tolist(), depth, conditions) if vector.any() else None,
@@ -148,7 +182,11 @@ class Retriever:
     def _fuse(self, candidates: Sequence[Candidate]) -> list[Ranked]:
         rankings = [
             sorted(
-                ((one.hit.row_key, score) for one in candidates if (score := one.scores[leg]) is not None),
+                (
+                    (one.passage.row_key, score)
+                    for one in candidates
+                    if (score := one.scores[leg]) is not None
+                ),
                 key=lambda pair: (-pair[1], pair[0]),
             )
             for leg in (0, 1)
@@ -158,16 +196,16 @@ class Retriever:
             fused = fuse_ranks(rankings, k=self._config.rrf_k, weights=weights)
         else:
             fused = fuse_distributions(rankings, weights=weights)
-        by_key = {one.hit.row_key: one for one in candidates}
+        by_key = {one.passage.row_key: one for one in candidates}
         return [Ranked(by_key[key], score) for key, score in fused.items()]
 
     def _diversify(self, ranked: Sequence[Ranked], diversity: float, limit: int) -> list[Ranked]:
         pool = ranked[: max(limit, min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS))]
-        points = self._index.load([one.candidate.hit.row_key for one in pool])
+        points = self._index.load([one.candidate.passage.row_key for one in pool])
         vectors = {point.chunk_id: point.dense for point in points}
         # A row that went away since it was found has no vector any more.
-        kept = [one for one in pool if one.candidate.hit.chunk_id in vectors]
-        matrix = np.asarray([vectors[one.candidate.hit.chunk_id] for one in kept], dtype=np.float32)
+        kept = [one for one in pool if one.candidate.passage.chunk_id in vectors]
+        matrix = np.asarray([vectors[one.candidate.passage.chunk_id] for one in kept], dtype=np.float32)
         return [kept[number] for number in diversify([one.score for one in kept], matrix, diversity, limit)]
 
 
@@ -186,6 +224,21 @@ def weigh_terms(wanted: Sequence[Term]) -> dict[str, float]:
     return weights
 
 
+def _respell(reading: _Reading, corrections: Mapping[str, str]) -> _Reading:
+    wanted = respell(reading.wanted, corrections)
+    text = _replace_words(reading.text, corrections)
+    return _Reading(reading.query, reading.understanding, wanted, text)
+
+
+def _is_confirmed(corrections: Mapping[str, str], candidates: Sequence[Candidate]) -> bool:
+    """Whether no row has a word as it was typed, and some row each as it was corrected."""
+
+    def is_anywhere(word: str) -> bool:
+        return any(candidate.has(stem(word)) for candidate in candidates)
+
+    return all(is_anywhere(near) and not is_anywhere(word) for word, near in corrections.items())
+
+
 def _replace_words(text: str, corrections: Mapping[str, str]) -> str:
     pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, corrections)) + r")\b")
     return pattern.sub(lambda match: corrections[match.group()], text)
@@ -197,14 +250,18 @@ def _reread(
     if config.rerank is None:
         return list(ranked)
     best = ranked[: config.rerank.depth]
-    order = reorder(reading.text, [one.candidate.hit.text for one in best], reranker, config.rerank.budget)
+    order = reorder(
+        reading.text, [one.candidate.passage.text for one in best], reranker, config.rerank.budget
+    )
     # Scores stay in their order, whoever has which place now.
     reread = [Ranked(best[number].candidate, best[place].score) for place, number in enumerate(order)]
     return [*reread, *ranked[len(best) :]]
 
 
 def _to_row(ranked: Ranked, place: int, stems: Sequence[str]) -> FoundRow:
-    hit = ranked.candidate.hit
+    found = ranked.candidate.passage
     wanted = frozenset(stems)
-    matched = dict.fromkeys(word for word in list_words(hit.text) if stem(word) in wanted)
-    return FoundRow(hit.row_key, place, ranked.score, hit.text, hit.fields, hit.instant, tuple(matched))
+    matched = dict.fromkeys(word for word in list_words(found.text) if stem(word) in wanted)
+    return FoundRow(
+        found.row_key, place, ranked.score, found.text, found.fields, found.instant, tuple(matched)
+    )

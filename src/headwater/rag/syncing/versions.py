@@ -116,12 +116,13 @@ def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> 
     states = [state for at, state in enumerate(new.iter_states()) if at % max(1, points // canaries) == 0]
     asked = [point for point in new.load([state.row_key for state in states[:canaries]]) if any(point.dense)]
     found = new.search([SearchRequest("dense", point.dense, 10) for point in asked])
-    texts = {(hit.row_key, hit.text) for hits in found for hit in hits}
+    texts = {(hit.passage.row_key, hit.passage.text) for hits in found for hit in hits}
     # Rows with the same text cannot be told apart by it.
     hits = sum(
         1
         for point, answer in zip(asked, found, strict=True)
-        if point.row_key in {hit.row_key for hit in answer} or any(text == point.text for _, text in texts)
+        if point.row_key in {hit.passage.row_key for hit in answer}
+        or any(text == point.text for _, text in texts)
     )
     figures |= {"canaries": len(asked), "found": hits}
     if hits < len(asked) * 0.9:

@@ -12,6 +12,7 @@ _FIRST_EXTRA = 8
 # Of rows that are all as good as the last one wanted, those that lie deeper than this are left in the order
 # of the store: letters of a word tie thousands, and each that is read costs.
 _TIE_DEPTH = 128
+_NEARLY = 1.25
 _DEEPEST = 1_000_000
 
 Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[Hit]]]
@@ -21,9 +22,7 @@ Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[Hit]]]
 def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hit]]:
     """For each request the best chunk of each of the best rows; equal scores in the order of row keys."""
     found: list[list[Hit]] = [[] for _ in requests]
-    depths = {
-        at: int(_FIRST_SHARE * one.limit) + _FIRST_EXTRA for at, one in enumerate(requests) if one.limit > 0
-    }
+    depths = {at: _choose_first_depth(one.limit) for at, one in enumerate(requests) if one.limit > 0}
     while depths:
         answers = fetch([(requests[at], depth) for at, depth in depths.items()])
         deeper: dict[int, int] = {}
@@ -38,10 +37,20 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hi
 
 def group_hits(hits: Sequence[Hit]) -> list[Hit]:
     """The best hit of each row, best first."""
+    order = [
+        (-round(hit.score, _DECIMALS), hit.passage.row_key, hit.passage.chunk_number, at)
+        for at, hit in enumerate(hits)
+    ]
     best: dict[str, Hit] = {}
-    for hit in sorted(hits, key=lambda hit: (-round(hit.score, _DECIMALS), hit.row_key, hit.chunk_number)):
-        best.setdefault(hit.row_key, hit)
+    for _, row_key, _, at in sorted(order):
+        best.setdefault(row_key, hits[at])
     return list(best.values())
+
+
+def _choose_first_depth(limit: int) -> int:
+    depth = int(_FIRST_SHARE * limit) + _FIRST_EXTRA
+    # Ties are many: where little is missing, it is asked for at once.
+    return _TIE_DEPTH if _TIE_DEPTH / _NEARLY <= depth < _TIE_DEPTH else depth
 
 
 def _choose_depth(found: Sequence[Hit], hits: Sequence[Hit], limit: int, depth: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.conditions import satisfies
 from headwater.rag.vector_stores.postings import Postings
 from headwater.rag.vector_stores.protocol import (
@@ -95,11 +96,11 @@ class MemoryIndex:
             ]
         yield from sorted(states, key=lambda state: state.chunk_id)
 
-    def iter_texts(self) -> Iterator[tuple[str, str]]:
-        """Row key and text of all points as they are now."""
+    def iter_passages(self) -> Iterator[Passage]:
+        """All points as they are now."""
         with self._lock:
-            texts = [(point.row_key, point.text) for point in self._points if point is not None]
-        yield from texts
+            passages = [_show(point) for point in self._points if point is not None]
+        yield from passages
 
     def count(self) -> int:
         """Points."""
@@ -219,21 +220,24 @@ class MemoryIndex:
         ]
         candidates.sort(key=lambda candidate: candidate[:3])
         hits: dict[str, Hit] = {}
-        for negative, row_key, number, point in candidates:
+        for negative, row_key, _, point in candidates:
             if len(hits) == request.limit:
                 break
             if row_key not in hits and satisfies(request.conditions, point.fields, point.tenant):
-                hits[row_key] = Hit(
-                    chunk_id=point.chunk_id,
-                    row_key=row_key,
-                    chunk_number=number,
-                    score=-negative,
-                    text=point.text,
-                    fields=point.fields,
-                    instant=point.instant,
-                    stems=point.stems,
-                )
+                hits[row_key] = Hit(_show(point), -negative)
         return list(hits.values())
+
+
+def _show(point: Point) -> Passage:
+    return Passage(
+        point.chunk_id,
+        point.row_key,
+        point.chunk_number,
+        point.text,
+        point.fields,
+        point.instant,
+        point.stems,
+    )
 
 
 def _take_best(

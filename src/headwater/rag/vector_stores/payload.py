@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from headwater.errors import SearchError
+from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Hit,
     IndexSpec,
     Point,
     PointState,
@@ -23,7 +23,7 @@ CHECKPOINT_ID = str(UUID(int=0))
 """A point without vectors: no search finds it."""
 
 STATE_KEYS = ["row_key", "content_hash", "fields_hash"]
-HIT_KEYS = ["row_key", "chunk_number", "text", "fields", "instant", "stems"]
+PASSAGE_KEYS = ["row_key", "chunk_number", "text", "fields", "instant", "stems"]
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 Payload = dict[str, Any]
@@ -50,13 +50,12 @@ def build_fields_payload(point: Point) -> Payload:
     }
 
 
-def parse_hit(point_id: object, score: float, payload: Payload) -> Hit:
-    """A point that was found."""
-    return Hit(
+def parse_passage(point_id: object, payload: Payload) -> Passage:
+    """A point as searches show it."""
+    return Passage(
         chunk_id=str(point_id),
         row_key=payload["row_key"],
         chunk_number=payload["chunk_number"],
-        score=score,
         text=payload["text"],
         fields=payload["fields"],
         instant=payload["instant"],

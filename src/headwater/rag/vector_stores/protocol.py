@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from headwater.rag.passage import Passage
 
 FieldValue = str | int | float | bool | None | list[str]
 FieldKind = Literal["keyword", "number", "bool"]
@@ -65,18 +68,11 @@ class PointState:
     fields_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A point found; `score` only compares within one answer. `stems` is empty when the point has none."""
+class Hit(NamedTuple):
+    """A point found; `score` only compares within one answer."""
 
-    chunk_id: str
-    row_key: str
-    chunk_number: int
+    passage: "Passage"
     score: float
-    text: str
-    fields: Mapping[str, FieldValue]
-    instant: str
-    stems: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +140,8 @@ class Index(Protocol):
         """All points, in the order of chunk ids."""
         ...
 
-    def iter_texts(self) -> Iterator[tuple[str, str]]:
-        """Row key and text of all points, in no order."""
+    def iter_passages(self) -> "Iterator[Passage]":
+        """All points, in no order."""
         ...
 
     def count(self) -> int:

@@ -9,11 +9,12 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from headwater.errors import IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
     DENSE,
-    HIT_KEYS,
+    PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
@@ -21,7 +22,7 @@ from headwater.rag.vector_stores.payload import (
     check_point,
     check_request,
     parse_checkpoint,
-    parse_hit,
+    parse_passage,
     parse_point,
     parse_spec,
     parse_state,
@@ -116,11 +117,10 @@ class QdrantIndex:
         for record in self._scroll(STATE_KEYS):
             yield parse_state(record.id, record.payload or {})
 
-    def iter_texts(self) -> Iterator[tuple[str, str]]:
-        """Row key and text of all points."""
-        for record in self._scroll(["row_key", "text"]):
-            payload = record.payload or {}
-            yield payload["row_key"], payload["text"]
+    def iter_passages(self) -> Iterator[Passage]:
+        """All points."""
+        for record in self._scroll(PASSAGE_KEYS):
+            yield parse_passage(record.id, record.payload or {})
 
     def count(self) -> int:
         """Points."""
@@ -150,7 +150,10 @@ class QdrantIndex:
         queries = [_build_query(request, depth) for request, depth in requests]
         with explained(self._name):
             answers = self._client.query_batch_points(self._name, queries)
-        return [[parse_hit(hit.id, hit.score, hit.payload or {}) for hit in one.points] for one in answers]
+        return [
+            [Hit(parse_passage(hit.id, hit.payload or {}), hit.score) for hit in one.points]
+            for one in answers
+        ]
 
     def _scroll(
         self, keys: bool | list[str], wanted: models.Filter | None = None, *, with_vectors: bool = False
@@ -353,7 +356,7 @@ def _build_query(request: SearchRequest, depth: int) -> models.QueryRequest:
         using=request.using,
         limit=depth,
         filter=_build_filter(request.conditions),
-        with_payload=HIT_KEYS,
+        with_payload=PASSAGE_KEYS,
     )
 
 

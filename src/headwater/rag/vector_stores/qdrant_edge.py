@@ -11,21 +11,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import qdrant_edge as qdrant
 
 from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
+from headwater.rag.vector_stores.passage_cache import PassageCache
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
     DENSE,
+    PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
     check_point,
     check_request,
     parse_checkpoint,
-    parse_hit,
+    parse_passage,
     parse_spec,
     parse_state,
     write_checkpoint_payload,
@@ -47,6 +51,8 @@ _LIVE = "live"
 _PAGE = 1_000
 OPTIMIZE_AFTER = 10_000
 """So many points written, and the graph is worth building: until then they are looked through one by one."""
+KEPT_PASSAGES = 100_000
+"""In memory, some 2 kB each."""
 
 _INDEX_KINDS = {
     "keyword": qdrant.PayloadSchemaType.Keyword,
@@ -63,6 +69,7 @@ class EdgeIndex:
         self._folder = folder
         self._lock = threading.Lock()
         self._unoptimized = 0
+        self._passages = PassageCache(KEPT_PASSAGES)
         with explained(folder):
             self._shard = _open_shard(folder / _SHARD, spec)
 
@@ -75,14 +82,17 @@ class EdgeIndex:
         """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
         for point in points:
             check_point(point, self._spec)
-        if points:
-            self._update(qdrant.UpdateOperation.upsert_points([to_point(point) for point in points]))
-            self._unoptimized += len(points)
+        if not points:
+            return
+        operation = qdrant.UpdateOperation.upsert_points([to_point(point) for point in points])
+        with self._writing([point.chunk_id for point in points]):
+            self._shard.update(operation)
+        self._unoptimized += len(points)
 
     def set_fields(self, points: Sequence[Point]) -> None:
         """Write all but text and vectors of points that are there."""
-        with self._lock, explained(self._folder):
-            ids: list[Any] = [point.chunk_id for point in points]
+        ids: list[Any] = [point.chunk_id for point in points]
+        with self._writing(ids):
             there = {str(record.id) for record in self._shard.retrieve(ids, False, False)}
             for point in points:
                 if point.chunk_id in there:
@@ -92,7 +102,8 @@ class EdgeIndex:
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Remove points; those not there are no error."""
         if chunk_ids:
-            self._update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
+            with self._writing(chunk_ids):
+                self._shard.update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """One list of hits for each request."""
@@ -114,11 +125,14 @@ class EdgeIndex:
         for record in self._scroll(STATE_KEYS):
             yield parse_state(record.id, record.payload or {})
 
-    def iter_texts(self) -> Iterator[tuple[str, str]]:
-        """Row key and text of all points."""
-        for record in self._scroll(["row_key", "text"]):
-            payload = record.payload or {}
-            yield payload["row_key"], payload["text"]
+    def iter_passages(self) -> Iterator[Passage]:
+        """All points; searches find them in memory from then on, as many as it holds."""
+        begun = self._passages.begin_read()
+        for records in self._iter_pages(PASSAGE_KEYS):
+            read = {_number(one.id): parse_passage(one.id, one.payload or {}) for one in records}
+            self._passages.add(read, begun)
+            yield from read.values()
+            begun = self._passages.begin_read()
 
     def count(self) -> int:
         """Points."""
@@ -157,20 +171,47 @@ class EdgeIndex:
                 self._unoptimized = 0
                 self._shard.optimize()
 
-    def _update(self, operation: qdrant.UpdateOperation) -> None:
+    @contextmanager
+    def _writing(self, chunk_ids: Iterable[str]) -> Iterator[None]:
         with self._lock, explained(self._folder):
-            self._shard.update(operation)
+            self._passages.begin_write()
+            try:
+                yield
+            finally:
+                self._passages.end_write(UUID(one).int for one in chunk_ids)
 
     def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[Hit]]:
         queries = [build_query(request, depth) for request, depth in requests]
+        begun = self._passages.begin_read()
         with explained(self._folder):
             answers = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
-        parsed = ([parse_hit(hit.id, hit.score, hit.payload or {}) for hit in answer] for answer in answers)
-        return [[hit for hit in hits if hit.chunk_id != CHECKPOINT_ID] for hits in parsed]
+            numbered = [[(_number(hit.id), hit.score) for hit in answer] for answer in answers]
+            passages = self._passages.find({number for hits in numbered for number, _ in hits})
+            if missing := [number for number, passage in passages.items() if passage is None]:
+                passages |= self._read_passages(missing, begun)
+        # What was removed since it was found is no hit any more.
+        return [
+            [Hit(passage, score) for number, score in hits if (passage := passages[number]) is not None]
+            for hits in numbered
+        ]
+
+    def _read_passages(self, numbers: Sequence[int], begun: int) -> dict[int, Passage]:
+        """Those that are there, without the checkpoint."""
+        ids: list[Any] = [str(UUID(int=number)) for number in numbers if number]
+        records = self._shard.retrieve(ids, PASSAGE_KEYS, False)
+        read = {_number(one.id): parse_passage(one.id, one.payload or {}) for one in records}
+        self._passages.add(read, begun)
+        return read
 
     def _scroll(
         self, keys: bool | list[str], wanted: qdrant.Filter | None = None, *, with_vector: bool = False
     ) -> Iterator[qdrant.Record]:
+        for records in self._iter_pages(keys, wanted, with_vector=with_vector):
+            yield from records
+
+    def _iter_pages(
+        self, keys: bool | list[str], wanted: qdrant.Filter | None = None, *, with_vector: bool = False
+    ) -> Iterator[list[qdrant.Record]]:
         offset: Any = None
         while True:
             request = qdrant.ScrollRequest(
@@ -178,7 +219,7 @@ class EdgeIndex:
             )
             with explained(self._folder):
                 records, offset = self._shard.scroll(request)
-            yield from (record for record in records if str(record.id) != CHECKPOINT_ID)
+            yield [record for record in records if _number(record.id)]
             if offset is None:
                 return
 
@@ -271,6 +312,12 @@ class EdgeVectorStore:
                 f"there are: {', '.join(names) or 'none'}",
                 hint="headwater index build",
             )
+
+
+def _number(point_id: Any) -> int:
+    """Of a point, by which it is found quicker than by its UUID."""
+    number: int = point_id.int
+    return number
 
 
 @contextmanager

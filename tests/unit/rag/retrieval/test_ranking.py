@@ -1,8 +1,8 @@
 import pytest
 
-from headwater.rag.lexical.passage_stems import read_stems
-from headwater.rag.retrieval.candidates import Candidate, affirms, gather, read_keywords
-from headwater.rag.retrieval.ranking import rank, read_price
+from headwater.rag.passage import Passage, read_price
+from headwater.rag.retrieval.candidates import Candidate, affirms, gather
+from headwater.rag.retrieval.ranking import rank
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
 
@@ -10,14 +10,13 @@ from headwater.rag.vector_stores.protocol import FieldValue, Hit
 def make(
     key: str, text: str = "thing\ntext", dense: float = 0.5, words: float | None = 1.0, **fields: FieldValue
 ) -> Candidate:
-    hit = Hit(key, key, 0, 0.0, text, fields, "")
-    return Candidate(hit, [dense, words], read_stems(text), read_keywords(fields))
+    return Candidate(Passage(key, key, 0, text, fields, ""), [dense, words])
 
 
 def order(query: str, *candidates: Candidate) -> list[str]:
     understanding = understand(query)
     stems = [term.stem for term in understanding.wanted]
-    return [one.candidate.hit.row_key for one in rank(candidates, stems, understanding)]
+    return [one.candidate.passage.row_key for one in rank(candidates, stems, understanding)]
 
 
 def test_equals_come_in_the_order_of_keys() -> None:
@@ -72,8 +71,8 @@ def test_a_negated_mention_is_none(text: str, affirmed: bool) -> None:
 
 
 def test_of_several_chunks_the_one_found_higher_is_taken() -> None:
-    low, high = Hit("c1", "a", 0, 0.2, "one", {}, ""), Hit("c2", "a", 1, 5.0, "two", {}, "")
-    other = Hit("c3", "b", 0, 0.9, "three", {}, "")
-    found = {one.hit.row_key: one for one in gather([[other, low], [high]])}
-    assert (found["a"].hit.text, list(found["a"].scores)) == ("two", [0.2, 5.0])
+    low, high = Hit(Passage("c1", "a", 0, "one", {}, ""), 0.2), Hit(Passage("c2", "a", 1, "two", {}, ""), 5.0)
+    other = Hit(Passage("c3", "b", 0, "three", {}, ""), 0.9)
+    found = {one.passage.row_key: one for one in gather([[other, low], [high]])}
+    assert (found["a"].passage.text, list(found["a"].scores)) == ("two", [0.2, 5.0])
     assert list(found["b"].scores) == [0.9, None]

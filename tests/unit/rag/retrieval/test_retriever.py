@@ -107,6 +107,59 @@ def test_a_mistyped_word_is_corrected_and_people_are_told(retriever: Retriever, 
     assert [len(requests) for requests in index.rounds] == [2, 1, 2]
 
 
+def test_learnt_words_correct_in_one_round_to_the_same_answer(
+    retriever: Retriever, index: CountingIndex
+) -> None:
+    text = "brasreo kettel"
+    long_way = retriever.search(SearchQuery(text))
+    index.rounds.clear()
+    retriever.learn_words()
+    assert retriever.search(SearchQuery(text)) == long_way
+    assert [len(requests) for requests in index.rounds] == [2]
+
+
+def test_a_row_that_came_after_the_words_were_learnt_is_found_by_its_words(
+    retriever: Retriever, index: CountingIndex
+) -> None:
+    retriever.learn_words()
+    index.upsert(build_points({"new": ("Zorbex kettlo", "Never heard of.", {})}))
+    result = retriever.search(SearchQuery("kettlo"))
+    assert (keys(result)[0], result.understood) == ("new", {})
+
+
+def test_a_learnt_word_whose_rows_went_corrects_nothing(retriever: Retriever, index: CountingIndex) -> None:
+    retriever.learn_words()
+    index.delete([point.chunk_id for point in build_points({"kettle": SHOP["kettle"]})])
+    assert retriever.search(SearchQuery("kettel")).understood == {}
+
+
+def test_a_word_of_another_tenant_is_never_told(index: CountingIndex) -> None:
+    index.upsert(build_points({"theirs": ("Zorbex", "Secret.", {})}, tenant="them"))
+    index.upsert(build_points({"mine": ("Desk lamp", "Ours.", {})}, tenant="me"))
+    retriever = Retriever(index, EMBEDDER)
+    retriever.learn_words()
+    assert retriever.search(SearchQuery("zorbxe", tenant="them")).understood == {
+        "spelling of zorbxe": "zorbex"
+    }
+    assert retriever.search(SearchQuery("zorbxe", tenant="me")).understood == {}
+
+
+def test_of_words_as_near_their_neighbours_decide(index: CountingIndex) -> None:
+    index.upsert(
+        build_points(
+            {
+                "plush": ("Plush cat bed", "Soft.", {}),
+                "push": ("Push mower", "For lawns.", {}),
+                "pushes": ("Push cart", "For loads.", {}),
+            }
+        )
+    )
+    retriever = Retriever(index, EMBEDDER)
+    retriever.learn_words()
+    result = retriever.search(SearchQuery("psush cat bed"))
+    assert result == Retriever(index, EMBEDDER).search(SearchQuery("psush cat bed"))
+
+
 def test_a_right_word_that_the_shop_does_not_know_is_not_corrected(retriever: Retriever) -> None:
     # One letter away from "hose".
     assert retriever.search(SearchQuery("nose")).understood == {}
@@ -173,7 +226,7 @@ def test_weights_of_a_fusion_count(index: CountingIndex) -> None:
     only_words = index.search(
         [SearchRequest("dense", EMBEDDER.embed_queries(["fits rubber"])[0].tolist(), 10)]
     )
-    assert first(1, 0) == [hit.row_key for hit in only_words[0]]
+    assert first(1, 0) == [hit.passage.row_key for hit in only_words[0]]
     assert first(0, 1)[:3] != first(1, 0)[:3]
 
 

@@ -1,0 +1,93 @@
+"""A chunk as searches show it, and what of it is compared with a query. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from headwater.rag.lexical.analyzer import list_stems, list_words
+from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
+from headwater.rag.lexical.sparse import is_keyword, list_keywords
+from headwater.rag.vector_stores.protocol import FieldValue
+
+# Names that shops give to a price, alone or as part of a longer name: sale_price, priceEur.
+_PRICE_NAME = re.compile(r"(?:^|[_.])(?:price|cost|amount|eur|usd|gbp)(?:[_.]|$)")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PRICE_TEXT = re.compile(r"^\D{0,4}(\d+(?:\.\d+)?)\D{0,4}$")
+_REMEMBERED = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class PassageWords:
+    """Stems of a passage's text, and of its short fields by their names and all together; its price."""
+
+    text: PassageStems
+    keywords: Mapping[str, frozenset[str]]
+    keyword_stems: frozenset[str]
+    price: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """Equal only to itself: a store may give the same one again while the chunk is the same. `stems` are
+    those of the text as `write_stems` has them, empty when the point has none."""
+
+    chunk_id: str
+    row_key: str
+    chunk_number: int
+    text: str
+    fields: Mapping[str, FieldValue]
+    instant: str
+    stems: str = ""
+
+    @cached_property
+    def words(self) -> PassageWords:
+        """What ranking compares; found out once."""
+        keywords = read_keywords(self.fields)
+        return PassageWords(
+            parse_stems(self.stems) if self.stems else read_stems(self.text),
+            keywords,
+            frozenset[str]().union(*keywords.values()),
+            read_price(self.fields),
+        )
+
+    def list_words(self) -> frozenset[str]:
+        """Folded words of the text and of the short fields."""
+        words = set(list_words(self.text))
+        for keyword in list_keywords(self.fields):
+            words.update(list_words(keyword))
+        return frozenset(word for word in words if word.isalpha())
+
+
+def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]:
+    """Stems of the short texts among the fields."""
+    found: dict[str, frozenset[str]] = {}
+    for name, value in fields.items():
+        if isinstance(value, str):
+            if is_keyword(value):
+                found[name] = _read_keyword(value)
+        elif isinstance(value, list):
+            found[name] = frozenset().union(*(_read_keyword(one) for one in value if is_keyword(one)))
+    return found
+
+
+def read_price(fields: Mapping[str, FieldValue]) -> float | None:
+    """The first number among the fields that is called a price."""
+    for name, value in fields.items():
+        if _is_price(name):
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return float(value)
+            match = _PRICE_TEXT.match(value) if isinstance(value, str) else None
+            if match is not None:
+                return float(match.group(1))
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def _is_price(name: str) -> bool:
+    return _PRICE_NAME.search(_CAMEL.sub("_", name).lower()) is not None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_keyword(text: str) -> frozenset[str]:
+    return frozenset(list_stems(text))

@@ -1,0 +1,57 @@
+"""The words of all rows, and the nearest of them to a mistyped one. Pure.
+
+It need not be the newest: what is chosen by it is checked against the rows that are found with it.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.rag.lexical.analyzer import stem
+from headwater.rag.lexical.sparse import list_letters
+from headwater.rag.retrieval.spelling import count_edits, is_choice, list_nearest
+
+_LETTERS_AN_EDIT = 3
+
+
+class Vocabulary:
+    """Made once of the words of each row; never changes."""
+
+    def __init__(self, rows: Iterable[Iterable[str]] = ()) -> None:
+        words = set(chain.from_iterable(rows))
+        self._stems = frozenset(map(stem, words))
+        self._choices = sorted(filter(is_choice, words))
+        self._postings = _build_postings(self._choices)
+
+    def has(self, stem_: str) -> bool:
+        """Whether a row has a word of that stem."""
+        return stem_ in self._stems
+
+    def find_nearest(self, word: str) -> str | None:
+        """The word that was meant; None when none is near, or several are as near: what they stand beside
+        would have to decide."""
+        near = list_nearest(word, self._list_alike(word))
+        # Forms of one word are found alike.
+        return near[0] if len(set(map(stem, near))) == 1 else None
+
+    def _list_alike(self, word: str) -> Sequence[str]:
+        """All choices that are near enough, and some more: those that share the letters such a word has."""
+        letters = set(list_letters(word))
+        found = [self._postings[one] for one in letters if one in self._postings]
+        if not found:
+            return ()
+        shared = np.bincount(np.concatenate(found))
+        # An edit changes three groups of letters; a swap of two letters changes four.
+        least = max(1, len(letters) - (_LETTERS_AN_EDIT + 1) * count_edits(word))
+        return [self._choices[number] for number in np.flatnonzero(shared >= least)]
+
+
+def _build_postings(words: Sequence[str]) -> dict[int, npt.NDArray[np.int32]]:
+    """Numbers of the words that have them, by groups of letters."""
+    found: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        for letters in set(list_letters(word)):
+            found.setdefault(letters, []).append(number)
+    return {letters: np.asarray(numbers, dtype=np.int32) for letters, numbers in found.items()}
