@@ -25,6 +25,7 @@ from headwater.rag.lexical.sparse import SPARSE_NAMES, WORDS, SparseEncoder
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
     Condition,
+    Hit,
     IndexSpec,
     Point,
     SearchRequest,
@@ -106,13 +107,15 @@ def measure(
         figures[f"{name}_p95_ms"] = round(float(np.percentile(seconds, 95)) * 1000, 1)
         figures[f"{name}_cpu_ms"] = round(float(np.median(cpu)) * 1000, 1)
         if name == "dense":
-            hits = [
-                len({hit.passage.row_key for hit in hits} & keys)
-                for hits, keys in zip(found, exact, strict=True)
-            ]
-            figures["recall_at_10"] = round(sum(hits) / 10 / len(hits), 4)
+            figures["recall_at_10"] = round(measure_recall(found, exact), 4)
     store.close()
     return figures
+
+
+def measure_recall(found: Sequence[Sequence[Hit]], exact: Sequence[set[str]]) -> float:
+    """Share of the ten best that were found."""
+    hits = [len({hit.passage.row_key for hit in ten} & keys) for ten, keys in zip(found, exact, strict=True)]
+    return sum(hits) / 10 / len(hits)
 
 
 if __name__ == "__main__":

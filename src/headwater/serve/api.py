@@ -1,7 +1,7 @@
 """The API as one ASGI application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -85,11 +85,7 @@ def build_api(
     @asynccontextmanager
     async def live(api: FastAPI) -> AsyncIterator[None]:
         del api
-        tasks = [asyncio.create_task(sample_for_ever(service))]
-        if refresh:
-            tasks.append(asyncio.create_task(refresh_for_ever(refresh, service.config.sync_interval)))
-        if learn:
-            tasks.append(asyncio.create_task(refresh_for_ever(learn, LEARN_SECONDS, "learn")))
+        tasks = [asyncio.create_task(step) for step in _list_steps(service, refresh, learn)]
         try:
             yield
         finally:
@@ -125,6 +121,18 @@ def build_api(
             expose_headers=[REQUEST_ID, "Retry-After"],
         )
     return api
+
+
+def _list_steps(
+    service: Service, refresh: Callable[[], None] | None, learn: Callable[[], None] | None
+) -> list[Coroutine[None, None, None]]:
+    """What goes on beside the requests."""
+    steps = [sample_for_ever(service)]
+    if refresh:
+        steps.append(refresh_for_ever(refresh, service.config.sync_interval))
+    if learn:
+        steps.append(refresh_for_ever(learn, LEARN_SECONDS, "learn"))
+    return steps
 
 
 def _add_problem_handlers(api: FastAPI, service: Service) -> None:
