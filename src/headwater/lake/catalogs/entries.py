@@ -1,7 +1,8 @@
 """Which entries of a catalog a Hudi table is: the same as Hudi's own sync tools make. Pure.
 
 So Spark, Trino, Athena, Hive and Presto read them as those of any other Hudi table: a copy-on-write table is
-one entry, a merge-on-read table two: `NAME_ro` (base files only) and `NAME_rt` (with logs merged).
+one entry, a merge-on-read table three: `NAME` and `NAME_rt` (with logs merged) and `NAME_ro` (base files
+only).
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ def build_entries(state: TableState, rules: EntryRules) -> tuple[CatalogTable, .
     if not state.is_merge_on_read:
         return (_build_entry(state, rules, name, is_realtime=False, is_optimized=False),)
     return (
+        _build_entry(state, rules, name, is_realtime=True, is_optimized=False),
         _build_entry(state, rules, f"{name}_ro", is_realtime=False, is_optimized=True),
         _build_entry(state, rules, f"{name}_rt", is_realtime=True, is_optimized=False),
     )

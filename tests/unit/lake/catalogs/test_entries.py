@@ -71,9 +71,12 @@ def test_a_long_schema_is_told_in_parts():
     assert len(json.loads("".join(parts))["fields"]) == 200
 
 
-def test_a_merge_on_read_table_is_two_entries():
-    optimized, realtime = build_entries(replace(STATE, is_merge_on_read=True), EntryRules(name="shop"))
-    assert (optimized.name, realtime.name) == ("shop_ro", "shop_rt")
+def test_a_merge_on_read_table_is_three_entries():
+    newest, optimized, realtime = build_entries(
+        replace(STATE, is_merge_on_read=True), EntryRules(name="shop")
+    )
+    assert (newest.name, optimized.name, realtime.name) == ("shop", "shop_ro", "shop_rt")
+    assert newest == replace(realtime, name="shop")
     assert "Realtime" not in optimized.format.input_format
     assert "Realtime" in realtime.format.input_format
     flags = [entry.serde_properties["hoodie.query.as.ro.table"] for entry in (optimized, realtime)]
