@@ -1,5 +1,6 @@
 """`catalogs:` where query engines look up the tables."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
 from urllib.parse import urlsplit
@@ -8,12 +9,16 @@ from pydantic import Field, model_validator
 
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
 
-CatalogType = Literal["glue", "hive"]
+CatalogType = Literal["glue", "hive", "datahub"]
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "glue": ("region", "endpoint", "catalog_id"),
     "hive": ("address",),
+    "datahub": ("address", "environment"),
 }
+_SCHEMES = {"hive": ("thrift",), "datahub": ("http", "https")}
+_EXAMPLES = {"hive": "thrift://metastore:9083", "datahub": "http://datahub:8080"}
+_TABLE_NAME = re.compile(r"\w{1,255}", re.ASCII)
 
 
 class CatalogConfig(Section):
@@ -21,7 +26,8 @@ class CatalogConfig(Section):
     is never in the way of a commit: one that does not answer is tried again."""
 
     type: CatalogType = Field(
-        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift."
+        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift. `datahub`: "
+        "DataHub's metadata service; a token for it comes from `DATAHUB_GMS_TOKEN` of the environment."
     )
     name: str | None = Field(
         None,
@@ -46,7 +52,12 @@ class CatalogConfig(Section):
         None, pattern=r"^\d{12}$", description="Account of the catalog; default: one's own (glue)."
     )
     address: str | None = Field(
-        None, description="URI of the metastore (hive).", examples=["thrift://metastore:9083"]
+        None,
+        description="URI of the metastore (hive) or the metadata service (datahub).",
+        examples=["thrift://metastore:9083"],
+    )
+    environment: str = Field(
+        "PROD", pattern=r"^[A-Z_]{1,30}$", description="DataHub's word for where the tables are (datahub)."
     )
 
     @property
@@ -70,15 +81,20 @@ class CatalogConfig(Section):
         for name in sorted(self.model_fields_set & own - set(_ALLOWED[self.type])):
             have = ", ".join(kind for kind in get_args(CatalogType) if name in _ALLOWED[kind])
             yield (name,), f"has no meaning with `type: {self.type}`; only {have} has it"
-        if self.type == "hive" and not _is_thrift(self.address):
+        if self.type in _SCHEMES and not _is_address(self.address, _SCHEMES[self.type]):
             text = "missing" if self.address is None else f"{self.address!r} is not one"
-            yield ("address",), f"{text}; `type: hive` needs its URI, such as `thrift://metastore:9083`"
+            example = _EXAMPLES[self.type]
+            yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{example}`"
+        for table, name in self.table_names.items():
+            if not _TABLE_NAME.fullmatch(name):
+                yield ("table_names", table), f"{name!r} is no name. Allowed: letters, digits and `_`"
 
 
-def _is_thrift(address: str | None) -> bool:
+def _is_address(address: str | None, schemes: Sequence[str]) -> bool:
     parts = urlsplit(address or "")
     try:
-        return parts.scheme == "thrift" and bool(parts.hostname) and parts.port is not None
+        needs_port = "thrift" in schemes
+        return parts.scheme in schemes and bool(parts.hostname) and (parts.port is not None or not needs_port)
     except ValueError:
         return False
 

@@ -44,10 +44,12 @@ def test_a_catalog_takes_all_tables_unless_it_is_told_which(tmp_path: Path) -> N
             "is not one; `type: hive` needs its URI",
         ),
         ("  - {type: glue, database: shop, address: 'thrift://a:1'}", "catalogs[0].address: has no meaning"),
+        ("  - {type: datahub, database: shop, address: 'datahub:8080'}", "`type: datahub` needs its URI"),
+        ("  - {type: glue, database: shop, table_names: {orders: 'a-b'}}", "table_names.orders: 'a-b' is no"),
         ("  - {type: glue, database: Shop}", "catalogs[0].database"),
         ("  - {type: glue, database: shop, tables: order}", "catalogs[0].tables: no table 'order'"),
         ("  - {type: glue, database: shop, databse: shop}", "databse"),
-        ("  - {type: polaris, database: shop}", "Allowed: glue, hive"),
+        ("  - {type: polaris, database: shop}", "Allowed: glue, hive, datahub"),
         (
             "  - {type: glue, database: shop}\n  - {type: glue, database: other}",
             "catalogs[1].name: there are two catalogs 'glue'",

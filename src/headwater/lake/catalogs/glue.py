@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import boto3
 from botocore.config import Config
@@ -42,6 +42,8 @@ _Item = TypeVar("_Item")
 
 class GlueCatalog:
     """See `Catalog`. One database of the catalog of one account and region."""
+
+    has_partitions: ClassVar[bool] = True
 
     def __init__(self, config: CatalogConfig, client: Any = None) -> None:
         self._config = config

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
@@ -27,6 +27,8 @@ _Item = TypeVar("_Item")
 
 class HiveCatalog:
     """See `Catalog`. One connection, made when it is first needed and again when it broke."""
+
+    has_partitions: ClassVar[bool] = True
 
     def __init__(self, config: CatalogConfig) -> None:
         address = urlsplit(config.address or "")

@@ -1,6 +1,6 @@
 """The contract of a catalog: where query engines look up which tables there are."""
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.planning import TableChange
@@ -11,7 +11,11 @@ class Catalog(Protocol):
 
     Every method raises `CatalogUnavailableError` (try again later) when the catalog does not answer, and
     `CatalogError` when it refuses. No row is ever touched: the table's files are not the catalog's.
+
+    Without `has_partitions` it tells readers of tables only, and reads and takes none.
     """
+
+    has_partitions: ClassVar[bool]
 
     def read(self, name: str) -> CatalogTable | None:
         """The table of that name, with all of its partitions; None for none, or when there is no such

@@ -1,8 +1,9 @@
 """One table brought to one catalog: read both, plan, apply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
 from headwater.lake.catalogs.planning import TableChange, plan_change
 from headwater.lake.catalogs.protocol import Catalog
@@ -26,7 +27,13 @@ class TablePlan:
 def plan_table(catalog: Catalog, state: TableState, rules: EntryRules) -> TablePlan:
     """Raises `CatalogError`."""
     entries = build_entries(state, rules)
-    return TablePlan(state.completed, tuple(plan_change(catalog.read(one.name), one) for one in entries))
+    return TablePlan(state.completed, tuple(plan_entry(catalog, entry) for entry in entries))
+
+
+def plan_entry(catalog: Catalog, entry: CatalogTable) -> TableChange:
+    """What the catalog has to do about one entry. Raises `CatalogError`."""
+    wanted = entry if catalog.has_partitions else replace(entry, partitions={})
+    return plan_change(catalog.read(entry.name), wanted)
 
 
 def apply_plan(catalog: Catalog, changes: Sequence[TableChange]) -> None:

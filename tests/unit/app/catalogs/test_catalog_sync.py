@@ -4,7 +4,7 @@ import shutil
 import threading
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -27,6 +27,8 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 class BrokenCatalog:
     """Does not answer as long as `is_down`."""
+
+    has_partitions: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.is_down = True
