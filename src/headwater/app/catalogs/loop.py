@@ -77,7 +77,13 @@ class CatalogLoop(BackgroundLoop):
             completed = self._find_news(config, table)
             if completed is None:
                 continue
-            result = self._sync.sync(table, config)
+            try:
+                result = self._sync.sync(table, config)
+            except Exception as error:
+                # The next look may be past it, and commits go on in any case.
+                self.note_defect(error)
+                return False
+            self.defect = None
             _tell(result)
             if result.error is None:
                 self._followed[config.label, table] = completed

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from headwater.app.catalogs import CatalogLoop, CatalogSync
+from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.catalogs.sync import read_notes
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.settings import Settings
@@ -32,11 +33,14 @@ class BrokenCatalog:
 
     def __init__(self) -> None:
         self.is_down = True
+        self.defect: Exception | None = None
         self.asked = 0
         self.inner = MemoryCatalog()
 
     def read(self, name: str) -> CatalogTable | None:
         self.asked += 1
+        if self.defect:
+            raise self.defect
         if self.is_down:
             raise CatalogUnavailableError("it does not answer", hint="wait")
         return self.inner.read(name)
@@ -176,3 +180,26 @@ def test_the_loop_ends_while_a_catalog_is_down(settings):
     wait_until(lambda: glue.asked)
     loop.stop()
     assert loop.defect is None
+
+
+def test_a_defect_of_a_catalog_ends_neither_the_pass_nor_the_loop(settings):
+    glue, hive = BrokenCatalog(), MemoryCatalog()
+    glue.is_down, glue.defect = False, RuntimeError("unforeseen")
+    loop = CatalogLoop(settings, build_sync(settings, {"glue": glue, "hive": hive}), lambda: True)
+    assert not loop.run_pass(threading.Event())
+    assert len(hive.applied) == 3
+    glue.defect = None
+    assert loop.run_pass(threading.Event())
+    assert loop.defect is None
+    assert len(glue.inner.applied) == 5
+
+
+def test_doctor_says_whether_catalogs_answer(settings):
+    down, up = BrokenCatalog(), MemoryCatalog()
+    build_sync(settings, {"hive": up}).sync("orders_mor", settings.catalogs[1])
+    catalogs: dict[str, Any] = {"glue": down, "hive": up}
+    found = list(iter_catalog_findings(settings, lambda config: catalogs[config.label]))
+    assert [(one.name, one.status, one.detail) for one in found] == [
+        ("catalog.glue", "warning", "it does not answer"),
+        ("catalog.hive", "ok", "answers, and knows shop.orders_mor"),
+    ]
