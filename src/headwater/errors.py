@@ -13,6 +13,9 @@ HeadwaterError                exit code 1
 │   ├── WriteConflictError    1  (retryable) another writer has changed the same files meanwhile
 │   ├── TableMismatchError    1  what lies there is not the table that was configured
 │   └── TableUnsupportedError 1  only Spark can read it
+├── CatalogError              1  a catalog refuses what it was asked
+│   ├── CatalogConflictError  1  the name is another table's there
+│   └── CatalogUnavailableError 1 (retryable) it does not answer now
 ├── SourceError               1  the bucket, folder or queue
 │   ├── BucketNotFoundError   1
 │   ├── QueueNotFoundError    1
@@ -122,6 +125,20 @@ class TableMismatchError(LakeError):
 
 class TableUnsupportedError(LakeError):
     """The reader without a JVM cannot read this table or place; Spark can."""
+
+
+class CatalogError(HeadwaterError):
+    """A catalog refuses what it was asked, or the table cannot be told to it. Rows are never concerned."""
+
+
+class CatalogConflictError(CatalogError):
+    """The catalog has something else under the table's name. Trying again does not help."""
+
+
+class CatalogUnavailableError(CatalogError):
+    """The catalog does not answer now."""
+
+    retryable = True
 
 
 class SourceError(HeadwaterError):

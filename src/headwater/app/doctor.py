@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine import check_machine
 from headwater.app.services.lock_check import check_lock
@@ -29,6 +30,7 @@ def diagnose(
         *check_source(settings, clock or SystemClock()),
         *check_lake(settings),
         *check_lock(settings, environ),
+        *iter_catalog_findings(settings),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headwater.app.application import App
+from headwater.app.application import App, read_clock
 from headwater.app.background import BackgroundLoop
 from headwater.app.capture import Capture
+from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
@@ -113,6 +114,7 @@ class Run:
         self._cleaned: CleanReport | None = None
         self._clean_failure: HeadwaterError | None = None
         self._index = IndexLoop(app, metrics) if self._is_indexed() else None
+        self._catalogs = self._build_catalogs() if app.settings.catalogs else None
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
@@ -122,6 +124,15 @@ class Run:
     def _is_indexed(self) -> bool:
         search = self._app.settings.search
         return search is not None and search.table in self._totals
+
+    def _build_catalogs(self) -> CatalogLoop:
+        app = self._app
+        return CatalogLoop(
+            app.settings,
+            CatalogSync(app.settings, read_clock, self._metrics),
+            app.is_session_alive,
+            self._only,
+        )
 
     def once(self, stop: threading.Event) -> RunReport:
         """Bring in everything that is there now, then return; earlier when `stop` is set.
@@ -171,6 +182,7 @@ class Run:
                 raise loop.defect
         if once and not stop.is_set() and not runner.failures:
             self._clean_once(stop)
+        self._tell_catalogs(stop, once=once)
         return self._build_report(runner)
 
     def _build_report(self, runner: Runner) -> RunReport:
@@ -202,6 +214,11 @@ class Run:
             self._clean.count_failure()
             self._clean_failure = error
 
+    def _tell_catalogs(self, stop: threading.Event, *, once: bool) -> None:
+        """When the tables have caught up. A catalog that cannot be told is a warning, and told next time."""
+        if self._catalogs and once:
+            self._catalogs.run_pass(stop)
+
     def _build_loops(self) -> list[BackgroundLoop]:
         """What goes on beside the live flow of a run that does not end by itself."""
         app = self._app
@@ -211,6 +228,8 @@ class Run:
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
             loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
+        if self._catalogs is not None:
+            loops.append(self._catalogs)
         return loops
 
     def _reconcile_once(self, stop: threading.Event) -> None:
@@ -289,6 +308,8 @@ class Run:
         search = self._app.settings.search
         if self._index and search and result.committed and result.table == search.table:
             self._index.wake()
+        if self._catalogs and result.committed:
+            self._catalogs.wake()
         self._observer.on_batch(result)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:

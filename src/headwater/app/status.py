@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
+from headwater.app.catalogs.sync import read_notes
 from headwater.app.scope import build_scope
 from headwater.capture.position import BEGINNING, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
@@ -15,6 +16,7 @@ from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
 from headwater.errors import SourceError
 from headwater.ingest.planning.plan import Scope
+from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 
@@ -72,13 +74,15 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`headwater status`. `reconcile` is the pass that began last."""
+    """`headwater status`. `reconcile` is the pass that began last, `catalogs` what became of each table in
+    each catalog that was told of it, or could not be."""
 
     events: EventsStatus
     tables: dict[str, TableStatus]
     quarantine: QuarantineStatus
     queue: QueueStatus | None
     reconcile: ReconcilePass | None = None
+    catalogs: Sequence[SyncNote] = ()
 
 
 class StatusReader:
@@ -103,6 +107,7 @@ class StatusReader:
             quarantine=read_quarantine_status(lake, self._options),
             queue=self._read_queue(),
             reconcile=self._read_reconcile(),
+            catalogs=[note for note in read_notes(self._settings) if not only or note.table in only],
         )
 
     def _read_events(self, events: SnapshotReader) -> EventsStatus:

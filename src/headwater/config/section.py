@@ -30,7 +30,7 @@ class SectionError(ValueError):
     Each is a key below the section (as a path) and a sentence, and each becomes a line of its own.
     """
 
-    def __init__(self, problems: Sequence[tuple[tuple[str, ...], str]]) -> None:
+    def __init__(self, problems: Sequence[tuple[tuple[str | int, ...], str]]) -> None:
         super().__init__("; ".join(text for _, text in problems))
         self.problems = tuple(problems)
 

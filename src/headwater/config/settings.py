@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
 from headwater.config.hudi.checking import (
     iter_option_problems,
     iter_option_warnings,
@@ -108,6 +109,9 @@ class Settings(Section):
         description="Data tables by name.",
         examples=[{"orders": {"path": "orders/**/*.json"}}],
     )
+    catalogs: tuple[CatalogConfig, ...] = Field(
+        (), description="Catalogs that are told of the data tables, so that query engines find them."
+    )
     search: SearchConfig | None = Field(None, description="Which table is searched, and how.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
@@ -148,6 +152,13 @@ class Settings(Section):
                 self.lock, self.lake, self.tables, (*self.spark.packages, *self.spark.config.values())
             )
         )
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _check_catalogs(self) -> "Settings":
+        problems = list(iter_catalog_problems(self.catalogs, tuple(self.tables)))
         if problems:
             raise SectionError(problems)
         return self

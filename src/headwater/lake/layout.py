@@ -52,6 +52,11 @@ def writers_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "writers")
 
 
+def catalog_notes_path(lake: str) -> str:
+    """What became of the tables in catalogs."""
+    return _join(lake, OWN_FOLDER, "catalogs")
+
+
 def trial_path(lake: str, token: str) -> str:
     """A table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")

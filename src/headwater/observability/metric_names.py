@@ -73,6 +73,10 @@ CounterName = Literal[
     "chunks_deleted",
     # indexing runs that failed and will be tried again
     "indexing_failed",
+    # times that something of a table was sent to a catalog
+    "catalog_syncs",
+    # times that a table could not be brought to a catalog; it is tried again
+    "catalog_syncs_failed",
 ]
 
 GaugeName = Literal[
@@ -150,6 +154,10 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "reconcile_failed": MetricDefinition("Reconciles that broke off."),
     "clean_source_objects": MetricDefinition("Objects that clean_source has acted on.", ("result",)),
     "clean_source_failed": MetricDefinition("Passes of clean_source that broke off."),
+    "catalog_syncs": MetricDefinition("Times that a catalog was told of a table.", ("catalog", "table")),
+    "catalog_syncs_failed": MetricDefinition(
+        "Times that a catalog could not be told of a table.", ("catalog", "table")
+    ),
     "requests": MetricDefinition("HTTP requests answered.", ("route", "status")),
     "requests_refused": MetricDefinition("HTTP requests refused.", ("reason",)),
     "answers": MetricDefinition("Answers given.", ("mode",)),

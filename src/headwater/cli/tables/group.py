@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.catalogs import sync
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services
 from headwater.cli.tables.named_table import NamedTable
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services)
+COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services, sync)
 
 
 def register(app: typer.Typer) -> None:

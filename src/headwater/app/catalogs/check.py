@@ -1,0 +1,31 @@
+"""Do the configured catalogs answer?"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+from headwater.capture.resources import Finding
+from headwater.config.catalogs import CatalogConfig
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError
+from headwater.lake.catalogs import build_catalog
+from headwater.lake.catalogs.protocol import Catalog
+
+
+def iter_catalog_findings(
+    settings: Settings, build: Callable[[CatalogConfig], Catalog] = build_catalog
+) -> Iterator[Finding]:
+    """One a catalog. Trouble is a warning: a run goes on without it."""
+    for config in settings.catalogs:
+        name = f"catalog.{config.label}"
+        table = next((table for table in settings.tables if config.takes(table)), None)
+        if table is None:
+            yield Finding(name, "warning", "it is told of no table", "take names out of `exclude`")
+            continue
+        try:
+            with closing(build(config)) as catalog:
+                held = catalog.read(config.table_names.get(table, table).lower())
+        except HeadwaterError as error:
+            yield Finding(name, "warning", error.message, error.hint)
+            continue
+        known = "knows" if held else "does not know yet"
+        yield Finding(name, "ok", f"answers, and {known} {config.database}.{table}")

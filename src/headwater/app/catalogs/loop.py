@@ -1,0 +1,124 @@
+"""Catalogs as a part of a run: a thread that follows the commits of the data tables."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from headwater.app.background import BackgroundLoop
+from headwater.app.catalogs.sync import CatalogSync, TableSync
+from headwater.config.catalogs import CatalogConfig
+from headwater.config.settings import Settings
+from headwater.errors import CatalogUnavailableError, HeadwaterError, TableNotFoundError
+from headwater.lake.catalogs.table_state import read_last_completion
+from headwater.lake.layout import find_address
+
+log = structlog.stdlib.get_logger(__name__)
+
+_LOOK_SECONDS = 30.0
+"""How often to look for commits that nobody told of: another process's, or what a failure left."""
+_PAUSE_SECONDS = 5.0
+"""Between two looks, however many commits there were."""
+_LONGEST_SECONDS = 300.0
+_UNKNOWN = "unknown"
+
+
+class CatalogLoop(BackgroundLoop):
+    """Never delays or fails a commit. After trouble it waits longer each time, up to five minutes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        sync: CatalogSync,
+        is_session_alive: Callable[[], bool],
+        only: Sequence[str] = (),
+    ) -> None:
+        super().__init__("catalogs", is_session_alive)
+        self._settings = settings
+        self._sync = sync
+        self._tables = [name for name in settings.tables if not only or name in only]
+        self._followed: dict[tuple[str, str], str] = {}
+        self._wake = threading.Event()
+
+    def wake(self) -> None:
+        """A table has a new commit."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End, when the call in hand is done or has timed out."""
+        self._stop.set()
+        self._wake.set()
+        super().stop()
+
+    def work(self, stop: threading.Event) -> None:
+        """Look after each commit, and now and then."""
+        failures = 0
+        while not stop.is_set():
+            self._wake.clear()
+            is_done = self.run_pass(stop)
+            failures = 0 if is_done else failures + 1
+            if is_done:
+                self._wake.wait(_LOOK_SECONDS)
+                stop.wait(_PAUSE_SECONDS)
+            else:
+                # A commit is no reason to ask a catalog sooner that does not answer.
+                stop.wait(min(_LONGEST_SECONDS, _PAUSE_SECONDS * 2**failures))
+
+    def run_pass(self, stop: threading.Event) -> bool:
+        """Bring each table with a new commit to its catalogs. Returns whether all of it worked."""
+        done = [self._follow(config, stop) for config in self._settings.catalogs]
+        return all(done)
+
+    def _follow(self, config: CatalogConfig, stop: threading.Event) -> bool:
+        is_done = True
+        for table in self._tables:
+            if stop.is_set() or not config.takes(table):
+                continue
+            completed = self._find_news(config, table)
+            if completed is None:
+                continue
+            try:
+                result = self._sync.sync(table, config)
+            except Exception as error:
+                # The next look may be past it, and commits go on in any case.
+                self.note_defect(error)
+                return False
+            self.defect = None
+            _tell(result)
+            if result.error is None:
+                self._followed[config.label, table] = completed
+                continue
+            is_done = False
+            if isinstance(result.error, CatalogUnavailableError):
+                # The others would wait as long for the same answer.
+                return False
+        return is_done
+
+    def _find_news(self, config: CatalogConfig, table: str) -> str | None:
+        """When the newest commit was complete, if this catalog has not followed it."""
+        try:
+            completed = read_last_completion(find_address(self._settings, table))
+        except TableNotFoundError:
+            return None
+        except HeadwaterError:
+            # The sync meets the same, and tells of it.
+            return _UNKNOWN
+        return None if completed == self._followed.get((config.label, table)) else completed
+
+
+def _tell(result: TableSync) -> None:
+    if result.error is not None:
+        log.warning(
+            "a catalog is told later, ingestion goes on",
+            catalog=result.catalog,
+            table=result.table,
+            error=result.error.message,
+            hint=result.error.hint,
+        )
+    elif not result.is_empty:
+        changes = {
+            change.table.name: "; ".join(change.describe())
+            for change in result.changes
+            if not change.is_empty
+        }
+        log.info("catalog", catalog=result.catalog, table=result.table, changes=changes)

@@ -1,0 +1,118 @@
+"""`catalogs:` where query engines look up the tables."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from headwater.config.section import FieldNames, Section, SectionError, TextMap
+
+CatalogType = Literal["glue", "hive", "datahub"]
+
+_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "glue": ("region", "endpoint", "catalog_id"),
+    "hive": ("address",),
+    "datahub": ("address", "environment"),
+}
+_SCHEMES = {"hive": ("thrift",), "datahub": ("http", "https")}
+_EXAMPLES = {"hive": "thrift://metastore:9083", "datahub": "http://datahub:8080"}
+_TABLE_NAME = re.compile(r"\w{1,255}", re.ASCII)
+
+
+class CatalogConfig(Section):
+    """A catalog that is told of the data tables after their commits: their columns, partitions and place. It
+    is never in the way of a commit: one that does not answer is tried again."""
+
+    type: CatalogType = Field(
+        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift. `datahub`: "
+        "DataHub's metadata service; a token for it comes from `DATAHUB_GMS_TOKEN` of the environment."
+    )
+    name: str | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_-]{0,62}$",
+        description="What `status`, metrics and `sync --catalog` call it; default: its type.",
+    )
+    database: str = Field(
+        pattern=r"^[a-z0-9_]{1,255}$", description="Database of the tables there.", examples=["shop"]
+    )
+    create_database: bool = Field(True, description="Make the database when there is none.")
+    tables: FieldNames = Field((), description="Only these tables; default: all data tables.")
+    exclude: FieldNames = Field((), description="Not these tables.")
+    table_names: TextMap = Field(
+        {},
+        description="Names there of tables that are called otherwise.",
+        examples=[{"orders": "shop_orders"}],
+    )
+    meta_columns: bool = Field(True, description="Also show Hudi's own five columns, as its own tools do.")
+    region: str | None = Field(None, description="Region; default: AWS's own chain (glue).")
+    endpoint: str | None = Field(None, description="Endpoint, when it is not AWS itself (glue).")
+    catalog_id: str | None = Field(
+        None, pattern=r"^\d{12}$", description="Account of the catalog; default: one's own (glue)."
+    )
+    address: str | None = Field(
+        None,
+        description="URI of the metastore (hive) or the metadata service (datahub).",
+        examples=["thrift://metastore:9083"],
+    )
+    environment: str = Field(
+        "PROD", pattern=r"^[A-Z_]{1,30}$", description="DataHub's word for where the tables are (datahub)."
+    )
+
+    @property
+    def label(self) -> str:
+        """What it is called: as given, else its type."""
+        return self.name or self.type
+
+    def takes(self, table: str) -> bool:
+        """Whether it is told of that table."""
+        return table not in self.exclude and (not self.tables or table in self.tables)
+
+    @model_validator(mode="after")
+    def _check(self) -> "CatalogConfig":
+        problems = [*self._iter_problems()]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _iter_problems(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        own = {name for names in _ALLOWED.values() for name in names}
+        for name in sorted(self.model_fields_set & own - set(_ALLOWED[self.type])):
+            have = ", ".join(kind for kind in get_args(CatalogType) if name in _ALLOWED[kind])
+            yield (name,), f"has no meaning with `type: {self.type}`; only {have} has it"
+        if self.type in _SCHEMES and not _is_address(self.address, _SCHEMES[self.type]):
+            text = "missing" if self.address is None else f"{self.address!r} is not one"
+            example = _EXAMPLES[self.type]
+            yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{example}`"
+        for table, name in self.table_names.items():
+            if not _TABLE_NAME.fullmatch(name):
+                yield ("table_names", table), f"{name!r} is no name. Allowed: letters, digits and `_`"
+
+
+def _is_address(address: str | None, schemes: Sequence[str]) -> bool:
+    parts = urlsplit(address or "")
+    try:
+        needs_port = "thrift" in schemes
+        return parts.scheme in schemes and bool(parts.hostname) and (parts.port is not None or not needs_port)
+    except ValueError:
+        return False
+
+
+def iter_catalog_problems(
+    catalogs: Sequence[CatalogConfig], tables: Sequence[str]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What only shows beside the other catalogs and the tables."""
+    seen: set[str] = set()
+    for number, catalog in enumerate(catalogs):
+        path: tuple[str | int, ...] = ("catalogs", number)
+        if catalog.label in seen:
+            yield (*path, "name"), f"there are two catalogs {catalog.label!r}; give each a `name` of its own"
+        seen.add(catalog.label)
+        for key in ("tables", "exclude", "table_names"):
+            for name in getattr(catalog, key):
+                if name not in tables:
+                    yield (*path, key), f"no table {name!r}; configured are: {', '.join(tables)}"
+        names = [catalog.table_names.get(table, table).lower() for table in tables if catalog.takes(table)]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield (*path, "table_names"), f"two tables would be {name!r} there: case does not tell them apart"

@@ -1,0 +1,41 @@
+"""`CatalogTable`: a Hudi table as a catalog tells query engines of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PartitionValues = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogColumn:
+    """`name` in lower case, `type` in Hive's words (`bigint`, `array<string>`)."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFormat:
+    """The Java classes by which Hive, Trino and Athena know how to read the files."""
+
+    input_format: str
+    output_format: str
+    serde: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """`columns` are without the `partition_keys`. `partitions` are places by values, in the keys' order.
+
+    `properties` and `serde_properties` are, of a table in a catalog, all that it has; of a wanted one, those
+    that headwater answers for.
+    """
+
+    name: str
+    location: str
+    columns: tuple[CatalogColumn, ...]
+    format: StorageFormat
+    partition_keys: tuple[CatalogColumn, ...] = ()
+    partitions: Mapping[PartitionValues, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    serde_properties: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,188 @@
+"""DataHub, by the REST address of its metadata service: the columns and the place of each table.
+
+As its own SDK writes it, one proposal an aspect; without the SDK, of which two requests would be used.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from urllib3 import PoolManager, Retry, Timeout
+from urllib3.exceptions import HTTPError
+
+from headwater.config.catalogs import CatalogConfig
+from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsError
+from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, StorageFormat
+from headwater.lake.catalogs.planning import TableChange
+
+TOKEN_VARIABLE = "DATAHUB_GMS_TOKEN"  # noqa: S105 - the name of the variable, as DataHub's own tools have it
+_PLATFORM = "urn:li:dataPlatform:hudi"
+_SCHEMA, _PROPERTIES, _STATUS = "schemaMetadata", "datasetProperties", "status"
+_SCHEMA_TYPE = "com.linkedin.schema.SchemaMetadata"
+_PROPERTIES_TYPE = "com.linkedin.dataset.DatasetProperties"
+# Of an entry, what DataHub has no field for, beside the properties of the table.
+_OWN = "headwater."
+_KINDS = {
+    "array": "ArrayType",
+    "binary": "BytesType",
+    "boolean": "BooleanType",
+    "date": "DateType",
+    "map": "MapType",
+    "string": "StringType",
+    "struct": "RecordType",
+    "timestamp": "TimeType",
+}
+
+
+class DataHubCatalog:
+    """See `Catalog`. Knows no partitions."""
+
+    has_partitions: ClassVar[bool] = False
+
+    def __init__(self, config: CatalogConfig, token: str = "") -> None:
+        self._config = config
+        self._address = (config.address or "").rstrip("/")
+        self._headers = {"X-RestLi-Protocol-Version": "2.0.0", "Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        # A proposal that is sent twice says the same twice.
+        again = Retry(3, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), allowed_methods=None)
+        again.raise_on_status = False
+        self._pool = PoolManager(timeout=Timeout(connect=10, read=30), retries=again)
+
+    def read(self, name: str) -> CatalogTable | None:
+        """See `Catalog`."""
+        schema = self._read_aspect(name, _SCHEMA, _SCHEMA_TYPE)
+        properties = self._read_aspect(name, _PROPERTIES, _PROPERTIES_TYPE)
+        if schema is None or properties is None:
+            return None
+        return _build_table(name, schema, properties.get("customProperties") or {})
+
+    def apply(self, change: TableChange) -> None:
+        """See `Catalog`."""
+        if change.is_empty:
+            return
+        table = change.table
+        held = self._read_aspect(table.name, _PROPERTIES, _PROPERTIES_TYPE) or {}
+        schema = self._read_aspect(table.name, _SCHEMA, _SCHEMA_TYPE) or {}
+        self._propose(
+            table.name, _SCHEMA, _build_schema(f"{self._config.database}.{table.name}", table, schema)
+        )
+        properties = {**held, "name": table.name, "customProperties": _build_properties(table)}
+        self._propose(table.name, _PROPERTIES, properties)
+        # What was removed softly is not shown, whatever else is said of it.
+        self._propose(table.name, _STATUS, {"removed": False})
+
+    def close(self) -> None:
+        """See `Catalog`."""
+        self._pool.clear()
+
+    def _build_urn(self, name: str) -> str:
+        return f"urn:li:dataset:({_PLATFORM},{self._config.database}.{name},{self._config.environment})"
+
+    def _read_aspect(self, name: str, aspect: str, kind: str) -> dict[str, Any] | None:
+        urn = quote(self._build_urn(name), safe="")
+        found = self._ask("GET", f"/aspects/{urn}?aspect={aspect}&version=0", None)
+        if found is None:
+            return None
+        value: dict[str, Any] = found["aspect"][kind]
+        return value
+
+    def _propose(self, name: str, aspect: str, value: Mapping[str, Any]) -> None:
+        proposal = {
+            "entityType": "dataset",
+            "entityUrn": self._build_urn(name),
+            "changeType": "UPSERT",
+            "aspectName": aspect,
+            "aspect": {"contentType": "application/json", "value": json.dumps(value)},
+        }
+        self._ask("POST", "/aspects?action=ingestProposal", json.dumps({"proposal": proposal}))
+
+    def _ask(self, method: str, target: str, body: str | None) -> dict[str, Any] | None:
+        """The answer; None for 404 of a GET."""
+        try:
+            answer = self._pool.request(method, f"{self._address}{target}", body=body, headers=self._headers)
+        except HTTPError as error:
+            raise CatalogUnavailableError(
+                f"datahub does not answer at {self._address}: {error}", hint="check `address` and the network"
+            ) from error
+        text = answer.data.decode("utf-8", "replace")
+        if answer.status == 404 and method == "GET":
+            return None
+        if answer.status in (401, 403):
+            raise CredentialsError(
+                f"datahub refuses {method} with {answer.status}",
+                hint=f"set {TOKEN_VARIABLE} to a token for it",
+            )
+        if answer.status == 429 or answer.status >= 500:
+            raise CatalogUnavailableError(f"datahub: {answer.status}: {text[:300]}", hint="it is tried again")
+        try:
+            if answer.status < 300:
+                found: dict[str, Any] = json.loads(text or "{}")
+                return found
+        except ValueError:
+            text = f"no JSON: {text}"
+        raise CatalogError(
+            f"datahub: {answer.status}: {text[:300]}",
+            hint="`address` is that of its metadata service (port 8080), not of its page",
+        )
+
+
+def _build_table(name: str, schema: Mapping[str, Any], properties: Mapping[str, str]) -> CatalogTable:
+    columns: list[CatalogColumn] = []
+    keys: list[CatalogColumn] = []
+    for one in schema.get("fields") or []:
+        column = CatalogColumn(one["fieldPath"], one["nativeDataType"])
+        (keys if one.get("isPartitioningKey") else columns).append(column)
+    own = {key.removeprefix(_OWN): value for key, value in properties.items() if key.startswith(_OWN)}
+    serde = {key.removeprefix("serde."): value for key, value in own.items() if key.startswith("serde.")}
+    return CatalogTable(
+        name=name,
+        location=own.get("location", ""),
+        columns=tuple(columns),
+        format=StorageFormat(own.get("input_format", ""), own.get("output_format", ""), own.get("serde", "")),
+        partition_keys=tuple(keys),
+        properties={key: value for key, value in properties.items() if not key.startswith(_OWN)},
+        serde_properties=serde,
+    )
+
+
+def _build_properties(table: CatalogTable) -> dict[str, str]:
+    own = {
+        "location": table.location,
+        "input_format": table.format.input_format,
+        "output_format": table.format.output_format,
+        "serde": table.format.serde,
+    }
+    own |= {f"serde.{key}": value for key, value in table.serde_properties.items()}
+    return {**table.properties, **{f"{_OWN}{key}": value for key, value in own.items()}}
+
+
+def _build_schema(name: str, table: CatalogTable, held: Mapping[str, Any]) -> dict[str, Any]:
+    """The aspect; what others have said of fields stays."""
+    known = {one["fieldPath"]: one for one in held.get("fields") or []}
+    keys = set(table.partition_keys)
+    return {
+        **held,
+        "schemaName": name,
+        "platform": _PLATFORM,
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                **known.get(column.name, {}),
+                "fieldPath": column.name,
+                "nativeDataType": column.type,
+                "nullable": True,
+                "type": {"type": {f"com.linkedin.schema.{_find_kind(column.type)}": {}}},
+                "isPartitioningKey": column in keys,
+            }
+            for column in (*table.columns, *table.partition_keys)
+        ],
+    }
+
+
+def _find_kind(native: str) -> str:
+    return _KINDS.get(native.partition("<")[0].partition("(")[0], "NumberType")

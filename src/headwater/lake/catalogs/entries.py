@@ -1,0 +1,130 @@
+"""Which entries of a catalog a Hudi table is: the same as Hudi's own sync tools make. Pure.
+
+So Spark, Trino, Athena, Hive and Presto read them as those of any other Hudi table: a copy-on-write table is
+one entry, a merge-on-read table three: `NAME` and `NAME_rt` (with logs merged) and `NAME_ro` (base files
+only).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from headwater.errors import CatalogError
+from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues, StorageFormat
+from headwater.lake.catalogs.planning import LAST_COMMIT, LAST_COMPLETION, SPARK_SCHEMA
+from headwater.lake.catalogs.table_state import TableState
+from headwater.lake.typed_options.catalogs import QUERY_AS_READ_OPTIMIZED
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_HUDI = "org.apache.hudi.hadoop"
+_HIVE = "org.apache.hadoop.hive.ql.io"
+# Hive's metastore keeps a property in 4,000 characters.
+_SCHEMA_PART = 4_000
+_META_PREFIX = "_hoodie_"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRules:
+    """`name` is the table's in the catalog; default: its own. Without `meta_columns` Hudi's five are not
+    shown."""
+
+    name: str = ""
+    meta_columns: bool = True
+
+
+def build_entries(state: TableState, rules: EntryRules) -> tuple[CatalogTable, ...]:
+    """The entries of one table. Raises `CatalogError` for a partition whose values cannot be told."""
+    name = (rules.name or state.name).lower()
+    if not state.is_merge_on_read:
+        return (_build_entry(state, rules, name, is_realtime=False, is_optimized=False),)
+    return (
+        _build_entry(state, rules, name, is_realtime=True, is_optimized=False),
+        _build_entry(state, rules, f"{name}_ro", is_realtime=False, is_optimized=True),
+        _build_entry(state, rules, f"{name}_rt", is_realtime=True, is_optimized=False),
+    )
+
+
+def _build_entry(
+    state: TableState, rules: EntryRules, name: str, *, is_realtime: bool, is_optimized: bool
+) -> CatalogTable:
+    keys = {key.lower() for key in state.partition_fields}
+    columns = {
+        field.name.lower(): field.dataType.simpleString().lower()
+        for field in state.columns
+        if rules.meta_columns or not field.name.startswith(_META_PREFIX)
+    }
+    return CatalogTable(
+        name=name,
+        location=state.path,
+        columns=tuple(CatalogColumn(column, kind) for column, kind in columns.items() if column not in keys),
+        format=_build_format(state.base_file_format, is_realtime=is_realtime),
+        # A partition column that is not in the files has no type there: it is a text.
+        partition_keys=tuple(
+            CatalogColumn(key.lower(), columns.get(key.lower(), "string")) for key in state.partition_fields
+        ),
+        partitions=_build_partitions(state),
+        properties={
+            "EXTERNAL": "TRUE",
+            **_describe_for_spark(state.columns, state.partition_fields),
+            LAST_COMMIT: state.requested,
+            LAST_COMPLETION: state.completed,
+        },
+        serde_properties={"path": state.path, QUERY_AS_READ_OPTIMIZED: str(is_optimized).lower()},
+    )
+
+
+def _build_format(base_file_format: str, *, is_realtime: bool) -> StorageFormat:
+    if base_file_format == "orc":
+        return StorageFormat(
+            f"{_HIVE}.orc.OrcInputFormat", f"{_HIVE}.orc.OrcOutputFormat", f"{_HIVE}.orc.OrcSerde"
+        )
+    inputs = "realtime.HoodieParquetRealtimeInputFormat" if is_realtime else "HoodieParquetInputFormat"
+    return StorageFormat(
+        f"{_HUDI}.{inputs}",
+        f"{_HIVE}.parquet.MapredParquetOutputFormat",
+        f"{_HIVE}.parquet.serde.ParquetHiveSerDe",
+    )
+
+
+def _describe_for_spark(columns: "StructType", partition_fields: tuple[str, ...]) -> Mapping[str, str]:
+    """By which Spark takes the entry for a table of Hudi's, with names as they are written."""
+    from pyspark.sql.types import StructType
+
+    own = [field for field in columns if field.name not in partition_fields]
+    parted = [field for field in columns if field.name in partition_fields]
+    text = StructType([*own, *parted]).json()
+    parts = [text[start : start + _SCHEMA_PART] for start in range(0, len(text), _SCHEMA_PART)]
+    found = {"spark.sql.sources.provider": "hudi", f"{SPARK_SCHEMA}numParts": str(len(parts))}
+    found |= {f"{SPARK_SCHEMA}part.{number}": part for number, part in enumerate(parts)}
+    if partition_fields:
+        found[f"{SPARK_SCHEMA}numPartCols"] = str(len(partition_fields))
+        found |= {f"{SPARK_SCHEMA}partCol.{number}": key for number, key in enumerate(partition_fields)}
+    return found
+
+
+def _build_partitions(state: TableState) -> Mapping[PartitionValues, str]:
+    if not state.partition_fields:
+        return {}
+    return {
+        tuple(_iter_values(state, folder)): f"{state.path.rstrip('/')}/{folder}"
+        for folder in state.partitions
+        if folder
+    }
+
+
+def _iter_values(state: TableState, folder: str) -> Iterator[str]:
+    fields = state.partition_fields
+    # A single field may be a date with slashes: its folders are one value.
+    parts = [folder] if len(fields) == 1 else folder.split("/")
+    if len(parts) != len(fields):
+        raise CatalogError(
+            f"partition {folder} of {state.name} has {len(parts)} parts for the fields {', '.join(fields)}: "
+            "which value is whose cannot be told",
+            hint="a table made with `url_encode_partitions: true` keeps slashes of values apart",
+        )
+    for field, part in zip(fields, parts, strict=True):
+        value = part.removeprefix(f"{field}=")
+        yield unquote(value) if state.is_url_encoded else value

@@ -1,0 +1,227 @@
+"""A Hive Metastore, asked by Thrift without a JVM; Hive, Spark, Trino, Presto and Impala read it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
+
+from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TTransportException
+
+from headwater.config.catalogs import CatalogConfig
+from headwater.errors import CatalogError, CatalogUnavailableError
+from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues, StorageFormat
+from headwater.lake.catalogs.planning import TableChange
+
+_MILLISECONDS = 60_000
+_CHANGED_AT_ONCE = 100
+_ALL = -1
+# Or the metastore lists the files of the table with each change.
+_WITHOUT_STATISTICS = ttypes.EnvironmentContext({"DO_NOT_UPDATE_STATS": "true"})
+_Item = TypeVar("_Item")
+
+
+class HiveCatalog:
+    """See `Catalog`. One connection, made when it is first needed and again when it broke."""
+
+    has_partitions: ClassVar[bool] = True
+
+    def __init__(self, config: CatalogConfig) -> None:
+        address = urlsplit(config.address or "")
+        self._config = config
+        self._database = config.database
+        self._host, self._port = str(address.hostname), int(address.port or 9083)
+        self._transport: Any = None
+        self._connected: Any = None
+
+    def read(self, name: str) -> CatalogTable | None:
+        """See `Catalog`."""
+        with self._explained(f"read {name}"):
+            found = self._find_table(name)
+            if found is None:
+                return None
+            partitions = {}
+            if found.partitionKeys:
+                listed = self._client.get_partitions(self._database, name, _ALL)
+                partitions = {tuple(one.values): str(one.sd.location) for one in listed}
+            return _build_table(found, partitions)
+
+    def apply(self, change: TableChange) -> None:
+        """See `Catalog`."""
+        if change.is_empty:
+            return
+        with self._explained(f"change {change.table.name}"):
+            if change.is_new:
+                self._create(change.table)
+            else:
+                self._update(change.table)
+            self._write_partitions(change)
+
+    def close(self) -> None:
+        """See `Catalog`."""
+        if self._transport is not None:
+            self._transport.close()
+        self._transport = self._connected = None
+
+    @property
+    def _client(self) -> Any:
+        if self._connected is None:
+            socket = TSocket(self._host, self._port)
+            socket.setTimeout(_MILLISECONDS)
+            self._transport = TBufferedTransport(socket)
+            self._transport.open()
+            self._connected = ThriftHiveMetastore.Client(TBinaryProtocol(self._transport))
+        return self._connected
+
+    def _find_table(self, name: str) -> Any:
+        # Not `get_table`: Hive 4 has it no more.
+        try:
+            return self._client.get_table_req(ttypes.GetTableRequest(self._database, name)).table
+        except ttypes.NoSuchObjectException:
+            return None
+
+    def _create(self, table: CatalogTable) -> None:
+        if self._config.create_database:
+            self._ensure_database()
+        made = ttypes.Table(
+            tableName=table.name,
+            dbName=self._database,
+            owner="headwater",
+            createTime=0,
+            lastAccessTime=0,
+            retention=0,
+            sd=_build_storage(table, table.location),
+            partitionKeys=_write_columns(table.partition_keys, {}),
+            parameters=dict(table.properties),
+            tableType="EXTERNAL_TABLE",
+        )
+        self._client.create_table_with_environment_context(made, _WITHOUT_STATISTICS)
+
+    def _ensure_database(self) -> None:
+        try:
+            self._client.get_database(self._database)
+        except ttypes.NoSuchObjectException:
+            try:
+                self._client.create_database(ttypes.Database(name=self._database, parameters={}))
+            except ttypes.AlreadyExistsException:
+                return
+
+    def _update(self, table: CatalogTable) -> None:
+        found = self._find_table(table.name)
+        if found is None:
+            raise CatalogUnavailableError(
+                f"hive: {self._database}.{table.name} has gone meanwhile", hint="it is made again next time"
+            )
+        comments = {column.name: column.comment for column in found.sd.cols if column.comment}
+        storage = _build_storage(table, table.location, comments)
+        # What others have said of the files (buckets, sorting) stays.
+        found.sd.cols, found.sd.serdeInfo = storage.cols, storage.serdeInfo
+        found.sd.inputFormat, found.sd.outputFormat = storage.inputFormat, storage.outputFormat
+        found.parameters = dict(table.properties)
+        self._client.alter_table_with_environment_context(
+            self._database, table.name, found, _WITHOUT_STATISTICS
+        )
+
+    def _write_partitions(self, change: TableChange) -> None:
+        name = change.table.name
+        for some in _batch(change.added.items()):
+            parts = [self._build_partition(change.table, values, place) for values, place in some]
+            request = ttypes.AddPartitionsRequest(
+                self._database, name, parts, ifNotExists=True, needResult=False
+            )
+            self._client.add_partitions_req(request)
+        for some in _batch(change.moved.items()):
+            parts = [self._build_partition(change.table, values, place) for values, place in some]
+            self._client.alter_partitions(self._database, name, parts)
+        for values in change.dropped:
+            try:
+                # False: the files stay, whatever kind of table the metastore takes it for.
+                self._client.drop_partition(self._database, name, list(values), False)
+            except ttypes.NoSuchObjectException:
+                continue
+
+    def _build_partition(self, table: CatalogTable, values: PartitionValues, place: str) -> Any:
+        return ttypes.Partition(
+            values=list(values),
+            dbName=self._database,
+            tableName=table.name,
+            createTime=0,
+            lastAccessTime=0,
+            sd=_build_storage(table, place),
+            parameters={},
+        )
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (TTransportException, OSError) as error:
+            self.close()
+            raise CatalogUnavailableError(
+                f"hive: the metastore at {self._config.address} does not answer: {error}",
+                hint="check `address` and the network; it is tried again",
+            ) from error
+        except TException as error:
+            self.close()
+            text = str(getattr(error, "message", None) or error)
+            hint = "what the metastore says names what it refuses; its log has the whole story"
+            if isinstance(error, ttypes.InvalidObjectException) and self._database in text:
+                hint = f"make the database {self._database}, or set `create_database: true`"
+            if "incompatible" in text:
+                hint = (
+                    "set hive.metastore.disallow.incompatible.col.type.changes=false in the metastore, or "
+                    "drop the table from the catalog: the next sync makes it again"
+                )
+            raise CatalogError(f"hive: {what} in {self._database}: {text}", hint=hint) from error
+
+
+def _batch(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    rest = iter(items)
+    while some := list(islice(rest, _CHANGED_AT_ONCE)):
+        yield some
+
+
+def _build_table(found: Any, partitions: Mapping[PartitionValues, str]) -> CatalogTable:
+    storage = found.sd
+    return CatalogTable(
+        name=found.tableName,
+        location=storage.location or "",
+        columns=_build_columns(storage.cols),
+        format=StorageFormat(
+            storage.inputFormat or "", storage.outputFormat or "", storage.serdeInfo.serializationLib or ""
+        ),
+        partition_keys=_build_columns(found.partitionKeys),
+        partitions=partitions,
+        properties=found.parameters or {},
+        serde_properties=storage.serdeInfo.parameters or {},
+    )
+
+
+def _build_columns(found: Iterable[Any]) -> tuple[CatalogColumn, ...]:
+    return tuple(CatalogColumn(one.name, one.type) for one in found)
+
+
+def _build_storage(table: CatalogTable, place: str, comments: Mapping[str, str] | None = None) -> Any:
+    return ttypes.StorageDescriptor(
+        cols=_write_columns(table.columns, comments or {}),
+        location=place,
+        inputFormat=table.format.input_format,
+        outputFormat=table.format.output_format,
+        compressed=False,
+        numBuckets=-1,
+        serdeInfo=ttypes.SerDeInfo(
+            serializationLib=table.format.serde,
+            parameters={"serialization.format": "1", **table.serde_properties},
+        ),
+        bucketCols=[],
+        sortCols=[],
+        parameters={},
+    )
+
+
+def _write_columns(columns: Sequence[CatalogColumn], comments: Mapping[str, str]) -> list[Any]:
+    return [ttypes.FieldSchema(one.name, one.type, comments.get(one.name)) for one in columns]

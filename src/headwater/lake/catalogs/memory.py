@@ -1,0 +1,35 @@
+"""A catalog in this process: for tests, and for a trial without a server."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from headwater.lake.catalogs.catalog_table import CatalogTable
+from headwater.lake.catalogs.planning import TableChange
+
+
+class MemoryCatalog:
+    """See `Catalog`. `applied` are the changes that sent something, in their order."""
+
+    has_partitions: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._tables: dict[str, CatalogTable] = {}
+        self.applied: list[TableChange] = []
+
+    def read(self, name: str) -> CatalogTable | None:
+        """See `Catalog`."""
+        return self._tables.get(name)
+
+    def apply(self, change: TableChange) -> None:
+        """See `Catalog`."""
+        if change.is_empty:
+            return
+        self.applied.append(change)
+        held = self._tables.get(change.table.name)
+        partitions = dict(held.partitions) if held else {}
+        partitions |= {**change.added, **change.moved}
+        kept = {values: place for values, place in partitions.items() if values not in change.dropped}
+        self._tables[change.table.name] = replace(change.table, partitions=kept)
+
+    def close(self) -> None:
+        """See `Catalog`."""

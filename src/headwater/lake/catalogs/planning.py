@@ -1,0 +1,173 @@
+"""What has to be done for a catalog to hold a table as it is. Pure: production and tests call it alike."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from headwater.errors import CatalogConflictError
+from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues
+
+LAST_COMMIT = "last_commit_time_sync"
+LAST_COMPLETION = "last_commit_completion_time_sync"
+"""Properties that Hudi's own sync tools read: how far the catalog has followed."""
+_NOTED = frozenset({LAST_COMMIT, LAST_COMPLETION})
+SPARK_SCHEMA = "spark.sql.sources.schema."
+_SCHEME = re.compile(r"^s3[an]?://")
+
+ColumnEffect = Literal["add", "change", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """`before` and `after` are types; empty where there is no such column."""
+
+    effect: ColumnEffect
+    name: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What a catalog has to do about one table. Nothing, when `is_empty`.
+
+    `table` is the table as it shall be, with the properties that others have given it. `is_defined_anew`: its
+    columns, format or properties change. `moved` are partitions whose entry has to be written again: they lie
+    elsewhere, or hold types of columns that have changed.
+    """
+
+    table: CatalogTable
+    is_new: bool = False
+    is_defined_anew: bool = False
+    columns: tuple[ColumnChange, ...] = ()
+    properties: tuple[str, ...] = ()
+    added: Mapping[PartitionValues, str] = field(default_factory=dict)
+    moved: Mapping[PartitionValues, str] = field(default_factory=dict)
+    dropped: tuple[PartitionValues, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the catalog holds the table as it is."""
+        return not (self.is_new or self.is_defined_anew or self.added or self.moved or self.dropped)
+
+    def describe(self) -> Iterator[str]:
+        """Lines for people, the table's name aside."""
+        if self.is_new:
+            yield f"create it with {len(self.table.columns)} columns"
+        else:
+            yield from (_describe_column(change) for change in self.columns)
+            if self.is_defined_anew and not self.columns:
+                yield f"set {', '.join(self.properties) or 'its storage format'}"
+        for verb, count in (
+            ("add", len(self.added)),
+            ("write", len(self.moved)),
+            ("drop", len(self.dropped)),
+        ):
+            if count:
+                again = " again" if verb == "write" else ""
+                yield f"{verb} {count:,} partition{'s' if count > 1 else ''}{again}"
+
+
+def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
+    """What brings a catalog from what it holds to what is wanted.
+
+    How far a catalog has followed is written down beside another change only: a commit that changes neither
+    columns nor partitions sends nothing. Raises `CatalogConflictError` where the name is another table's.
+    """
+    if held is None:
+        return TableChange(wanted, is_new=True, added=wanted.partitions)
+    _check_same(held, wanted)
+    columns = tuple(_iter_column_changes(held.columns, wanted.columns))
+    properties = tuple(
+        name for name, value in wanted.properties.items() if held.properties.get(name) != value
+    )
+    serde = tuple(
+        name
+        for name, value in wanted.serde_properties.items()
+        if not _is_same_place(held.serde_properties.get(name, ""), value)
+    )
+    defining = [name for name in (*properties, *serde) if name not in _NOTED]
+    is_defined_anew = bool(columns or defining or held.format != wanted.format)
+    # Engines take a partition's columns from its own entry: a new column may be absent there, not a new type.
+    has_new_types = held.format != wanted.format or any(change.effect == "change" for change in columns)
+    kept = {values: place for values, place in wanted.partitions.items() if values in held.partitions}
+    return TableChange(
+        _merge(held, wanted),
+        is_defined_anew=is_defined_anew,
+        columns=columns,
+        properties=tuple(sorted(defining)),
+        added={values: place for values, place in wanted.partitions.items() if values not in kept},
+        moved={
+            values: place
+            for values, place in kept.items()
+            if has_new_types or not _is_same_place(held.partitions[values], place)
+        },
+        dropped=tuple(sorted(set(held.partitions) - set(kept))),
+    )
+
+
+def normalize_place(place: str) -> str:
+    """The same text for `/a`, `file:/a`, `file:///a/`; and for `s3a://b/c` and `s3://b/c`."""
+    text = _SCHEME.sub("s3://", place.rstrip("/"))
+    return "/" + text.removeprefix("file:").lstrip("/") if text.startswith("file:") else text
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    return normalize_place(one) == normalize_place(other)
+
+
+def _check_same(held: CatalogTable, wanted: CatalogTable) -> None:
+    if not _is_same_place(held.location, wanted.location):
+        raise CatalogConflictError(
+            f"the catalog has another table of the name {held.name}: it lies at {held.location}, "
+            f"not at {wanted.location}",
+            hint="give this one another name there with `table_names`, or drop that one from the catalog",
+        )
+    there = [key.name for key in held.partition_keys]
+    here = [key.name for key in wanted.partition_keys]
+    if there != here:
+        raise CatalogConflictError(
+            f"the catalog has {held.name} partitioned by {', '.join(there) or 'nothing'}, the table is "
+            f"partitioned by {', '.join(here) or 'nothing'}; no catalog can change that of a table",
+            hint="drop it from the catalog (no row is lost by that): the next sync makes it again",
+        )
+
+
+def _iter_column_changes(
+    held: tuple[CatalogColumn, ...], wanted: tuple[CatalogColumn, ...]
+) -> Iterator[ColumnChange]:
+    before = {column.name: column.type for column in held}
+    after = {column.name: column.type for column in wanted}
+    for name, kind in after.items():
+        if name not in before:
+            yield ColumnChange("add", name, after=kind)
+        elif before[name] != kind:
+            yield ColumnChange("change", name, before[name], kind)
+    yield from (ColumnChange("remove", name, kind) for name, kind in before.items() if name not in after)
+
+
+def _merge(held: CatalogTable, wanted: CatalogTable) -> CatalogTable:
+    """As wanted, with what others have said of it; parts of a longer schema than there is now go.
+
+    Columns stay where they are, new ones come last: engines go by the names, and a metastore compares types
+    by the place.
+    """
+    by_name = {column.name: column for column in wanted.columns}
+    known = [by_name[column.name] for column in held.columns if column.name in by_name]
+    columns = (*known, *(column for column in wanted.columns if column not in known))
+    others = {name: value for name, value in held.properties.items() if not name.startswith(SPARK_SCHEMA)}
+    return replace(
+        wanted,
+        columns=columns,
+        properties=others | dict(wanted.properties),
+        serde_properties=dict(held.serde_properties) | dict(wanted.serde_properties),
+    )
+
+
+def _describe_column(change: ColumnChange) -> str:
+    if change.effect == "add":
+        return f"add column {change.name} {change.after}"
+    if change.effect == "remove":
+        return f"remove column {change.name}"
+    return f"change column {change.name} from {change.before} to {change.after}"

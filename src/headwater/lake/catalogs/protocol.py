@@ -1,0 +1,36 @@
+"""The contract of a catalog: where query engines look up which tables there are."""
+
+from typing import ClassVar, Protocol
+
+from headwater.lake.catalogs.catalog_table import CatalogTable
+from headwater.lake.catalogs.planning import TableChange
+
+
+class Catalog(Protocol):
+    """One database of one catalog. Not for several threads at a time.
+
+    Every method raises `CatalogUnavailableError` (try again later) when the catalog does not answer, and
+    `CatalogError` when it refuses. No row is ever touched: the table's files are not the catalog's.
+
+    Without `has_partitions` it tells readers of tables only, and reads and takes none.
+    """
+
+    has_partitions: ClassVar[bool]
+
+    def read(self, name: str) -> CatalogTable | None:
+        """The table of that name, with all of its partitions; None for none, or when there is no such
+        database."""
+        ...
+
+    def apply(self, change: TableChange) -> None:
+        """Do what the change says; an empty one sends nothing.
+
+        Makes the database, too, where that is configured. Partitions that are there or gone already are
+        fine. May stop half-way when it raises: the next plan says what is left. What others have written of
+        the table (a description, comments, properties) stays.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free connections. Idempotent."""
+        ...

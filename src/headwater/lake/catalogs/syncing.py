@@ -1,0 +1,42 @@
+"""One table brought to one catalog: read both, plan, apply."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from headwater.lake.catalogs.catalog_table import CatalogTable
+from headwater.lake.catalogs.entries import EntryRules, build_entries
+from headwater.lake.catalogs.planning import TableChange, plan_change
+from headwater.lake.catalogs.protocol import Catalog
+from headwater.lake.catalogs.table_state import TableState
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What a catalog has to do about a table: a change for each of its entries. `completed` is the commit
+    that the table was looked at after."""
+
+    completed: str
+    changes: tuple[TableChange, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to send."""
+        return all(change.is_empty for change in self.changes)
+
+
+def plan_table(catalog: Catalog, state: TableState, rules: EntryRules) -> TablePlan:
+    """Raises `CatalogError`."""
+    entries = build_entries(state, rules)
+    return TablePlan(state.completed, tuple(plan_entry(catalog, entry) for entry in entries))
+
+
+def plan_entry(catalog: Catalog, entry: CatalogTable) -> TableChange:
+    """What the catalog has to do about one entry. Raises `CatalogError`."""
+    wanted = entry if catalog.has_partitions else replace(entry, partitions={})
+    return plan_change(catalog.read(entry.name), wanted)
+
+
+def apply_plan(catalog: Catalog, changes: Sequence[TableChange]) -> None:
+    """Send what there is to send. Raises `CatalogError`; what was sent before stays so."""
+    for change in changes:
+        catalog.apply(change)

@@ -1,0 +1,372 @@
+"""What every catalog does, run on every one of them: in-process, Glue on the emulator, a real metastore,
+DataHub's REST shape on a small server."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from headwater.config.catalogs import CatalogConfig
+from headwater.demo.emulator import CREDENTIALS, REGION
+from headwater.errors import CatalogConflictError, CatalogError, CatalogUnavailableError, CredentialsError
+from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, StorageFormat
+from headwater.lake.catalogs.datahub import DataHubCatalog
+from headwater.lake.catalogs.glue import GlueCatalog
+from headwater.lake.catalogs.hive_metastore import HiveCatalog
+from headwater.lake.catalogs.memory import MemoryCatalog
+from headwater.lake.catalogs.planning import TableChange, normalize_place
+from headwater.lake.catalogs.protocol import Catalog
+from headwater.lake.catalogs.syncing import plan_entry
+from tests.fixtures.catalogs.datahub import run_datahub
+from tests.fixtures.catalogs.hive_metastore import find_free_port, hive_metastore
+from tests.fixtures.emulator import EmulatorSession
+
+__all__ = ["hive_metastore"]
+
+FORMAT = StorageFormat(
+    "org.apache.hudi.hadoop.HoodieParquetInputFormat",
+    "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+)
+
+
+@dataclass
+class Harness:
+    """A catalog, a place that its server can reach, and what was sent to it."""
+
+    catalog: Catalog
+    place: str
+    count_sent: Callable[[], int] | None = None
+    describe_table: Callable[[str, str], None] | None = None
+    read_description: Callable[[str], str] | None = None
+
+    def table(self, name: str = "orders", days: int = 2, **changes: Any) -> CatalogTable:
+        made = CatalogTable(
+            name=name,
+            location=f"{self.place}/{name}",
+            columns=(
+                CatalogColumn("_hoodie_commit_time", "string"),
+                CatalogColumn("id", "bigint"),
+                CatalogColumn("price", "decimal(10,2)"),
+                CatalogColumn("address", "struct<city:string,zip:string>"),
+                CatalogColumn("tags", "array<string>"),
+            ),
+            format=FORMAT,
+            partition_keys=(CatalogColumn("day", "string"), CatalogColumn("region", "string")),
+            partitions={
+                (f"2026-01-{day:02d}", "eu b+c"): f"{self.place}/{name}/day=2026-01-{day:02d}/region=eu b+c"
+                for day in range(1, days + 1)
+            },
+            properties={
+                "EXTERNAL": "TRUE",
+                "spark.sql.sources.provider": "hudi",
+                "spark.sql.sources.schema.part.0": "x" * 4_000,
+            },
+            serde_properties={"path": f"{self.place}/{name}"},
+        )
+        return replace(made, **changes)
+
+    def sync(self, wanted: CatalogTable) -> TableChange:
+        change = plan_entry(self.catalog, wanted)
+        self.catalog.apply(change)
+        return change
+
+    def need_partitions(self) -> None:
+        if not self.catalog.has_partitions:
+            pytest.skip("knows no partitions")
+
+    def places(self, name: str = "orders") -> dict[tuple[str, ...], str]:
+        held = self.catalog.read(name)
+        assert held is not None
+        return {values: normalize_place(place) for values, place in held.partitions.items()}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Harness:
+    return Harness(MemoryCatalog(), str(tmp_path))
+
+
+@pytest.fixture
+def glue(emulator: EmulatorSession) -> Harness:
+    client = boto3.client(
+        "glue",
+        endpoint_url=emulator.endpoint,
+        region_name=REGION,
+        aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+    )
+    database = f"shop_{uuid.uuid4().hex[:8]}"
+    config = CatalogConfig(type="glue", database=database, region=REGION)
+    harness = Harness(GlueCatalog(config, client), "s3a://lake/bronze")
+    sent: list[str] = []
+    client.meta.events.register("before-call.glue.*", lambda model, **_: sent.append(model.name))
+    harness.count_sent = lambda: len([name for name in sent if not name.startswith("Get")])
+
+    def describe(name: str, text: str) -> None:
+        held = client.get_table(DatabaseName=database, Name=name)["Table"]
+        columns = [
+            c | {"Comment": text} if c["Name"] == "id" else c for c in held["StorageDescriptor"]["Columns"]
+        ]
+        table = {key: held[key] for key in ("Name", "PartitionKeys", "TableType")}
+        table |= {"StorageDescriptor": held["StorageDescriptor"] | {"Columns": columns}, "Description": text}
+        table["Parameters"] = held["Parameters"] | {"classification": text}
+        client.update_table(DatabaseName=database, TableInput=table)
+
+    def read(name: str) -> str:
+        held = client.get_table(DatabaseName=database, Name=name)["Table"]
+        column = next(c for c in held["StorageDescriptor"]["Columns"] if c["Name"] == "id")
+        return " ".join((held["Description"], column["Comment"], held["Parameters"]["classification"]))
+
+    harness.describe_table, harness.read_description = describe, read
+    return harness
+
+
+@pytest.fixture
+def hive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
+    server = request.getfixturevalue("hive_metastore")
+    database = f"shop_{uuid.uuid4().hex[:8]}"
+    catalog = HiveCatalog(CatalogConfig(type="hive", database=database, address=server.address))
+    harness = Harness(catalog, f"file:{tmp_path}")
+
+    def describe(name: str, text: str) -> None:
+        held = catalog._find_table(name)
+        next(column for column in held.sd.cols if column.name == "id").comment = text
+        held.parameters["comment"] = text
+        catalog._client.alter_table(database, name, held)
+
+    def read(name: str) -> str:
+        held = catalog._find_table(name)
+        column = next(column for column in held.sd.cols if column.name == "id")
+        return " ".join((column.comment, held.parameters["comment"]))
+
+    harness.describe_table, harness.read_description = describe, read
+    yield harness
+    catalog.close()
+
+
+@pytest.fixture
+def datahub() -> Iterator[Harness]:
+    with run_datahub() as server:
+        server.token = "s3cret"
+        config = CatalogConfig(type="datahub", database="shop", address=server.address)
+        catalog = DataHubCatalog(config, "s3cret")
+        harness = Harness(catalog, "s3a://lake/bronze")
+
+        def describe(name: str, text: str) -> None:
+            urn = catalog._build_urn(name)
+            server.aspects[urn, "datasetProperties"]["description"] = text
+            fields = server.aspects[urn, "schemaMetadata"]["fields"]
+            next(one for one in fields if one["fieldPath"] == "id")["description"] = text
+
+        def read(name: str) -> str:
+            urn = catalog._build_urn(name)
+            fields = server.aspects[urn, "schemaMetadata"]["fields"]
+            column = next(one for one in fields if one["fieldPath"] == "id")
+            return f"{server.aspects[urn, 'datasetProperties']['description']} {column['description']}"
+
+        harness.describe_table, harness.read_description = describe, read
+        harness.count_sent = lambda: len(server.proposals)
+        yield harness
+        catalog.close()
+
+
+@pytest.fixture(params=["memory", "glue", "datahub", pytest.param("hive", marks=pytest.mark.long)])
+def harness(request: pytest.FixtureRequest) -> Harness:
+    found: Harness = request.getfixturevalue(request.param)
+    return found
+
+
+def test_an_unknown_table_and_an_unknown_database_are_none(harness: Harness) -> None:
+    assert harness.catalog.read("orders") is None
+    harness.sync(harness.table())
+    assert harness.catalog.read("others") is None
+
+
+def test_a_new_table_is_read_as_it_was_wanted(harness: Harness) -> None:
+    wanted = harness.table()
+    change = harness.sync(wanted)
+    held = harness.catalog.read("orders")
+    assert change.is_new
+    assert held is not None
+    assert (held.columns, held.partition_keys, held.format) == (wanted.columns, wanted.partition_keys, FORMAT)
+    assert normalize_place(held.location) == normalize_place(wanted.location)
+    assert wanted.properties.items() <= held.properties.items()
+    told = wanted.partitions if harness.catalog.has_partitions else {}
+    assert harness.places() == {values: normalize_place(place) for values, place in told.items()}
+
+
+def test_nothing_is_sent_when_nothing_changed(harness: Harness) -> None:
+    harness.sync(harness.table())
+    sent = harness.count_sent() if harness.count_sent else 0
+    newer = harness.table().properties | {"last_commit_time_sync": "20260102"}
+    assert harness.sync(harness.table(properties=newer)).is_empty
+    assert (harness.count_sent() if harness.count_sent else 0) == sent
+
+
+def test_new_partitions_come_and_vanished_ones_go(harness: Harness) -> None:
+    harness.need_partitions()
+    harness.sync(harness.table(days=3))
+    wanted = harness.table(days=4)
+    wanted = replace(
+        wanted, partitions={values: p for values, p in wanted.partitions.items() if values[0] != "2026-01-02"}
+    )
+    change = harness.sync(wanted)
+    assert (len(change.added), len(change.dropped), len(change.moved)) == (1, 1, 0)
+    assert sorted(day for day, _ in harness.places()) == ["2026-01-01", "2026-01-03", "2026-01-04"]
+    assert harness.sync(wanted).is_empty
+
+
+def test_how_far_it_has_followed_is_written_beside_another_change(harness: Harness) -> None:
+    harness.need_partitions()
+    harness.sync(harness.table())
+    newer = harness.table().properties | {"last_commit_time_sync": "20260102"}
+    harness.sync(harness.table(days=3, properties=newer))
+    held = harness.catalog.read("orders")
+    assert held is not None
+    assert held.properties["last_commit_time_sync"] == "20260102"
+
+
+def test_columns_are_added_and_widened(harness: Harness) -> None:
+    harness.sync(harness.table())
+    columns = tuple(
+        replace(column, type="decimal(12,2)") if column.name == "price" else column
+        for column in harness.table().columns
+    )
+    # In the table the new column stands in the middle; in the catalog it comes last.
+    columns = (*columns[:2], CatalogColumn("note", "string"), *columns[2:])
+    change = harness.sync(harness.table(columns=columns))
+    assert [(one.effect, one.name) for one in change.columns] == [("add", "note"), ("change", "price")]
+    held = harness.catalog.read("orders")
+    assert held is not None
+    assert [(c.name, c.type) for c in held.columns] == [
+        ("_hoodie_commit_time", "string"),
+        ("id", "bigint"),
+        ("price", "decimal(12,2)"),
+        ("address", "struct<city:string,zip:string>"),
+        ("tags", "array<string>"),
+        ("note", "string"),
+    ]
+    # A partition's own entry has the types, too.
+    assert len(change.moved) == (2 if harness.catalog.has_partitions else 0)
+    assert harness.sync(harness.table(columns=columns)).is_empty
+
+
+def test_a_column_that_the_table_lost_goes(harness: Harness) -> None:
+    harness.sync(harness.table())
+    shorter = harness.table(columns=harness.table().columns[:-1])
+    assert [(one.effect, one.name) for one in harness.sync(shorter).columns] == [("remove", "tags")]
+    assert harness.sync(shorter).is_empty
+
+
+def test_a_table_without_partitions(harness: Harness) -> None:
+    plain = harness.table(partition_keys=(), partitions={})
+    harness.sync(plain)
+    held = harness.catalog.read("orders")
+    assert held is not None
+    assert (held.partition_keys, dict(held.partitions)) == ((), {})
+    assert harness.sync(plain).is_empty
+
+
+def test_many_partitions_in_several_requests(harness: Harness) -> None:
+    harness.need_partitions()
+    values = {(f"day{number}", "eu"): f"{harness.place}/orders/{number}" for number in range(120)}
+    harness.sync(harness.table(partitions=values))
+    assert len(harness.places()) == 120
+    assert harness.sync(harness.table(partitions=values)).is_empty
+
+
+def test_partitions_that_another_process_has_added_or_dropped_are_fine(harness: Harness) -> None:
+    harness.need_partitions()
+    harness.sync(harness.table(days=2))
+    stale = plan_entry(harness.catalog, harness.table(days=3))
+    harness.catalog.apply(stale)
+    harness.catalog.apply(stale)
+    gone = plan_entry(harness.catalog, harness.table(days=1))
+    harness.catalog.apply(gone)
+    harness.catalog.apply(gone)
+    assert len(harness.places()) == 1
+
+
+def test_what_others_have_written_stays(harness: Harness) -> None:
+    if harness.describe_table is None or harness.read_description is None:
+        pytest.skip("nobody else writes it")
+    harness.sync(harness.table())
+    harness.describe_table("orders", "told")
+    wanted = harness.table(columns=(*harness.table().columns, CatalogColumn("note", "string")))
+    harness.sync(wanted)
+    assert set(harness.read_description("orders").split()) == {"told"}
+    assert harness.sync(wanted).is_empty
+
+
+def test_a_name_that_is_another_tables_is_refused(harness: Harness) -> None:
+    harness.sync(harness.table())
+    with pytest.raises(CatalogConflictError, match="another table"):
+        harness.sync(harness.table(location=f"{harness.place}/elsewhere"))
+    with pytest.raises(CatalogConflictError, match="partitioned by day, region"):
+        harness.sync(harness.table(partition_keys=(), partitions={}))
+
+
+@pytest.mark.parametrize("kind", ["glue", "hive", "datahub"])
+def test_a_catalog_that_does_not_answer_is_one_to_try_again(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    port = find_free_port()
+    catalog: Catalog
+    if kind == "glue":
+        catalog = GlueCatalog(
+            CatalogConfig(type="glue", database="shop", region=REGION, endpoint=f"http://127.0.0.1:{port}")
+        )
+    elif kind == "datahub":
+        catalog = DataHubCatalog(
+            CatalogConfig(type="datahub", database="shop", address=f"http://127.0.0.1:{port}")
+        )
+    else:
+        catalog = HiveCatalog(
+            CatalogConfig(type="hive", database="shop", address=f"thrift://127.0.0.1:{port}")
+        )
+    with pytest.raises(CatalogUnavailableError) as caught:
+        catalog.read("orders")
+    catalog.close()
+    assert caught.value.retryable
+    assert str(port) in caught.value.message
+
+
+def test_glue_without_the_database_says_what_to_do(glue: Harness) -> None:
+    assert isinstance(glue.catalog, GlueCatalog)
+    glue.catalog._config = glue.catalog._config.model_copy(update={"create_database": False})
+    with pytest.raises(CatalogError) as caught:
+        glue.sync(glue.table())
+    assert "create_database: true" in caught.value.hint
+
+
+def test_datahub_without_a_token_says_what_to_set() -> None:
+    with run_datahub() as server:
+        server.token = "s3cret"
+        catalog = DataHubCatalog(CatalogConfig(type="datahub", database="shop", address=server.address))
+        with pytest.raises(CredentialsError) as caught:
+            catalog.read("orders")
+        catalog.close()
+    assert "DATAHUB_GMS_TOKEN" in caught.value.hint
+
+
+def test_datahub_shows_kinds_keys_and_place() -> None:
+    with run_datahub() as server:
+        config = CatalogConfig(type="datahub", database="shop", address=server.address, environment="DEV")
+        harness = Harness(DataHubCatalog(config), "s3a://lake")
+        harness.sync(harness.table())
+        harness.catalog.close()
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hudi,shop.orders,DEV)"
+    assert {one for one, _ in server.proposals} == {urn}
+    fields = {one["fieldPath"]: one for one in server.aspects[urn, "schemaMetadata"]["fields"]}
+    assert fields["address"]["type"] == {"type": {"com.linkedin.schema.RecordType": {}}}
+    assert fields["price"]["type"] == {"type": {"com.linkedin.schema.NumberType": {}}}
+    assert [name for name, one in fields.items() if one["isPartitioningKey"]] == ["day", "region"]
+    properties = server.aspects[urn, "datasetProperties"]["customProperties"]
+    assert properties["headwater.location"] == "s3a://lake/orders"
+    assert server.aspects[urn, "status"] == {"removed": False}
