@@ -3,14 +3,19 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import bracex
-from pydantic import ByteSize, Field, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.hudi.table_options import iter_typed_problems
-from headwater.config.hudi.table_sections import FileSizesConfig, IndexConfig
+from headwater.config.hudi.table_sections import (
+    BulkInsertConfig,
+    FileSizesConfig,
+    IndexConfig,
+    refuse_overwrites,
+)
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
@@ -125,9 +130,10 @@ class TableConfig(Section):
     index: IndexConfig | None = Field(
         None, description="How the file of a key is found; default: Hudi's, `simple`."
     )
-    operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
-        None, description="Default: upsert for merge, insert for append (upsert with `cdc`)."
-    )
+    operation: Annotated[
+        Literal["upsert", "insert", "bulk_insert"] | None, BeforeValidator(refuse_overwrites)
+    ] = Field(None, description="Default: upsert for merge, insert for append (upsert with `cdc`).")
+    bulk_insert: BulkInsertConfig | None = Field(None, description="How `operation: bulk_insert` writes.")
     merge_mode: Literal["commit_time", "event_time"] | None = Field(
         None,
         description="Which of two rows with one key stays (merge): the one written last (in one commit: the "

@@ -26,6 +26,7 @@ TYPED_FIELDS = (
     "services",
     "concurrency",
     "filter_duplicates",
+    "bulk_insert",
     "metadata_table",
     "column_stats",
 )
@@ -54,6 +55,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
     yield from _iter_merge_problems(table)
+    yield from _iter_bulk_problems(table)
     yield from _iter_cleaning_problems(table)
     yield from _iter_writers_problems(table)
 
@@ -132,6 +134,20 @@ def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
             ("operation",),
             "'bulk_insert' looks for no duplicates. Allowed with `filter_duplicates`: insert",
         )
+
+
+def _iter_bulk_problems(table: "TableConfig") -> Iterator[Problem]:
+    bulk = table.bulk_insert
+    if bulk is None:
+        return
+    if table.effective_operation != "bulk_insert":
+        yield (
+            ("bulk_insert",),
+            f"has no meaning with `operation: {table.effective_operation}`; set `operation: bulk_insert` "
+            "(`mode: append`)",
+        )
+    if bulk.sort_by and bulk.sort != "none":
+        yield ("bulk_insert", "sort_by"), f"cannot be beside `sort: {bulk.sort}`: leave one of them out"
 
 
 def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:

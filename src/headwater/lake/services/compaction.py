@@ -2,10 +2,10 @@
 
 from headwater.errors import UsageError
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import compaction_options
 from headwater.lake.services.result import Candidates, ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.typed_options.services import compaction_options
 
 
 def plan_compaction(address: TableAddress) -> Candidates:

@@ -64,6 +64,19 @@ DECLARED = (
         words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
     ),
     DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
+    DeclaredOption("bulk_insert.sort", "hoodie.bulkinsert.sort.mode"),
+    DeclaredOption(
+        "bulk_insert.sort_by",
+        "hoodie.bulkinsert.user.defined.partitioner.sort.columns",
+        "columns",
+        also={
+            "*": {
+                "hoodie.bulkinsert.user.defined.partitioner.class": (
+                    "org.apache.hudi.execution.bulkinsert.RowCustomColumnsSortPartitioner"
+                )
+            }
+        },
+    ),
     DeclaredOption("file_sizes.small", "hoodie.parquet.small.file.limit", "bytes"),
     DeclaredOption("file_sizes.max", "hoodie.parquet.max.file.size", "bytes"),
     DeclaredOption("keep_commits", "hoodie.clean.commits.retained", "commits"),

@@ -238,3 +238,16 @@ def test_orc_files_are_written_updated_and_read(spark, tmp_path, table_type):
         spark.conf.set(setting, before)
     assert list_files(lake, "orc")
     assert not list_files(lake)
+
+
+@pytest.mark.parametrize("bulk", [{"sort": "partition_path_repartition"}, {"sort_by": "v"}])
+def test_bulk_insert_brings_partitions_together_or_sorts_as_asked(build, bulk):
+    lake = build(t={"path": "*.json", "partition": "day", "operation": "bulk_insert", "bulk_insert": bulk})
+    ingest_each(lake, "".join(f'{{"v": {50 - n}, "day": "{"mt"[n % 2]}"}}\n' for n in range(40)))
+    files = list_files(lake)
+    if "sort" in bulk:
+        assert Counter(str(path.parent) for path in files) == {"day=m": 1, "day=t": 1}
+    for path in files:
+        stored = parquet.read_table(Path(lake.lake) / "t" / path, partitioning=None)["v"].to_pylist()
+        assert stored == sorted(stored, reverse="sort" in bulk)
+    assert len(lake.rows("t", "v")) == 40
