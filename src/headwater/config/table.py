@@ -14,6 +14,7 @@ from headwater.config.hudi.table_sections import (
     BulkInsertConfig,
     FileSizesConfig,
     IndexConfig,
+    JavaClassName,
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
@@ -141,6 +142,9 @@ class TableConfig(Section):
     )
     partial_updates: bool = Field(
         False, description="A null in a new row leaves the stored value as it is (merge)."
+    )
+    payload: JavaClassName | None = Field(
+        None, description="Class of a Hudi payload that makes one row of two with one key (merge)."
     )
     filter_duplicates: bool = Field(
         False, description="Rows whose `record_key` the table has already are dropped (append)."

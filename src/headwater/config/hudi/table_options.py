@@ -1,5 +1,6 @@
 """Which of a table's options are Hudi's, which go together, and which do not."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ TYPED_FIELDS = (
     "base_file_format",
     "merge_mode",
     "partial_updates",
+    "payload",
     "file_sizes",
     "keep_commits",
     "keep_hours",
@@ -34,6 +36,11 @@ TYPED_FIELDS = (
 
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
 _CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
+_READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
+_STEP_FOR_TIME = (
+    "partition by a column of a step: `transform: "
+    "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
+)
 _NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
 
 Problem = tuple[tuple[str, ...], str]
@@ -54,7 +61,9 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     """What does not go together, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
+    yield from _iter_generator_problems(table)
     yield from _iter_merge_problems(table)
+    yield from _iter_payload_problems(table)
     yield from _iter_bulk_problems(table)
     yield from _iter_cleaning_problems(table)
     yield from _iter_writers_problems(table)
@@ -102,9 +111,32 @@ def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
         yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
 
 
+def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:
+    for name in ("class", "type"):
+        key = f"{PREFIX}datasource.write.keygenerator.{name}"
+        found = table.hoodie.get(key, "")
+        if found and _READ_WRONGLY.search(found):
+            text = "makes partitions whose rows Spark leaves out when they are asked for by time (Hudi 1.2)"
+            yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
+
+
+def _iter_payload_problems(table: "TableConfig") -> Iterator[Problem]:
+    if table.payload is None:
+        return
+    for name in ("merge_mode", "partial_updates"):
+        if name in list_typed_options(table):
+            yield (name,), "cannot be beside `payload`, whose class merges rows by its own rule"
+    if table.cdc != "off":
+        yield (
+            ("cdc",),
+            f"{table.cdc!r} cannot be with `payload`: the log would tell the rows as they came, not what "
+            "the class makes of them. Allowed: off",
+        )
+
+
 def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
     if table.effective_mode != "merge":
-        for name in ("merge_mode", "partial_updates"):
+        for name in ("merge_mode", "partial_updates", "payload"):
             if name in list_typed_options(table):
                 yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
     if table.partial_updates and table.table_type == "merge_on_read":

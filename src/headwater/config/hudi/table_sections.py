@@ -18,6 +18,8 @@ Bytes = Annotated[
     ),
 ]
 
+JavaClassName = Annotated[str, Field(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
+
 
 class IndexConfig(Section):
     """How Hudi finds the file in which a key lies. A `global_` index looks in all partitions: a row whose

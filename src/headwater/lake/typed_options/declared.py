@@ -63,6 +63,7 @@ DECLARED = (
         "hoodie.datasource.write.payload.class",
         words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
     ),
+    DeclaredOption("payload", "hoodie.datasource.write.payload.class"),
     DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
     DeclaredOption("bulk_insert.sort", "hoodie.bulkinsert.sort.mode"),
     DeclaredOption(
