@@ -159,6 +159,9 @@ class TableConfig(Section):
     keep_file_versions: int | None = Field(
         None, ge=1, description="So many versions of each file are kept, instead of by commits."
     )
+    keep_partition_days: int | None = Field(
+        None, ge=1, description="Partitions go so long after their newest commit: see `table NAME expire`."
+    )
     compact_after: int | None = Field(
         None,
         ge=0,

@@ -8,9 +8,10 @@ import typer
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services
 from headwater.cli.tables.named_table import NamedTable
+from headwater.cli.tables.upkeep import expiry, metadata
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services)
+COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services, expiry, metadata)
 
 
 def register(app: typer.Typer) -> None:

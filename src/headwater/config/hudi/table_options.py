@@ -24,6 +24,7 @@ TYPED_FIELDS = (
     "keep_commits",
     "keep_hours",
     "keep_file_versions",
+    "keep_partition_days",
     "compact_after",
     "services",
     "concurrency",
@@ -41,6 +42,7 @@ _STEP_FOR_TIME = (
     "partition by a column of a step: `transform: "
     "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
 )
+_EXPIRES_INLINE = f"{PREFIX}partition.ttl.inline"
 _NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
 
 Problem = tuple[tuple[str, ...], str]
@@ -106,6 +108,19 @@ def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
             ("drop_partition_columns",),
             "Hudi 1.2 refuses the second write of such a table with `table_type: merge_on_read`; "
             "use copy_on_write",
+        )
+    if table.keep_partition_days is not None and not table.partition:
+        yield ("keep_partition_days",), "has no meaning without `partition`"
+    elif table.keep_partition_days is not None and table.effective_mode == "mirror":
+        yield (
+            ("keep_partition_days",),
+            "cannot be with `mode: mirror`, whose rows go with their objects; use merge or append",
+        )
+    if table.hoodie.get(_EXPIRES_INLINE, "").lower() == "true":
+        yield (
+            ("hoodie", _EXPIRES_INLINE),
+            "Hudi 1.2 counts the days in 32 bits: of 25 to 49 nothing expires, and of 60 what is ten days "
+            "old; use `keep_partition_days`",
         )
     if table.column_stats and table.metadata_table is False:
         yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"

@@ -93,6 +93,7 @@ DECLARED = (
         "versions of a file",
         also={"*": {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS"}},
     ),
+    DeclaredOption("keep_partition_days", "hoodie.partition.ttl.strategy.days.retain", "days"),
     DeclaredOption(
         "compact_after",
         "hoodie.compact.inline.max.delta.commits",

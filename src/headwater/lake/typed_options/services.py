@@ -1,6 +1,6 @@
 """What is done to a table beside its pipeline, as Hudi's options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 NO_COMPACTION = {"hoodie.compact.inline": "false"}
 """For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
@@ -20,3 +20,20 @@ def compaction_options() -> dict[str, str]:
         "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
         "hoodie.compact.inline.max.delta.commits": "1",
     }
+
+
+def log_compaction_options(blocks: int) -> dict[str, str]:
+    """Make one log file of the logs of each file group that has so many blocks of them, or more."""
+    return {
+        "hoodie.log.compaction.inline": "true",
+        "hoodie.log.compaction.blocks.threshold": str(blocks),
+    }
+
+
+_PARTITION_DAYS = "hoodie.partition.ttl.strategy.days.retain"
+
+
+def read_partition_days(given: Mapping[str, str]) -> int | None:
+    """How long a table's options keep partitions; None for ever."""
+    text = given.get(_PARTITION_DAYS, "")
+    return int(text) if text.isdecimal() and int(text) > 0 else None
