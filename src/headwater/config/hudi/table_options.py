@@ -42,6 +42,7 @@ _STEP_FOR_TIME = (
     "partition by a column of a step: `transform: "
     "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
 )
+_COMPACTS = f"{PREFIX}compact.inline"
 _EXPIRES_INLINE = f"{PREFIX}partition.ttl.inline"
 _NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
 
@@ -211,6 +212,16 @@ def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
             ("compact_after",),
             "0 switches compaction off and nothing else compacts this table: each read would merge all log "
             "files there ever were. Allowed: a whole number of at least 1",
+        )
+    if (
+        table.table_type == "merge_on_read"
+        and table.services == "inline"
+        and table.hoodie.get(_COMPACTS, "").lower() == "false"
+    ):
+        yield (
+            ("hoodie", _COMPACTS),
+            "nothing else compacts this table: each read would merge all log files there ever were; leave it "
+            "out, or set `services: async` and run `headwater services run`",
         )
 
 
