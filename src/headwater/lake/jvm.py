@@ -31,6 +31,7 @@ _LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to ac
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
+_SCHEME = re.compile(r"^\w+:(?=/)")
 _LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
@@ -128,7 +129,7 @@ class Jvm:
         # One text: a round trip for each file would take as long as the listing.
         shown = metadata.getAllFilesInPartitions(self.build_list(folders)).toString()
         found = _LISTED_FILE.findall(shown)
-        start = f"/{root.partition('://')[2] or root}".replace("//", "/")
+        start = "/" + _SCHEME.sub("", root).strip("/")
         return {path.partition(start)[2].lstrip("/"): int(length) for path, length in found}
 
     def delete_metadata(self, client: Any, meta_client: Any) -> None:
