@@ -3,14 +3,20 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import bracex
-from pydantic import ByteSize, Field, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.hudi.table_options import iter_typed_problems
-from headwater.config.hudi.table_sections import FileSizesConfig, IndexConfig
+from headwater.config.hudi.table_sections import (
+    BulkInsertConfig,
+    FileSizesConfig,
+    IndexConfig,
+    JavaClassName,
+    refuse_overwrites,
+)
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
@@ -125,9 +131,10 @@ class TableConfig(Section):
     index: IndexConfig | None = Field(
         None, description="How the file of a key is found; default: Hudi's, `simple`."
     )
-    operation: Literal["upsert", "insert", "bulk_insert"] | None = Field(
-        None, description="Default: upsert for merge, insert for append (upsert with `cdc`)."
-    )
+    operation: Annotated[
+        Literal["upsert", "insert", "bulk_insert"] | None, BeforeValidator(refuse_overwrites)
+    ] = Field(None, description="Default: upsert for merge, insert for append (upsert with `cdc`).")
+    bulk_insert: BulkInsertConfig | None = Field(None, description="How `operation: bulk_insert` writes.")
     merge_mode: Literal["commit_time", "event_time"] | None = Field(
         None,
         description="Which of two rows with one key stays (merge): the one written last (in one commit: the "
@@ -135,6 +142,9 @@ class TableConfig(Section):
     )
     partial_updates: bool = Field(
         False, description="A null in a new row leaves the stored value as it is (merge)."
+    )
+    payload: JavaClassName | None = Field(
+        None, description="Class of a Hudi payload that makes one row of two with one key (merge)."
     )
     filter_duplicates: bool = Field(
         False, description="Rows whose `record_key` the table has already are dropped (append)."
@@ -148,6 +158,9 @@ class TableConfig(Section):
     )
     keep_file_versions: int | None = Field(
         None, ge=1, description="So many versions of each file are kept, instead of by commits."
+    )
+    keep_partition_days: int | None = Field(
+        None, ge=1, description="Partitions go so long after their newest commit: see `table NAME expire`."
     )
     compact_after: int | None = Field(
         None,

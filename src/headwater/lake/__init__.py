@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from headwater.lake.layout import TableAddress, find_address
 
 if TYPE_CHECKING:
-    from headwater.lake import indexes, inspection, queries, services
+    from headwater.lake import indexes, inspection, queries, services, writes
 
-__all__ = ["TableAddress", "find_address", "indexes", "inspection", "queries", "services"]
+__all__ = ["TableAddress", "find_address", "indexes", "inspection", "queries", "services", "writes"]
 
 
 def __getattr__(name: str) -> ModuleType:

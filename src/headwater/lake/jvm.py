@@ -31,6 +31,8 @@ _LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to ac
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
+_SCHEME = re.compile(r"^\w+:(?=/)")
+_LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
@@ -107,6 +109,34 @@ class Jvm:
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def list_files(self, client: Any) -> tuple[dict[str, int], dict[str, int]]:
+        """Bytes of a table's files by their path below it: as its metadata table has them, and as they lie
+        there."""
+        config, context = client.getConfig(), client.getEngineContext()
+        table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
+        meta_client = table.getMetaClient()
+        listing = self._find("org.apache.hudi.metadata.FileSystemBackedTableMetadata")(
+            context, meta_client.getTableConfig(), meta_client.getStorage(), config.getBasePath()
+        )
+        return (
+            self._list_files(table.getTableMetadata(), config.getBasePath()),
+            self._list_files(listing, config.getBasePath()),
+        )
+
+    def _list_files(self, metadata: Any, root: str) -> dict[str, int]:
+        folders = [f"{root}/{path}".rstrip("/") for path in metadata.getAllPartitionPaths()]
+        # One text: a round trip for each file would take as long as the listing.
+        shown = metadata.getAllFilesInPartitions(self.build_list(folders)).toString()
+        found = _LISTED_FILE.findall(shown)
+        start = "/" + _SCHEME.sub("", root).strip("/")
+        return {path.partition(start)[2].lstrip("/"): int(length) for path, length in found}
+
+    def delete_metadata(self, client: Any, meta_client: Any) -> None:
+        """Remove the metadata table and what the table's properties say of it; none is fine."""
+        self._find("org.apache.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable")(
+            meta_client, client.getEngineContext(), False
+        )
 
     def build_metadata(self, client: Any) -> None:
         """Make the metadata table, with all that the client's options and definitions ask for, as the

@@ -62,7 +62,15 @@ DELETED = "_hoodie_is_deleted"
 """Column by which a row of an upsert says that the table shall not have it any more."""
 
 TableType = Literal["copy_on_write", "merge_on_read"]
-Operation = Literal["upsert", "insert", "bulk_insert", "delete", "delete_partition"]
+Operation = Literal[
+    "upsert",
+    "insert",
+    "bulk_insert",
+    "insert_overwrite",
+    "insert_overwrite_table",
+    "delete",
+    "delete_partition",
+]
 CdcMode = Literal["off", "op_key_only", "data_before", "data_before_after"]
 
 _FAST_COMMITS = {
@@ -300,14 +308,6 @@ def building_options(
     return built
 
 
-def compaction_options() -> dict[str, str]:
-    """Compact now, whatever came together since the last time."""
-    return {
-        "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
-        "hoodie.compact.inline.max.delta.commits": "1",
-    }
-
-
 Layout = Literal["linear", "z-order", "hilbert"]
 
 
@@ -345,15 +345,6 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
         policy = "KEEP_LATEST_FILE_VERSIONS"
         built |= {"hoodie.clean.policy": policy, "hoodie.clean.fileversions.retained": str(count)}
     return built
-
-
-NO_COMPACTION = {"hoodie.compact.inline": "false"}
-"""For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
-
-
-def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:
-    """Beside the operation `delete_partition`: which."""
-    return {"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}
 
 
 def archiving_options(keep: int) -> dict[str, str]:

@@ -24,7 +24,12 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
-from headwater.lake.options import COMMIT_METADATA_PREFIX, READ_OPTIMIZED_OPTION, TABLE_NAME_PROPERTY
+from headwater.lake.options import (
+    COMMIT_METADATA_PREFIX,
+    READ_OPTIMIZED_OPTION,
+    TABLE_NAME_PROPERTY,
+    TABLE_PROPERTY_KEYS,
+)
 from headwater.lake.timeline_files import (
     ArrowFiles,
     CommitName,
@@ -39,7 +44,10 @@ COMMIT_TIME = "_hoodie_commit_time"
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 
-_UNSUPPORTED = re.compile(r"(?i)unsupported|not (yet )?(supported|implemented)|only support")
+_UNSUPPORTED = re.compile(
+    r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
+    r"|partition\.fields` is not present"
+)
 _REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
 )
@@ -141,6 +149,13 @@ class SnapshotReader:
             return self.hudi_table is not None
         except TableNotFoundError:
             return False
+
+    @property
+    def has_partitions_by_time(self) -> bool:
+        """Whether partitions hold a time in another form than their column: no filter of that fits them."""
+        with self.explained():
+            options = self.hudi_table.hudi_options()
+        return is_by_time(options.get(TABLE_PROPERTY_KEYS["key_generator_type"], ""))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -283,6 +298,11 @@ class SnapshotReader:
                 f"{self.path}: no column {', '.join(missing)}",
                 hint=f"columns: {', '.join(self.schema.names)}",
             )
+
+
+def is_by_time(key_generator: str) -> bool:
+    """Whether that type of Hudi's key generators writes partitions in another form than their column."""
+    return key_generator.upper().startswith("TIMESTAMP")
 
 
 def check_readable(path: str) -> None:

@@ -44,3 +44,27 @@ def test_table_is_compacted_kept_set_back_and_taken_up_again(tmp_path):
     run_json("run", "--once", folder=tmp_path)
     assert rows(tmp_path) == [2, 3]
     run_json("verify", folder=tmp_path)
+
+
+DAYS = """
+source: {type: local, path: source}
+lake: lake
+tables:
+  orders: {path: "*.json", partition: day, metadata_table: true, keep_partition_days: 30}
+"""
+
+
+def test_metadata_table_is_validated_and_rebuilt_and_partitions_are_asked_for_their_age(tmp_path):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "headwater.yaml").write_text(DAYS)
+    (tmp_path / "source" / "a.json").write_text('{"n": 1, "day": "mo"}')
+    run_json("run", "--once", folder=tmp_path)
+    assert run_json("table", "orders", "expire", "--dry-run", folder=tmp_path)["partitions"] == []
+    (file,) = (tmp_path / "lake" / "orders").glob("day=mo/*.parquet")
+    file.rename(file.with_name("hidden"))
+    wrong = run_command("table", "orders", "metadata", "validate", folder=tmp_path).expect(1)
+    assert f"listed and not there: day=mo/{file.name}" in wrong.stdout
+    file.with_name("hidden").rename(file)
+    built = run_json("table", "orders", "metadata", "rebuild", folder=tmp_path)
+    assert "files" in built["after"]
+    assert rows(tmp_path) == [1]

@@ -73,6 +73,18 @@ def only_problem(table: dict[str, object]) -> str:
             | {"mode": "append", "record_key": "id", "filter_duplicates": True, "operation": "bulk_insert"},
             "operation: 'bulk_insert' looks for no duplicates",
         ),
+        (
+            MERGE | {"operation": "insert_overwrite"},
+            "operation: 'insert_overwrite' would let each batch replace the rows of those before it",
+        ),
+        (
+            APPEND | {"bulk_insert": {"sort": "global_sort"}},
+            "bulk_insert: has no meaning with `operation",
+        ),
+        (
+            APPEND | {"operation": "bulk_insert", "bulk_insert": {"sort": "global_sort", "sort_by": "id"}},
+            "bulk_insert.sort_by: cannot be beside `sort: global_sort`",
+        ),
         (MERGE | {"keep_commits": 5, "keep_hours": 5}, "keep_hours: cannot be beside `keep_commits`"),
         (MERGE | {"compact_after": 5}, "compact_after: has no meaning with `table_type: copy_on_write`"),
         (

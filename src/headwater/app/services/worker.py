@@ -33,7 +33,8 @@ def find_duty(config: TableConfig) -> Duty | None:
     """What is left to the worker; None when the writer does it all."""
     if config.services == "inline":
         return None
-    return Duty(plans=config.services == "async", cleans=config.services == "async")
+    is_all = config.services == "async"
+    return Duty(plans=is_all, cleans=is_all, expires=is_all and config.keep_partition_days is not None)
 
 
 def list_served(app: App, only: Sequence[str]) -> list[str]:

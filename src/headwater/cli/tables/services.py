@@ -35,7 +35,14 @@ def register(group: typer.Typer) -> None:
     group.command("rollback")(rollback)
 
 
-def compact(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
+def compact(
+    ctx: typer.Context,
+    logs_only: Annotated[
+        bool, typer.Option("--logs", help="Make one log file of several; base files stay as they are.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
     """Make base files of the log files of a merge-on-read table.
 
     Beside a running `run`: with a `lock`, and `services` other than inline.
@@ -47,7 +54,8 @@ def compact(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fal
         render_candidates(compaction.plan_compaction(address), "log files", as_json=as_json)
         return
     with open_table(ctx) as table:
-        render_result(compaction.compact(table), "compacted", as_json=as_json)
+        done = (compaction.compact_logs if logs_only else compaction.compact)(table)
+        render_result(done, "compacted", as_json=as_json)
 
 
 def cluster(

@@ -80,13 +80,14 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
             render_text("no table is there yet")
         return
     render_table(
-        ("table", "compacted", "files", "bytes", "cleaned", "commits left", "seconds"),
+        ("table", "compacted", "files", "bytes", "expired", "cleaned", "commits left", "seconds"),
         [
             (
                 done.table,
                 len(done.compacted.instants),
                 done.compacted.files,
                 done.compacted.bytes,
+                "" if done.expired is None else len(done.expired.partitions),
                 "" if done.cleaned is None else done.cleaned.files,
                 "" if done.archived is None else done.archived.after,
                 f"{done.seconds:.1f}",

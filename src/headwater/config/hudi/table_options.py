@@ -1,5 +1,6 @@
 """Which of a table's options are Hudi's, which go together, and which do not."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,17 @@ TYPED_FIELDS = (
     "base_file_format",
     "merge_mode",
     "partial_updates",
+    "payload",
     "file_sizes",
     "keep_commits",
     "keep_hours",
     "keep_file_versions",
+    "keep_partition_days",
     "compact_after",
     "services",
     "concurrency",
     "filter_duplicates",
+    "bulk_insert",
     "metadata_table",
     "column_stats",
 )
@@ -33,6 +37,13 @@ TYPED_FIELDS = (
 
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
 _CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
+_READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
+_STEP_FOR_TIME = (
+    "partition by a column of a step: `transform: "
+    "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
+)
+_COMPACTS = f"{PREFIX}compact.inline"
+_EXPIRES_INLINE = f"{PREFIX}partition.ttl.inline"
 _NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
 
 Problem = tuple[tuple[str, ...], str]
@@ -53,7 +64,10 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     """What does not go together, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
+    yield from _iter_generator_problems(table)
     yield from _iter_merge_problems(table)
+    yield from _iter_payload_problems(table)
+    yield from _iter_bulk_problems(table)
     yield from _iter_cleaning_problems(table)
     yield from _iter_writers_problems(table)
 
@@ -96,13 +110,49 @@ def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
             "Hudi 1.2 refuses the second write of such a table with `table_type: merge_on_read`; "
             "use copy_on_write",
         )
+    if table.keep_partition_days is not None and not table.partition:
+        yield ("keep_partition_days",), "has no meaning without `partition`"
+    elif table.keep_partition_days is not None and table.effective_mode == "mirror":
+        yield (
+            ("keep_partition_days",),
+            "cannot be with `mode: mirror`, whose rows go with their objects; use merge or append",
+        )
+    if table.hoodie.get(_EXPIRES_INLINE, "").lower() == "true":
+        yield (
+            ("hoodie", _EXPIRES_INLINE),
+            "Hudi 1.2 counts the days in 32 bits: of 25 to 49 nothing expires, and of 60 what is ten days "
+            "old; use `keep_partition_days`",
+        )
     if table.column_stats and table.metadata_table is False:
         yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
 
 
+def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:
+    for name in ("class", "type"):
+        key = f"{PREFIX}datasource.write.keygenerator.{name}"
+        found = table.hoodie.get(key, "")
+        if found and _READ_WRONGLY.search(found):
+            text = "makes partitions whose rows Spark leaves out when they are asked for by time (Hudi 1.2)"
+            yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
+
+
+def _iter_payload_problems(table: "TableConfig") -> Iterator[Problem]:
+    if table.payload is None:
+        return
+    for name in ("merge_mode", "partial_updates"):
+        if name in list_typed_options(table):
+            yield (name,), "cannot be beside `payload`, whose class merges rows by its own rule"
+    if table.cdc != "off":
+        yield (
+            ("cdc",),
+            f"{table.cdc!r} cannot be with `payload`: the log would tell the rows as they came, not what "
+            "the class makes of them. Allowed: off",
+        )
+
+
 def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
     if table.effective_mode != "merge":
-        for name in ("merge_mode", "partial_updates"):
+        for name in ("merge_mode", "partial_updates", "payload"):
             if name in list_typed_options(table):
                 yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
     if table.partial_updates and table.table_type == "merge_on_read":
@@ -134,6 +184,20 @@ def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
+def _iter_bulk_problems(table: "TableConfig") -> Iterator[Problem]:
+    bulk = table.bulk_insert
+    if bulk is None:
+        return
+    if table.effective_operation != "bulk_insert":
+        yield (
+            ("bulk_insert",),
+            f"has no meaning with `operation: {table.effective_operation}`; set `operation: bulk_insert` "
+            "(`mode: append`)",
+        )
+    if bulk.sort_by and bulk.sort != "none":
+        yield ("bulk_insert", "sort_by"), f"cannot be beside `sort: {bulk.sort}`: leave one of them out"
+
+
 def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
     given = [name for name in _KEEP if getattr(table, name) is not None]
     for name in given[1:]:
@@ -148,6 +212,16 @@ def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
             ("compact_after",),
             "0 switches compaction off and nothing else compacts this table: each read would merge all log "
             "files there ever were. Allowed: a whole number of at least 1",
+        )
+    if (
+        table.table_type == "merge_on_read"
+        and table.services == "inline"
+        and table.hoodie.get(_COMPACTS, "").lower() == "false"
+    ):
+        yield (
+            ("hoodie", _COMPACTS),
+            "nothing else compacts this table: each read would merge all log files there ever were; leave it "
+            "out, or set `services: async` and run `headwater services run`",
         )
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import ByteSize, Field, WithJsonSchema
 
-from headwater.config.section import ByteCount, Section
+from headwater.config.section import ByteCount, FieldNames, Section
 
 IndexType = Literal[
     "simple", "global_simple", "bloom", "global_bloom", "bucket", "record_level", "global_record_level"
@@ -17,6 +17,8 @@ Bytes = Annotated[
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "examples": ["64MiB", 67108864]}
     ),
 ]
+
+JavaClassName = Annotated[str, Field(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
 
 
 class IndexConfig(Section):
@@ -34,6 +36,35 @@ class IndexConfig(Section):
         None,
         description="How keys get into buckets (bucket): a fixed number of them, or one that clustering can "
         "change (merge_on_read only). Default: simple.",
+    )
+
+
+def refuse_overwrites(value: object) -> object:
+    """As an `operation`, each batch would take the rows of the batch before it away."""
+    if value in ("insert_overwrite", "insert_overwrite_table"):
+        raise ValueError(
+            f"{value!r} would let each batch replace the rows of those before it. Allowed: upsert, insert, "
+            "bulk_insert; rows are overwritten from Python, with `headwater.lake.writes`"
+        )
+    return value
+
+
+class BulkInsertConfig(Section):
+    """In which order `operation: bulk_insert` writes the rows of a batch, and into how many files."""
+
+    sort: Literal[
+        "none",
+        "global_sort",
+        "partition_sort",
+        "partition_path_repartition",
+        "partition_path_repartition_and_sort",
+    ] = Field(
+        "none",
+        description="By partition and key: not at all; all rows of the batch; those of each task; not, but "
+        "the rows of a partition go to one task; so, and sorted by partition there.",
+    )
+    sort_by: FieldNames = Field(
+        (), description="Instead: all rows of the batch by these columns; queries skip files by them."
     )
 
 

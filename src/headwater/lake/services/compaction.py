@@ -2,10 +2,10 @@
 
 from headwater.errors import UsageError
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import compaction_options
 from headwater.lake.services.result import Candidates, ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.typed_options.services import compaction_options, log_compaction_options
 
 
 def plan_compaction(address: TableAddress) -> Candidates:
@@ -38,6 +38,26 @@ def compact(table: ServiceTable) -> ServiceResult:
             pending,
             lambda: client.scheduleCompaction(table.java.build_none()),
             lambda instant: client.compact(instant, True),
+        )
+
+
+_FEWEST_BLOCKS = 2
+
+
+def compact_logs(table: ServiceTable) -> ServiceResult:
+    """Make one log file of several, of each file group that has them: readers merge less, base files stay.
+
+    First what a service that was killed has planned. Raises `UsageError` for a copy-on-write table, and
+    `LakeError`.
+    """
+    meta_client = table.load_meta_client()
+    _check_type(table.address.name, meta_client.getTableType().name())
+    pending = list_requested(meta_client.getActiveTimeline().filterPendingLogCompactionTimeline())
+    with table.open_client(log_compaction_options(_FEWEST_BLOCKS)) as client:
+        return plan_and_execute(
+            pending,
+            lambda: client.scheduleLogCompaction(table.java.build_none()),
+            lambda instant: client.logCompact(instant, True),
         )
 
 

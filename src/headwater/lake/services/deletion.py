@@ -1,7 +1,6 @@
 """Deletion: rows that a condition names, or whole partitions, leave the table in one commit."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
@@ -9,10 +8,11 @@ from pyspark.sql import functions as F
 
 from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
-from headwater.lake.options import DELETED, NO_COMPACTION, WriteOptions, partitions_to_delete
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.options import DELETED, WriteOptions
+from headwater.lake.services.service_table import ServiceTable, build_write_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
+from headwater.lake.typed_options.services import partitions_to_delete
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> De
         count = rows.count()
     if dry_run or not count:
         return Deletion(count)
-    options = _build_options(table, "delete")
+    options = build_write_options(table, "delete")
     keys = [*options.record_key, *options.partition, *options.ordering]
     return _write(table, rows.select(*dict.fromkeys(keys)), options, count)
 
@@ -57,7 +57,7 @@ def delete_partitions(table: ServiceTable, paths: tuple[str, ...], *, dry_run: b
         count = rows.count()
     if dry_run:
         return Deletion(count)
-    options = _build_options(table, "delete_partition", partitions_to_delete(paths))
+    options = build_write_options(table, "delete_partition", partitions_to_delete(paths))
     hudi_columns = [name for name in rows.columns if name.startswith("_hoodie_") and name != DELETED]
     return _write(table, rows.limit(0).drop(*hudi_columns), options, count)
 
@@ -76,23 +76,6 @@ def _find(table: ServiceTable, where: str) -> DataFrame:
         raise UsageError(
             f"--where {where}: {reason}", hint="a condition as in SQL: \"customer = 'c-17'\""
         ) from error
-
-
-def _build_options(table: ServiceTable, operation: Any, extra: dict[str, str] | None = None) -> WriteOptions:
-    config = table.load_meta_client().getTableConfig()
-    with explained_lake(table.address.path):
-        partition = config.getPartitionFields()
-        return WriteOptions(
-            table_name=str(config.getTableName()),
-            operation=operation,
-            record_key=tuple(config.getRecordKeyFields().get()),
-            partition=tuple(partition.get()) if partition.isPresent() else (),
-            ordering=tuple(config.getOrderingFields()),
-            table_type="merge_on_read"
-            if config.getTableType().name() == "MERGE_ON_READ"
-            else "copy_on_write",
-            extra={**table.extra, **NO_COMPACTION, **(extra or {})},
-        )
 
 
 def _write(table: ServiceTable, frame: DataFrame, options: WriteOptions, count: int) -> Deletion:

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 from headwater.errors import TableNotFoundError
 from headwater.lake.jvm import Jvm, connect, explained_lake, read_session_settings
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import service_options
+from headwater.lake.options import Operation, WriteOptions, service_options
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
 from headwater.lake.typed_options.locks import read_session_lock
+from headwater.lake.typed_options.services import NO_COMPACTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,28 @@ class ServiceTable:
                 yield client
             finally:
                 client.close()
+
+
+def build_write_options(
+    table: ServiceTable, operation: Operation, extra: Mapping[str, str] | None = None
+) -> WriteOptions:
+    """A write to a table as it was made, beside its pipeline: the owner's options, then `extra`, win.
+
+    Raises `TableNotFoundError` and `LakeError`.
+    """
+    config = table.load_meta_client().getTableConfig()
+    with explained_lake(table.address.path):
+        keys, partition = config.getRecordKeyFields(), config.getPartitionFields()
+        is_merged = config.getTableType().name() == "MERGE_ON_READ"
+        return WriteOptions(
+            table_name=str(config.getTableName()),
+            operation=operation,
+            record_key=tuple(keys.get()) if keys.isPresent() else (),
+            partition=tuple(partition.get()) if partition.isPresent() else (),
+            ordering=tuple(config.getOrderingFields()),
+            table_type="merge_on_read" if is_merged else "copy_on_write",
+            extra={**table.extra, **NO_COMPACTION, **(extra or {})},
+        )
 
 
 def list_requested(timeline: Any) -> list[str]:

@@ -2,9 +2,11 @@
 
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
+from headwater.lake.services.expiry import Expiry, expire_partitions
 from headwater.lake.services.result import ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
 
@@ -12,10 +14,11 @@ from headwater.lake.services.service_table import ServiceTable, list_requested, 
 @dataclass(frozen=True, slots=True)
 class Duty:
     """`plans`: also compactions that nobody has planned yet, when they are due. `cleans`: superseded files,
-    writes that were never completed, and old instants go."""
+    writes that were never completed, and old instants go. `expires`: and so do old partitions."""
 
     plans: bool = False
     cleans: bool = False
+    expires: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,16 @@ class Upkeep:
     cleaned: CleanResult | None
     archived: ArchiveResult | None
     seconds: float
+    expired: Expiry | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether there was nothing to do."""
         is_clean = self.cleaned is None or not self.cleaned.instant
         is_short = self.archived is None or self.archived.before == self.archived.after
-        return not self.compacted.instants and not self.clustered.instants and is_clean and is_short
+        is_kept = self.expired is None or not self.expired.instant
+        is_planned = bool(self.compacted.instants or self.clustered.instants)
+        return not is_planned and is_clean and is_short and is_kept
 
 
 def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
@@ -58,6 +64,8 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
             none,
             lambda instant: client.cluster(instant, True),
         )
+    expired = expire_partitions(table, datetime.now(timezone.utc)) if duty.expires else None
     cleaned = clean(table, CleanPolicy()) if duty.cleans else None
     archived = archive(table) if duty.cleans else None
-    return Upkeep(table.address.name, compacted, clustered, cleaned, archived, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return Upkeep(table.address.name, compacted, clustered, cleaned, archived, seconds, expired)

@@ -122,7 +122,8 @@ class _Execution:
             raise TableUnsupportedError(f"{path}: the change log can be read by Spark only")
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
-        filters = [found for c in self._statement.conditions if (found := to_filter(c, reader.schema))]
+        conditions = () if reader.has_partitions_by_time else self._statement.conditions
+        filters = [found for c in conditions if (found := to_filter(c, reader.schema))]
         scan, reader = open_scan(self._query, reader)
         return HudiDataset(reader, needed, filters, scan)
 

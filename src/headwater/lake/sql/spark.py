@@ -7,12 +7,15 @@ from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 
-from headwater.errors import UsageError
+from headwater.errors import LakeError, UsageError
+from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.jvm import explain_lake_failure
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark
+from headwater.lake.snapshot_reader import is_by_time
 from headwater.lake.sql.engine import NEWEST, QueryResult
 from headwater.lake.sql.rows import number_duplicates
+from headwater.lake.timeline import Timeline
 
 
 def run_on_spark(
@@ -28,6 +31,7 @@ def run_on_spark(
     """
     try:
         for name, path in tables.items():
+            _check_filters_work(spark, path)
             read_on_spark(spark, path, query).createOrReplaceTempView(name)
         frame = spark.sql(sql.rstrip().rstrip(";"))
         limited = frame if limit is None else frame.limit(limit)
@@ -41,6 +45,17 @@ def run_on_spark(
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
+
+
+def _check_filters_work(spark: SparkSession, path: str) -> None:
+    properties = TableProperties(Timeline(spark, path).read_properties())
+    if is_by_time(properties.read("key_generator_type")):
+        raise LakeError(
+            f"{path}: Spark would leave rows out: Hudi 1.2 compares what is asked of "
+            f"{properties.read('partition_fields')} with the names of folders",
+            hint="without --cdc and --read-optimized it is read without Spark; or partition a table by a "
+            "column that a step makes: docs/how-to/write-to-a-table.md",
+        )
 
 
 def to_plain(value: object) -> object:

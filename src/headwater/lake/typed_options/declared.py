@@ -63,7 +63,21 @@ DECLARED = (
         "hoodie.datasource.write.payload.class",
         words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
     ),
+    DeclaredOption("payload", "hoodie.datasource.write.payload.class"),
     DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
+    DeclaredOption("bulk_insert.sort", "hoodie.bulkinsert.sort.mode"),
+    DeclaredOption(
+        "bulk_insert.sort_by",
+        "hoodie.bulkinsert.user.defined.partitioner.sort.columns",
+        "columns",
+        also={
+            "*": {
+                "hoodie.bulkinsert.user.defined.partitioner.class": (
+                    "org.apache.hudi.execution.bulkinsert.RowCustomColumnsSortPartitioner"
+                )
+            }
+        },
+    ),
     DeclaredOption("file_sizes.small", "hoodie.parquet.small.file.limit", "bytes"),
     DeclaredOption("file_sizes.max", "hoodie.parquet.max.file.size", "bytes"),
     DeclaredOption("keep_commits", "hoodie.clean.commits.retained", "commits"),
@@ -79,6 +93,7 @@ DECLARED = (
         "versions of a file",
         also={"*": {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS"}},
     ),
+    DeclaredOption("keep_partition_days", "hoodie.partition.ttl.strategy.days.retain", "days"),
     DeclaredOption(
         "compact_after",
         "hoodie.compact.inline.max.delta.commits",

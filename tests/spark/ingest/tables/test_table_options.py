@@ -1,12 +1,17 @@
 """What each typed option does to a real table: files, rows and readers' states, over several commits."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
-from headwater.errors import TableMismatchError
+from headwater.errors import LakeError, TableMismatchError
+from headwater.lake.options import WriteOptions
+from headwater.lake.sql.engine import run_query
+from headwater.lake.sql.spark import run_on_spark
+from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.long
@@ -238,3 +243,94 @@ def test_orc_files_are_written_updated_and_read(spark, tmp_path, table_type):
         spark.conf.set(setting, before)
     assert list_files(lake, "orc")
     assert not list_files(lake)
+
+
+@pytest.mark.parametrize("bulk", [{"sort": "partition_path_repartition"}, {"sort_by": "v"}])
+def test_bulk_insert_brings_partitions_together_or_sorts_as_asked(build, bulk):
+    lake = build(t={"path": "*.json", "partition": "day", "operation": "bulk_insert", "bulk_insert": bulk})
+    ingest_each(lake, "".join(f'{{"v": {50 - n}, "day": "{"mt"[n % 2]}"}}\n' for n in range(40)))
+    files = list_files(lake)
+    if "sort" in bulk:
+        assert Counter(str(path.parent) for path in files) == {"day=m": 1, "day=t": 1}
+    for path in files:
+        stored = parquet.read_table(Path(lake.lake) / "t" / path, partitioning=None)["v"].to_pylist()
+        assert stored == sorted(stored, reverse="sort" in bulk)
+    assert len(lake.rows("t", "v")) == 40
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+def test_class_of_a_payload_merges_rows_and_sql_says_so_whoever_reads(build, spark, table_type):
+    name = "org.apache.hudi.common.model.ReverseOrderHoodieRecordPayload"
+    lake = build(t=DAYS | {"payload": name, "table_type": table_type})
+    ingest_each(lake, FIRST, UPDATE)
+    # With the default the newer row stays: `A`.
+    assert lake.rows("t", "id", "v") == [(1, "a"), (2, "b"), (3, "c")]
+    result = run_query(
+        "select v from t order by id", {"t": lake.table("t").path}, fallback=partial(run_on_spark, spark)
+    )
+    assert [row["v"] for row in result.rows] == ["a", "b", "c"]
+    assert (result.engine == "spark") == (table_type == "merge_on_read")
+
+
+def test_partitions_by_time_are_a_column_of_a_step_and_every_reader_finds_their_rows(build, spark):
+    step = "select *, date_format(at, 'yyyy/MM/dd') as date from input"
+    table = {
+        "path": "*.json",
+        "record_key": "id",
+        "schema_hints": "at timestamp",
+        "transform": [{"sql": step}],
+    }
+    lake = build(t=table | {"partition": ["day", "date"], "url_encode_partitions": True})
+    ingest_each(
+        lake,
+        '{"id": 1, "day": "mo", "at": "2026-05-01T10:00:00Z"}\n'
+        '{"id": 2, "day": "tu", "at": "2026-05-02T23:30:00Z"}\n',
+        '{"id": 1, "day": "mo", "at": "2026-05-01T11:00:00Z"}\n',
+    )
+    assert list_folders(lake) == {"day=mo/date=2026%2F05%2F01", "day=tu/date=2026%2F05%2F02"}
+    for where in (
+        "at > timestamp '2026-05-02 00:00:00'",
+        "date = '2026/05/02'",
+        "date > '2026/05/01' and day = 'tu'",
+    ):
+        sql, tables = f"select id from t where {where}", {"t": lake.table("t").path}
+        assert [row["id"] for row in run_query(sql, tables).rows] == [2], where
+        assert [row["id"] for row in run_on_spark(spark, sql, tables).rows] == [2], where
+
+
+def test_tables_that_others_partitioned_by_time_are_read_whole_or_refused(spark, tmp_path):
+    rows = spark.sql(
+        "select 1 id, 'mo' day, timestamp '2026-05-01 10:00:00' at, '2026-05-01' text "
+        "union all select 2, 'tu', timestamp '2026-05-02 23:30:00', '2026-05-02'"
+    )
+    for name, generator, fields, kind in (
+        ("by_time", "Timestamp", "at", "EPOCHMICROSECONDS"),
+        ("by_text", "Timestamp", "text", "DATE_STRING"),
+        ("mixed", "Custom", "day:SIMPLE,at:TIMESTAMP", "EPOCHMICROSECONDS"),
+    ):
+        generated = {
+            "hoodie.datasource.write.keygenerator.class": f"org.apache.hudi.keygen.{generator}"
+            + ("BasedKeyGenerator" if generator == "Timestamp" else "KeyGenerator"),
+            "hoodie.keygen.timebased.timestamp.type": kind,
+            "hoodie.keygen.timebased.input.dateformat": "yyyy-MM-dd",
+            "hoodie.keygen.timebased.output.dateformat": "yyyy/MM/dd",
+        }
+        options = WriteOptions(name, "upsert", ("id",), tuple(fields.split(",")), extra=generated)
+        Table(spark, str(tmp_path / name)).write(rows, options)
+    tables = {name: str(tmp_path / name) for name in ("by_time", "by_text", "mixed")}
+    fallback = partial(run_on_spark, spark)
+    for sql, engine in (
+        ("select id from by_time where at > timestamp '2026-05-02 00:00:00'", "hudi-rs+datafusion"),
+        ("select id from by_text where text > '2026-05-01'", "hudi-rs+datafusion"),
+        ("select id from mixed where day = 'tu'", "spark"),
+    ):
+        result = run_query(sql, tables, fallback=fallback)
+        assert ([row["id"] for row in result.rows], result.engine) == ([2], engine), sql
+    with pytest.raises(LakeError, match="Spark would leave rows out"):
+        run_on_spark(spark, "select id from by_time", {"by_time": tables["by_time"]})
+    with pytest.raises(LakeError):
+        list(
+            run_query(
+                "select id from mixed where at > timestamp '2026-05-02 00:00:00'", tables, fallback=fallback
+            ).rows
+        )

@@ -1,0 +1,78 @@
+"""`headwater table NAME metadata validate | rebuild`."""
+
+from dataclasses import asdict
+
+import typer
+
+from headwater.cli.invocation import JsonFlag
+from headwater.cli.rendering import render_json, render_text
+from headwater.cli.tables.named_table import NamedTable
+from headwater.cli.tables.services import DryRun, open_table
+from headwater.errors import UsageError
+
+FAILED = 1
+_SHOWN = 20
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    metadata = typer.Typer(no_args_is_help=True, help="Hudi's metadata table: compared, built anew.")
+    metadata.callback()(describe)
+    metadata.command("validate")(validate)
+    metadata.command("rebuild")(rebuild)
+    group.add_typer(metadata, name="metadata")
+
+
+def describe() -> None:
+    """Hudi's metadata table: compared, built anew."""
+
+
+def validate(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+    """Compare the metadata table with the files that lie there; exit code 1 where they differ.
+
+    It only reads.
+    """
+    from headwater.lake.services.metadata_table import validate_metadata
+
+    with open_table(ctx, is_writing=False) as table:
+        found = validate_metadata(table)
+    if as_json:
+        render_json({"good": found.is_good, **asdict(found)})
+    else:
+        for what, paths in (
+            ("listed and not there", found.lost),
+            ("there and not listed", found.unknown),
+            ("of another size", found.resized),
+        ):
+            for path in paths[:_SHOWN]:
+                render_text(f"{what}: {path}")
+        wrong = len(found.lost) + len(found.unknown) + len(found.resized)
+        told = f"{wrong:,} differ; `metadata rebuild` makes it anew" if wrong else "all as they lie there"
+        render_text(f"{found.files:,} files in the metadata table: {told}")
+    if not found.is_good:
+        raise typer.Exit(FAILED)
+
+
+def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
+    """Make the metadata table from the table's files, with all its indexes; also where there is none yet.
+
+    Not beside a running `run`.
+    """
+    from headwater.lake.options import list_kept_partitions
+    from headwater.lake.services.metadata_table import rebuild_metadata
+
+    named = NamedTable.of(ctx)
+    settings, _ = named.load()
+    config = settings.tables.get(named.name)
+    if config is None:
+        raise UsageError(
+            f"{named.name} is headwater's own and has no metadata table",
+            hint=f"tables: {', '.join(settings.tables)}",
+        )
+    with open_table(ctx, "metadata rebuild", is_writing=not dry_run) as table:
+        done = rebuild_metadata(table, list_kept_partitions(config), dry_run=dry_run)
+    if as_json:
+        render_json({"dry_run": dry_run, **asdict(done)})
+        return
+    verb = "would be built" if dry_run else f"built in {done.seconds:.1f} s"
+    render_text(f"{', '.join(done.after)} {verb}; before: {', '.join(done.before) or 'none'}")

@@ -1,0 +1,70 @@
+"""Expiry: partitions in which nothing was written for long leave the table.
+
+Not by Hudi's own strategy: that of 1.2 counts milliseconds in 32 bits, so that of 30 days nothing expires,
+and of 60 what is ten days old.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from headwater.errors import UsageError
+from headwater.lake.inspection.file_names import parse_data_file_name
+from headwater.lake.services.deletion import delete_partitions
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.typed_options.services import read_partition_days
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """`partitions` are paths, `rows` were in them; `instant` is the commit, empty where none was made."""
+
+    partitions: tuple[str, ...] = ()
+    rows: int = 0
+    instant: str = ""
+
+
+def find_expired(files: Iterable[tuple[str, str]], limit: datetime) -> tuple[str, ...]:
+    """Partitions none of whose files was written since `limit`. Pure; `files` are partition paths and names
+    of files that readers see."""
+    newest: dict[str, str] = {}
+    for partition, name in files:
+        parsed = parse_data_file_name(name)
+        # A name that tells no time keeps its partition.
+        instant = "9" if parsed is None else parsed.instant
+        newest[partition] = max(newest.get(partition, ""), instant)
+    before = limit.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+    return tuple(sorted(partition for partition, instant in newest.items() if instant < before))
+
+
+def expire_partitions(
+    table: ServiceTable, now: datetime, days: int | None = None, *, dry_run: bool = False
+) -> Expiry:
+    """Delete the partitions whose newest file is `days` old (default: as configured), in one commit.
+
+    Raises `UsageError` where no days are known and for a table without partitions, and `LakeError`.
+    """
+    name, address = table.address.name, table.address
+    days = days or read_partition_days(table.extra)
+    if not days:
+        raise UsageError(
+            f"nothing says how long table {name} keeps its partitions",
+            hint="set `keep_partition_days` of the table, or give --days",
+        )
+    if not table.load_meta_client().getTableConfig().getPartitionFields().isPresent():
+        raise UsageError(
+            f"table {name} has no partitions", hint="`delete --where` deletes rows by a condition"
+        )
+    slices = SnapshotReader(address.path, address.storage_options).list_slices()
+    files = (
+        (str(found.partition_path), file)
+        for found in slices
+        for file in (found.base_file_name, *found.log_file_names)
+        if file
+    )
+    expired = find_expired(files, now - timedelta(days=days))
+    if not expired:
+        return Expiry()
+    done = delete_partitions(table, expired, dry_run=dry_run)
+    return Expiry(expired, done.rows, done.instant)

@@ -1,0 +1,102 @@
+"""Hudi's metadata table against the files that lie there: compared, and built anew."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headwater.errors import UsageError
+from headwater.lake.inspection.file_names import parse_data_file_name
+from headwater.lake.jvm import explained_lake
+from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options
+from headwater.lake.services.service_table import ServiceTable, list_requested
+
+Listing = Mapping[str, int]
+"""Bytes of files by their path below the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCheck:
+    """`files` is how many the metadata table lists. Paths below the table: `lost` are listed and not there,
+    `unknown` are there, of a completed write, and not listed, `resized` are of another size."""
+
+    files: int
+    lost: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    resized: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether readers find by it what lies there."""
+        return not (self.lost or self.unknown or self.resized)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataBuilt:
+    """`partitions` of the metadata table: those there were, and those there are (or would be, as far as the
+    configuration says); `seconds` is the wall time."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    seconds: float = 0.0
+
+
+def compare_listings(listed: Listing, stored: Listing, is_done: Callable[[str], bool]) -> MetadataCheck:
+    """Pure. `is_done` says whether the write requested at an instant completed: others' files are litter."""
+    return MetadataCheck(
+        files=len(listed),
+        lost=tuple(sorted(set(listed) - set(stored))),
+        unknown=tuple(sorted(path for path in set(stored) - set(listed) if _is_of(path, is_done))),
+        resized=tuple(sorted(path for path in set(stored) & set(listed) if stored[path] != listed[path])),
+    )
+
+
+def _is_of(path: str, is_done: Callable[[str], bool]) -> bool:
+    name = parse_data_file_name(path.rpartition("/")[2])
+    return name is not None and is_done(name.instant)
+
+
+def validate_metadata(table: ServiceTable) -> MetadataCheck:
+    """Compare; nothing is written. Raises `UsageError` for a table that keeps none, and `LakeError`."""
+    if not _list_partitions(table):
+        raise UsageError(
+            f"table {table.address.name} keeps no metadata table",
+            hint="`metadata_table: true` in its configuration has its writes keep one",
+        )
+    with table.open_client({}) as client:
+        listed, stored = table.java.list_files(client)
+    timeline = table.load_meta_client().getActiveTimeline()
+    with explained_lake(table.address.path):
+        completed = frozenset(list_requested(timeline.filterCompletedInstants()))
+    first = min(completed, default="")
+    return compare_listings(listed, stored, lambda instant: instant in completed or instant < first)
+
+
+def rebuild_metadata(table: ServiceTable, kept: frozenset[str], *, dry_run: bool = False) -> MetadataBuilt:
+    """Remove the metadata table, if there is one, and make it from the table's files, indexes too.
+
+    `kept` are the partitions that the table's writes keep (`list_kept_partitions`). Raises `UsageError` for
+    a table whose next write would remove it again, and `LakeError`.
+    """
+    if not kept:
+        raise UsageError(
+            f"table {table.address.name} is configured without a metadata table: its next write would "
+            "remove it",
+            hint="set `metadata_table: true`",
+        )
+    before = _list_partitions(table)
+    if dry_run:
+        return MetadataBuilt(before, tuple(sorted(kept | set(before))))
+    started = time.monotonic()
+    with table.open_client(building_options(table.extra)) as client:
+        table.java.delete_metadata(client, table.load_meta_client())
+    with table.open_client(building_options(table.extra)) as client:
+        table.java.build_metadata(client)
+    return MetadataBuilt(before, _list_partitions(table), time.monotonic() - started)
+
+
+def _list_partitions(table: ServiceTable) -> tuple[str, ...]:
+    meta_client = table.load_meta_client()
+    with explained_lake(table.address.path):
+        properties = table.java.read_map(meta_client.getTableConfig().propsMap())
+    text = properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"], "")
+    return tuple(sorted(name for name in text.split(",") if name))

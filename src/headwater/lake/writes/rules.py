@@ -1,0 +1,60 @@
+"""Which rows may be written to a table beside its pipeline, and how. Pure."""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.table import TableConfig
+from headwater.errors import UsageError
+
+WriteOperation = Literal["upsert", "insert", "bulk_insert", "insert_overwrite", "insert_overwrite_table"]
+OVERWRITES: frozenset[WriteOperation] = frozenset({"insert_overwrite", "insert_overwrite_table"})
+
+_ALLOWED: dict[str, tuple[WriteOperation, ...]] = {
+    "merge": ("upsert", "insert_overwrite", "insert_overwrite_table"),
+    "append": ("insert", "bulk_insert", "insert_overwrite", "insert_overwrite_table"),
+}
+OWN_PREFIX = "_headwater_"
+"""Columns that headwater fills; a frame need not have them."""
+
+
+def check_operation(name: str, config: TableConfig, operation: str) -> None:
+    """Raise `UsageError` for what would break what the table's mode promises."""
+    mode = config.effective_mode
+    if mode == "mirror":
+        raise UsageError(
+            f"table {name} is a mirror: its rows are those of its objects, and the next change of one would "
+            "take others away",
+            hint="write objects into the source; or configure a table with `mode: merge` or `append`",
+        )
+    allowed = _ALLOWED[mode]
+    if operation in allowed:
+        return
+    if operation in get_args(WriteOperation):
+        would = "keep duplicates" if mode == "merge" else "need keys"
+        text = f"operation {operation!r} would {would} in table {name} (`mode: {mode}`)"
+        raise UsageError(text, hint=f"allowed: {', '.join(allowed)}")
+    near = find_nearest(operation, allowed)
+    suggestion = f"did you mean {near}? " if near else ""
+    raise UsageError(f"no operation {operation!r}", hint=f"{suggestion}allowed: {', '.join(allowed)}")
+
+
+def check_columns(name: str, given: Sequence[str], stored: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise `UsageError` where a frame has columns that the table has not, or lacks a needed one.
+
+    `stored` and `needed` may name headwater's own columns, which a frame may leave out.
+    """
+    known = {column.lower() for column in stored}
+    unknown = [column for column in given if column.lower() not in known]
+    shown = ", ".join(c for c in stored if not c.startswith(("_hoodie_", OWN_PREFIX)))
+    if unknown:
+        raise UsageError(
+            f"table {name} has no column {', '.join(unknown)}", hint=f"drop them, or rename; columns: {shown}"
+        )
+    have = {column.lower() for column in given}
+    missing = [c for c in needed if c.lower() not in have and not c.startswith(OWN_PREFIX)]
+    if missing:
+        raise UsageError(
+            f"rows without {', '.join(missing)} cannot be put into table {name}",
+            hint="the key, ordering and partition fields of the table are needed",
+        )

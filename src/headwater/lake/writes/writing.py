@@ -1,0 +1,122 @@
+"""Write a DataFrame to a table of the configuration, beside its pipeline."""
+
+import uuid
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructType, TimestampType
+
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+from headwater.lake.jvm import explained_lake
+from headwater.lake.layout import find_address
+from headwater.lake.options import DELETED, WriteOptions, owner_options
+from headwater.lake.services.service_table import ServiceTable, build_write_options
+from headwater.lake.session import find_jvm_process
+from headwater.lake.table import Table
+from headwater.lake.typed_options.locks import read_session_lock, to_session_settings
+from headwater.lake.typed_options.services import COMBINED
+from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writes.rules import (
+    OVERWRITES,
+    OWN_PREFIX,
+    WriteOperation,
+    check_columns,
+    check_operation,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`instant` is when the commit was requested; `rows` were in it, `replaced` are those that an overwrite
+    took the place of."""
+
+    instant: str
+    rows: int
+    replaced: int = 0
+
+
+def write(settings: Settings, name: str, frame: DataFrame, operation: WriteOperation) -> Written:
+    """Commit the rows of `frame` to the table `name`, and leave its pipeline's checkpoint where it is.
+
+    `upsert` (merge) and `insert`, `bulk_insert` (append) add rows. `insert_overwrite` replaces the
+    partitions that `frame` has rows of, `insert_overwrite_table` all rows, in one commit. `frame` has the
+    table's columns by name; of those it lacks the rows have null, and headwater's own are filled. Nothing
+    is written beside a writer that it must not be beside.
+
+    Raises `UsageError` for an operation or columns that do not fit the table, `TableBusyError`,
+    `TableNotFoundError` before the pipeline has made the table, and `LakeError`.
+    """
+    address = find_address(settings, name)
+    config = settings.tables.get(name)
+    if config is None:
+        raise UsageError(
+            f"nothing is written to {name}: it is headwater's own",
+            hint=f"tables: {', '.join(settings.tables)}",
+        )
+    check_operation(name, config, operation)
+    lock = read_session_lock(to_session_settings(settings.lock), name)
+    table = ServiceTable(frame.sparkSession, address, {**lock, **owner_options(config)})
+    combined = COMBINED if config.effective_mode == "merge" else {}
+    options = build_write_options(table, operation, combined)
+    intent = Intent(
+        "service",
+        f"write {operation}",
+        (name,),
+        alone=operation in OVERWRITES,
+        is_locked=settings.lock is not None and settings.lock.spans_processes,
+    )
+    presence = WriterPresence(settings.lake, address.storage_options, intent, lambda: None)
+    with presence.entered(Patience()) as held:
+        held.add_process(find_jvm_process(frame.sparkSession))
+        return _commit(Table(frame.sparkSession, address.path), name, frame, options)
+
+
+def _commit(table: Table, name: str, frame: DataFrame, options: WriteOptions) -> Written:
+    stored = table.read().schema
+    rows = _complete(name, frame, stored, options).persist()
+    try:
+        with explained_lake(table.path):
+            count, replaced = rows.count(), _count_replaced(table, rows, options)
+        table.write(rows, options)
+    finally:
+        rows.unpersist()
+    return Written(table.load_timeline().commits[-1].requested, count, replaced)
+
+
+def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOptions) -> DataFrame:
+    """The rows with the table's columns and types."""
+    own = [c for c in frame.columns if c.startswith("_hoodie_") and c != DELETED]
+    frame = frame.drop(*own)
+    fields = [f for f in stored.fields if not f.name.startswith("_hoodie_") or f.name == DELETED]
+    needed = (*options.record_key, *options.partition, *options.ordering)
+    check_columns(name, frame.columns, [field.name for field in fields], needed)
+    types = {field.name: field.dataType for field in fields}
+    given = {column.lower() for column in frame.columns}
+    filled = {c: _build_own(types[c]) for c in needed if c.startswith(OWN_PREFIX) and c.lower() not in given}
+    try:
+        return frame.withColumns(filled).to(StructType(fields))
+    except AnalysisException as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UsageError(
+            f"rows do not fit the columns of table {name}: {reason}", hint="cast them"
+        ) from error
+
+
+def _build_own(kind: DataType) -> Column:
+    """A value of a key or ordering column that tells one row of this write from every other."""
+    if isinstance(kind, TimestampType):
+        return F.current_timestamp()
+    return F.lit(f"write:{uuid.uuid4()}") if isinstance(kind, StringType) else F.monotonically_increasing_id()
+
+
+def _count_replaced(table: Table, rows: DataFrame, options: WriteOptions) -> int:
+    if options.operation not in OVERWRITES:
+        return 0
+    stored = table.read()
+    if options.operation == "insert_overwrite" and options.partition:
+        keys = [f"`{column}`" for column in options.partition]
+        stored = stored.join(rows.select(*keys).distinct(), on=list(options.partition), how="left_semi")
+    return stored.count()
