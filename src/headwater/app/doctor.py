@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine import check_machine
 from headwater.app.services.lock_check import check_lock
+from headwater.app.services.version_check import check_versions
 from headwater.capture.resources import Finding
 from headwater.config.settings import Settings
 from headwater.lake.jars import MAVEN_CENTRAL
@@ -29,6 +30,7 @@ def diagnose(
         *check_source(settings, clock or SystemClock()),
         *check_lake(settings),
         *check_lock(settings, environ),
+        *check_versions(settings),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))

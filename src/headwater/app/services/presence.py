@@ -23,7 +23,17 @@ _ONCE_PATIENCE = 60.0
 _PLANNED_SERVICES = frozenset({"compact", "cluster"})
 # A writer goes on by the commits and the indexes that it knew.
 _UNEXPECTED = frozenset(
-    {"restore", "rollback", "index create", "index drop", "index rebuild", "index repair"}
+    {
+        "restore",
+        "rollback",
+        "index create",
+        "index drop",
+        "index rebuild",
+        "index repair",
+        "bootstrap",
+        "upgrade",
+        "downgrade",
+    }
 )
 
 

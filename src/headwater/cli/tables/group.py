@@ -7,10 +7,11 @@ import typer
 
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services
+from headwater.cli.tables.migration import bootstrap, versions
 from headwater.cli.tables.named_table import NamedTable
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services)
+COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services, bootstrap, versions)
 
 
 def register(app: typer.Typer) -> None:
