@@ -31,7 +31,7 @@ class OpenAppend(NamedTuple):
 
 
 class EventPage(NamedTuple):
-    """See `headwater.capture.events_table.EventPage`."""
+    """See `headwater.capture.stored_event.EventPage`."""
 
     events: tuple[StoredEvent, ...]
     end: Position

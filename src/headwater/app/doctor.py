@@ -6,6 +6,7 @@ from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine import check_machine
 from headwater.app.services.lock_check import check_lock
+from headwater.app.services.version_check import check_versions
 from headwater.capture.resources import Finding
 from headwater.config.settings import Settings
 from headwater.lake.jars import MAVEN_CENTRAL
@@ -31,6 +32,7 @@ def diagnose(
         *check_lake(settings),
         *check_lock(settings, environ),
         *iter_catalog_findings(settings),
+        *check_versions(settings),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))

@@ -1,5 +1,6 @@
 """The events table: every event ever committed, appended by capture and read by any number of tables."""
 
+import logging
 import threading
 import time
 import uuid
@@ -23,11 +24,14 @@ from headwater.capture.event_rows import (
 )
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
-from headwater.capture.stored_event import StoredEvent
+from headwater.capture.stored_event import EventPage, StoredEvent, build_page
+from headwater.errors import LakeError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit, Timeline
+
+_log = logging.getLogger(__name__)
 
 _CACHED_EVENTS = 50_000
 _ARCHIVED_COMMITS_A_PAGE = 200
@@ -42,15 +46,6 @@ class AppendResult:
     events: int
     duplicates: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """Events in order of position; `end` is where the next page starts; `more` says that there is one."""
-
-    events: tuple[StoredEvent, ...]
-    end: Position
-    more: bool
 
 
 class EventsTable:
@@ -149,28 +144,51 @@ class EventsTable:
             if archived:
                 chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
                 more = len(archived) + len(pending) > len(chosen)
-                return self._read_page(chosen, position, more, self._read_archived(chosen))
+                events = self._collect(self._read_in_full(chosen), chosen)
+                return build_page(events, position, Position(chosen[-1].completed), more=more)
         if not pending:
             return EventPage((), position, more=False)
-        chosen = _choose_commits(timeline, pending, max_events)
-        frame = self._table.read_commits(_just_before(chosen[0].completed), chosen[-1].completed)
-        return self._read_page(chosen, position, len(pending) > len(chosen), frame)
+        chosen, promised = _choose_commits(timeline, pending, max_events)
+        events = self._read_active(chosen, promised)
+        more = len(pending) > len(chosen)
+        return build_page(events, position, Position(chosen[-1].completed), more=more)
 
-    def _read_archived(self, commits: Sequence[Commit]) -> DataFrame:
+    def _read_active(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
+        """All events of the commits, which say that they hold `promised`. Raises `LakeError` for fewer.
+
+        Hudi's incremental read may give fewer, even none, and raises nothing: apache/hudi issue 20286.
+        """
+        after, upto = _just_before(commits[0].completed), commits[-1].completed
+        events = self._collect(self._table.read_commits(after, upto), commits)
+        if len(events) >= promised:
+            return events
+        _log.warning(
+            "the events table: an incremental read gave %d of %d events; it is read in full",
+            len(events),
+            promised,
+        )
+        events = self._collect(self._read_in_full(commits), commits)
+        if len(events) < promised:
+            raise LakeError(
+                f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} hold "
+                f"{promised:,} events, and {len(events):,} can be read",
+                hint="has a file of the table been removed? bring it back; or remove the events table, and "
+                "let `headwater reconcile` build it anew from the source",
+            )
+        return events
+
+    def _read_in_full(self, commits: Sequence[Commit]) -> DataFrame:
         wanted = [commit.requested for commit in commits]
         return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
 
-    def _read_page(
-        self, commits: Sequence[Commit], position: Position, more: bool, frame: DataFrame
-    ) -> EventPage:
+    def _collect(self, frame: DataFrame, commits: Sequence[Commit]) -> list[StoredEvent]:
+        """Those of the commits, in order of position."""
         completed = {commit.requested: commit.completed for commit in commits}
         rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
-        events = sorted(
+        return sorted(
             (to_stored_event(row, completed[row[0]]) for row in rows if row[0] in completed),
             key=lambda stored: stored.position,
         )
-        behind = tuple(stored for stored in events if stored.position > position)
-        return EventPage(behind, Position(commits[-1].completed), more)
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         """Events by id, wherever they lie; looks through the whole table."""
@@ -355,15 +373,19 @@ def _is_behind(commit: Commit, position: Position) -> bool:
     return Position(commit.completed) > position
 
 
-def _choose_commits(timeline: Timeline, pending: Sequence[Commit], max_events: int) -> list[Commit]:
+def _choose_commits(
+    timeline: Timeline, pending: Sequence[Commit], max_events: int
+) -> tuple[list[Commit], int]:
+    """The first ones, about `max_events` and at least one commit; and how many events they say they hold."""
     chosen: list[Commit] = []
     total = 0
     for commit in pending:
-        total += int(timeline.read_metadata(commit).get("events", "0"))
-        if chosen and total > max_events:
+        events = int(timeline.read_metadata(commit).get("events", "0"))
+        if chosen and total + events > max_events:
             break
         chosen.append(commit)
-    return chosen
+        total += events
+    return chosen, total
 
 
 def _just_before(instant: str) -> str:

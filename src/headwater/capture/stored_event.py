@@ -1,5 +1,6 @@
-"""`StoredEvent`: an event as a consumer reads it from the events table. Pure."""
+"""`StoredEvent` and `EventPage`: events as a consumer reads them from the events table. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,3 +17,17 @@ class StoredEvent:
     received_at: datetime
     source: str
     position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events in order of position; `end` is where the next page starts; `more` says that there is one."""
+
+    events: tuple[StoredEvent, ...]
+    end: Position
+    more: bool
+
+
+def build_page(events: Iterable[StoredEvent], position: Position, end: Position, *, more: bool) -> EventPage:
+    """The page of those that lie behind the position."""
+    return EventPage(tuple(stored for stored in events if stored.position > position), end, more)

@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from headwater.capture.position import BEGINNING, Position
 from headwater.config.hudi.table_sections import IndexConfig
+from headwater.config.table import TableConfig
 from headwater.errors import TableMismatchError
 from headwater.ingest.evolution.schema_history import (
     SchemaVersion,
@@ -80,6 +81,12 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
             "built anew from the events",
         )
     return replace(state, buckets=buckets)
+
+
+def begin_with(table: Table, config: TableConfig) -> TableState:
+    """The state of a table that others have filled: its columns are known, and no event was taken yet."""
+    fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
+    return TableState(schema=StructType(fields), rules=config.rules, buckets=describe_buckets(config.index))
 
 
 def describe_buckets(index: IndexConfig | None) -> str:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -154,6 +155,23 @@ class TableWriter:
             )
         return not is_full
 
+    def build_options(self) -> WriteOptions:
+        """Those of any write of the table, in its own operation."""
+        config = self._config
+        is_merge = config.effective_mode == "merge"
+        return WriteOptions(
+            table_name=self._name,
+            operation=config.effective_operation,
+            record_key=self._record_key,
+            partition=config.partition,
+            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
+            table_type=config.table_type,
+            keep_commits=config.keep_commits or 0,
+            typed=list_typed_options(config),
+            cdc=config.cdc,
+            extra=config.hoodie,
+        )
+
     def _commit(
         self,
         frame: DataFrame,
@@ -163,23 +181,14 @@ class TableWriter:
         is_retraction: bool = False,
         insert: bool = False,
     ) -> None:
-        config = self._config
-        is_merge = config.effective_mode == "merge"
-        operation = "insert" if insert else config.effective_operation
-        options = WriteOptions(
-            table_name=self._name,
+        options = self.build_options()
+        operation = "insert" if insert else options.operation
+        options = replace(
+            options,
             # Only an upsert finds the rows that are to go.
             operation="upsert" if is_retraction else operation,
-            record_key=self._record_key,
-            partition=config.partition,
-            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
-            table_type=config.table_type,
-            keep_commits=config.keep_commits or 0,
             unique_keys=unique_keys,
             plan_compaction=self._may_plan_compaction(),
-            typed=list_typed_options(config),
-            cdc=config.cdc,
             commit_metadata=metadata,
-            extra=config.hoodie,
         )
         self._table.write(frame, options)

@@ -26,8 +26,11 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
+# The last one is that of a limit on files of a process or a file system.
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")
 _OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
 _LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
+_GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
@@ -173,6 +176,26 @@ class Jvm:
         """Take an index out of Hudi's file of definitions; none of that name is fine."""
         meta_client.deleteIndexDefinition(partition)
 
+    def change_table_version(
+        self, meta_client: Any, name: str, version: int, options: Mapping[str, str]
+    ) -> None:
+        """Take Hudi's own steps from the table's version to that one, up or down."""
+        config = (
+            self._find("org.apache.hudi.config.HoodieWriteConfig.newBuilder")()
+            .withPath(str(meta_client.getBasePath()))
+            .forTable(name)
+            .withProps(self.build_map(options))
+            .build()
+        )
+        context = self._find("org.apache.hudi.client.common.HoodieSparkEngineContext")(self._java_context)
+        helper = self._find("org.apache.hudi.table.upgrade.SparkUpgradeDowngradeHelper.getInstance")()
+        steps = self._find("org.apache.hudi.table.upgrade.UpgradeDowngrade")(
+            meta_client, config, context, helper
+        )
+        versions = self._find("org.apache.hudi.common.table.HoodieTableVersion")
+        # Hudi chooses the instant when there is none.
+        steps.run(versions.fromVersionCode(version), None)
+
     def build_list(self, values: list[str]) -> Any:
         """A Java list of texts."""
         return self._mapper.readValue(json.dumps(values), self._list)
@@ -223,6 +246,14 @@ def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
     spark: Any = frame.sparkSession
     found = connect(spark).call_transformer(name, spark._jsparkSession, frame._jdf)
     return DataFrame(found, spark)
+
+
+def qualify_path(spark: SparkSession, path: str) -> str:
+    """The whole address of a path: `file:/...` for a folder of this machine. Raises `LakeError`."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        found = jvm.build_path(path)
+        return str(found.getFileSystem(jvm.hadoop_conf).makeQualified(found).toString())
 
 
 def delete_folder(spark: SparkSession, path: str) -> None:
@@ -283,7 +314,7 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
         return LakeNotWritableError(
             f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
         )
-    if "No space left on device" in text:
+    if any(sign in text for sign in _NO_SPACE):
         return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
     if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
@@ -298,6 +329,12 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
         return TableBusyError(
             f"{path}: its lock could not be had",
             hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",
+        )
+    if gone := _GONE.search(text):
+        return LakeError(
+            f"{path}: a file of the table is gone: {gone[1]}",
+            hint="bring it back; of a data table `headwater verify` tells whose rows are missing, and with "
+            "`--repair` reads those objects again",
         )
     if conflict := _CONFLICT.search(text):
         differing = "; ".join(

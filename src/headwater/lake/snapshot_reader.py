@@ -37,6 +37,7 @@ from headwater.lake.timeline_files import (
     list_pending_plans,
     read_earliest_retained,
 )
+from headwater.lake.typed_options.bootstrap import BOOTSTRAP_INDEX_FOLDER, BOOTSTRAPPED_PROPERTY
 
 Filter = tuple[str, str, str]
 COMMIT_TIME = "_hoodie_commit_time"
@@ -282,7 +283,20 @@ class SnapshotReader:
         extra.pop("schema", None)
         return Commit(name.completed, name.requested, name.action, extra)
 
+    def check_own_rows(self) -> None:
+        """Raises `TableUnsupportedError` when rows may lie in files that the table was bootstrapped from:
+        hudi-rs does not look there, and gives nulls or fails."""
+        if BOOTSTRAPPED_PROPERTY in self.hudi_table.hudi_options():
+            with self.explained():
+                outside = self.open_files().list_sizes(BOOTSTRAP_INDEX_FOLDER)
+            if outside:
+                raise TableUnsupportedError(
+                    f"{self.path}: rows lie in files that it was bootstrapped from: Spark only",
+                    hint="Spark reads it; a bootstrap with `--mode full-record` writes the rows anew",
+                )
+
     def _read(self, options: HudiReadOptions, columns: Sequence[str] | None) -> pa.Table:
+        self.check_own_rows()
         schema = self.schema
         if columns is not None:
             self._check_columns(columns)

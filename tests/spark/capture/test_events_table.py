@@ -1,6 +1,8 @@
 """The events table: what every reader sees, whatever was delivered twice, late or by another process."""
 
+import shutil
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,22 @@ def capture(*sequences, **event):
 
 def keys(page):
     return [stored.event.key for stored in page.events]
+
+
+def keep_few_commits(monkeypatch) -> None:
+    from headwater.lake import options
+
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.min.commits", "4")
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.max.commits", "5")
+    monkeypatch.setitem(options._CHANGELOG, "hoodie.clean.commits.retained", "2")
+
+
+def read_all(reader, position):
+    seen, more = [], True
+    while more:
+        page = reader.read_after(position, 1000)
+        seen, position, more = seen + keys(page), page.end, page.more
+    return seen
 
 
 @pytest.fixture
@@ -141,11 +159,7 @@ def test_equal_event_times_are_all_events(events):
 
 
 def test_consumer_older_than_the_active_timeline_still_gets_everything(spark, path, events, monkeypatch):
-    from headwater.lake import options
-
-    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.min.commits", "4")
-    monkeypatch.setitem(options._CHANGELOG, "hoodie.keep.max.commits", "5")
-    monkeypatch.setitem(options._CHANGELOG, "hoodie.clean.commits.retained", "2")
+    keep_few_commits(monkeypatch)
     for n in range(1, 15):
         events.append(capture(n))
     timeline = Table(spark, path).load_timeline()
@@ -153,14 +167,7 @@ def test_consumer_older_than_the_active_timeline_still_gets_everything(spark, pa
     reader = EventsTable(spark, path)
     third = Position(timeline.list_archived()[2].completed)
     for start, first in ((BEGINNING, 1), (third, 4)):
-        position, seen = start, []
-        while True:
-            page = reader.read_after(position, 1000)
-            seen += keys(page)
-            position = page.end
-            if not page.more:
-                break
-        assert seen == [f"a/{n}.json" for n in range(first, 15)]
+        assert read_all(reader, start) == [f"a/{n}.json" for n in range(first, 15)]
 
 
 def test_events_of_another_process_are_noticed(spark, path, events):
@@ -189,3 +196,52 @@ def test_raw_json_is_kept(spark, path, events):
     raw = '{"eventName":"ObjectCreated:Put","é":"\\u0000"}'
     events.append([dataclasses.replace(captured, event=dataclasses.replace(captured.event, raw=raw))])
     assert Table(spark, path).read().first()["raw"] == raw
+
+
+def leave_unfinished_commit(path: str) -> None:
+    """As a writer that was killed does: the newest commit's plan again, a moment later."""
+    timeline = Path(path, ".hoodie/timeline")
+    newest = max(file.name for file in timeline.glob("*.requested")).partition(".")[0]
+    for file in [*timeline.glob(f"{newest}.*requested"), *timeline.glob(f"{newest}.*inflight")]:
+        shutil.copy(file, timeline / file.name.replace(newest, str(int(newest) + 1)))
+
+
+def find_oldest_instant(path: str) -> str:
+    return min(file.name for file in Path(path, ".hoodie/timeline").glob("[0-9]*_*.*"))
+
+
+def test_all_events_come_where_a_rollback_is_the_oldest_instant(spark, path, events, monkeypatch):
+    # apache/hudi issue 20286: an incremental read of such a timeline may give nothing, and raises nothing.
+    keep_few_commits(monkeypatch)
+    for n in range(1, 15):
+        if n == 7:
+            leave_unfinished_commit(path)
+        events.append(capture(n))
+        if n > 7 and find_oldest_instant(path).endswith(".rollback"):
+            break
+    found = sorted(file.name for file in Path(path, ".hoodie/timeline").glob("[0-9]*_*.*"))
+    assert found[0].endswith(".rollback"), f"the test needs one to say anything: {found}"
+    expected = [f"a/{number}.json" for number in range(1, n + 1)]
+    timeline = Table(spark, path).load_timeline()
+    commits = [*timeline.list_archived(), *timeline.commits]
+    starts = [BEGINNING, *(Position(commit.completed) for commit in commits)]
+    for at, start in enumerate(starts):
+        assert read_all(EventsTable(spark, path), start) == expected[at:]
+
+
+def test_incremental_read_that_gives_too_little_is_read_in_full(spark, path, events, monkeypatch, caplog):
+    for n in range(1, 4):
+        events.append(capture(n))
+    reader = EventsTable(spark, path)
+    monkeypatch.setattr(Table, "read_commits", lambda table, after, upto: table.read().limit(0))
+    assert keys(reader.read_after(BEGINNING, 1000)) == ["a/1.json", "a/2.json", "a/3.json"]
+    assert "an incremental read gave 0 of 3 events" in caplog.text
+
+
+def test_removed_file_of_the_table_is_an_error_and_no_gap(spark, path, events):
+    for n in range(1, 4):
+        events.append(capture(n))
+    next(Path(path).glob("event_day=*/*.parquet")).unlink()
+    with pytest.raises(LakeError, match=r"hold 3 events, and 2 can be read|is gone") as caught:
+        EventsTable(spark, path).read_after(BEGINNING, 1000)
+    assert caught.value.hint

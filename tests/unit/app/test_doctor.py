@@ -172,3 +172,18 @@ def test_files_that_may_not_be_taken_away_are_a_problem(tmp_path: Path, environ:
     settings = build_settings(tmp_path, source=source)
     (tmp_path / "in").chmod(0o500)
     assert list_troubles(settings, environ) == {"source.clean_source": "problem"}
+
+
+def test_a_table_that_the_next_write_would_refuse_for_its_version_is_a_problem(tmp_path, environ):
+    settings = build_settings(tmp_path, tables={"a": {"path": "*.json"}, "b": {"path": "*.json"}})
+    for name, version in (("a", 6), ("b", 9)):
+        folder = tmp_path / "lake" / name / ".hoodie"
+        folder.mkdir(parents=True)
+        folder.joinpath("hoodie.properties").write_text(
+            f"hoodie.table.name={name}\nhoodie.table.version={version}\nhoodie.table.type=COPY_ON_WRITE\n"
+        )
+    found = [one for one in diagnose(settings, environ, central=NO_REPOSITORY) if one.name == "table.version"]
+    assert [(one.status, one.detail) for one in found] == [
+        ("problem", "table a has version 6, and writes here are for version 9")
+    ]
+    assert "headwater table a upgrade --dry-run" in str(found[0].fix)

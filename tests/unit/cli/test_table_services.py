@@ -67,3 +67,30 @@ def test_unknown_table_is_told_with_the_nearest(config):
     done = run(config, "orders_co", "compact", "--dry-run")
     assert done.exit_code == 2
     assert "did you mean orders_cow?" in done.stderr
+
+
+def test_report_of_an_upgrade_tells_each_step_and_changes_nothing(tmp_path):
+    (tmp_path / "lake/orders/.hoodie").mkdir(parents=True)
+    properties = tmp_path / "lake/orders/.hoodie/hoodie.properties"
+    properties.write_text(
+        "hoodie.table.name=orders\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n"
+    )
+    config = tmp_path / "headwater.yaml"
+    config.write_text(
+        "source: {type: local, path: source}\nlake: lake\n"
+        "tables: {orders: {path: '*.json', record_key: id}}\n"
+    )
+    before = properties.read_text()
+    said = run(config, "orders", "upgrade", "--dry-run").stdout
+    assert said.startswith("version 6 to 9\n  first: ")
+    assert "log files are compacted" in said
+    told = json.loads(run(config, "orders", "upgrade", "--to", "8", "--dry-run", "--json").stdout)
+    assert told["dry_run"] is True
+    assert [(step["before"], step["after"]) for step in told["plan"]["steps"]] == [(6, 7), (7, 8)]
+    assert properties.read_text() == before
+    assert run(config, "orders", "downgrade", "--to", "9").exit_code == 2
+    assert "version 6 already" in run(config, "orders", "downgrade").stdout
+
+
+def test_own_tables_are_not_bootstrapped(config):
+    assert run(config, "events", "bootstrap", "--source", ".").exit_code == 2

@@ -31,6 +31,9 @@ _UNEXPECTED = frozenset(
         "index rebuild",
         "index repair",
         "metadata rebuild",
+        "bootstrap",
+        "upgrade",
+        "downgrade",
     }
 )
 

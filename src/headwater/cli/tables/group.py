@@ -8,11 +8,21 @@ import typer
 from headwater.cli.catalogs import sync
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services
+from headwater.cli.tables.migration import bootstrap, versions
 from headwater.cli.tables.named_table import NamedTable
 from headwater.cli.tables.upkeep import expiry, metadata
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
-COMMANDS: tuple[ModuleType, ...] = (inspection, indexes, services, expiry, metadata, sync)
+COMMANDS: tuple[ModuleType, ...] = (
+    inspection,
+    indexes,
+    services,
+    expiry,
+    metadata,
+    bootstrap,
+    versions,
+    sync,
+)
 
 
 def register(app: typer.Typer) -> None:

@@ -120,6 +120,7 @@ class _Execution:
         if self._query.kind == "cdc":
             check_change_log(self._query, reader)
             raise TableUnsupportedError(f"{path}: the change log can be read by Spark only")
+        reader.check_own_rows()
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]
         conditions = () if reader.has_partitions_by_time else self._statement.conditions

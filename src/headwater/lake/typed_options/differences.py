@@ -113,14 +113,25 @@ def check_is_same_table(path: str, properties: Mapping[str, str], options: Mappi
     if there != wanted and options.get(_MAY_UPGRADE) != "true":
         raise TableMismatchError(
             f"{path} holds a table of version {there or 'unknown'}, and this write is for version {wanted}",
-            hint="all that reads and writes it must know that version: "
-            f"`hoodie: {{{_MAY_UPGRADE}: true}}` lets the next write upgrade it, "
+            hint="all that reads and writes it must know that version: `headwater table NAME upgrade` says "
+            f"what changes and does it, `hoodie: {{{_MAY_UPGRADE}: true}}` lets the next write upgrade it, "
             f"`hoodie: {{{_WRITE_VERSION}: {there}}}` writes it as it is",
         )
 
 
+def read_write_version(options: Mapping[str, str], there: int) -> int:
+    """The version that writes with these options are for, of a table that has the version `there`."""
+    if options.get(_MAY_UPGRADE) == "true":
+        return there
+    told = options.get(_WRITE_VERSION, _NEWEST_VERSION)
+    return int(told) if told.isdecimal() else there
+
+
 def iter_differences(properties: Mapping[str, str], options: Mapping[str, str]) -> Iterator[Difference]:
     """Where the properties of a table are not what the options of a write say."""
+    # As tables of before version 9 have it.
+    older = properties.get("hoodie.table.precombine.field", "")
+    properties = {"hoodie.table.ordering.fields": older, **properties}
     is_partitioned = bool(properties.get("hoodie.table.partition.fields"))
     for one in (*_FIXED, *(_FIXED_OF_PARTITIONS if is_partitioned else ())):
         there, here = one.read(properties, one.stored), one.read(options, one.given)

@@ -1,0 +1,38 @@
+"""Which tables of the lake are of another version of Hudi's tables than the writes here are for?"""
+
+from collections.abc import Iterator
+
+from headwater.capture.resources import Finding
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError
+from headwater.lake.inspection.folder import TableFolder
+from headwater.lake.layout import find_address, list_tables
+from headwater.lake.migration.versions import NEWEST_VERSION
+from headwater.lake.typed_options.differences import read_write_version
+
+VERSION = "table.version"
+
+
+def check_versions(settings: Settings) -> list[Finding]:
+    """A problem for each table that the next write would refuse; nothing for the others, and for those that
+    are not there or cannot be looked at: other checks tell of that."""
+    return list(_iter_findings(settings))
+
+
+def _iter_findings(settings: Settings) -> Iterator[Finding]:
+    for name in list_tables(settings):
+        try:
+            properties = TableFolder(find_address(settings, name)).properties
+        except HeadwaterError:
+            continue
+        there = properties.read_number("table_version", 0)
+        config = settings.tables.get(name)
+        wanted = read_write_version(config.hoodie if config else {}, there)
+        if there != wanted:
+            verb = "upgrade" if there < NEWEST_VERSION else "downgrade"
+            yield Finding(
+                VERSION,
+                "problem",
+                f"table {name} has version {there}, and writes here are for version {wanted}",
+                f"headwater table {name} {verb} --dry-run says what would change",
+            )

@@ -1,0 +1,1 @@
+"""`headwater table NAME bootstrap | upgrade | downgrade`."""

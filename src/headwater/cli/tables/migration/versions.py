@@ -1,0 +1,76 @@
+"""`headwater table NAME upgrade | downgrade`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import JsonFlag
+from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.tables.named_table import NamedTable
+from headwater.cli.tables.services import DryRun, open_table
+
+if TYPE_CHECKING:
+    from headwater.lake.migration.versions import Direction, VersionPlan
+
+To = Annotated[int | None, typer.Option("--to", metavar="N", help="The version of the table afterwards.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("upgrade")(upgrade)
+    group.command("downgrade")(downgrade)
+
+
+def upgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
+    """Make a table of an older version of Hudi one of a newer, by default the newest.
+
+    Says what changes before anything does. Not beside a running `run`; older programs cannot read it
+    afterwards.
+    """
+    change(ctx, "upgrade", to, dry_run=dry_run, as_json=as_json)
+
+
+def downgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
+    """Make a table one of an older version of Hudi, by default the one before its own.
+
+    Says what changes before anything does. Not beside a running `run`.
+    """
+    change(ctx, "downgrade", to, dry_run=dry_run, as_json=as_json)
+
+
+def change(
+    ctx: typer.Context, direction: "Direction", to: int | None, *, dry_run: bool, as_json: bool
+) -> None:
+    """Report the plan, then carry it out unless it is a dry run. The report needs no JVM."""
+    from headwater.lake.inspection.folder import TableFolder
+    from headwater.lake.migration.upgrading import change_version
+    from headwater.lake.migration.versions import plan_versions
+
+    _, address = NamedTable.of(ctx).load()
+    plan = plan_versions(address.name, TableFolder(address).properties, direction, to)
+    if not as_json:
+        render_plan(plan)
+    if dry_run or not plan.steps:
+        if as_json:
+            render_json({"dry_run": dry_run, "plan": plan, "properties": []})
+        return
+    with open_table(ctx, direction) as table:
+        done = change_version(table, direction, to)
+    if as_json:
+        render_json({"dry_run": False, "plan": done.plan, "properties": done.properties})
+        return
+    render_text("")
+    render_table(("property", "before", "after"), [(p.name, p.before, p.after) for p in done.properties])
+    render_text(f"the table has version {done.plan.after}")
+
+
+def render_plan(plan: "VersionPlan") -> None:
+    """The steps, in words."""
+    if not plan.steps:
+        render_text(f"the table has version {plan.before} already")
+        return
+    render_text(f"version {plan.before} to {plan.after}")
+    for text in plan.first:
+        render_text(f"  first: {text}")
+    for step in plan.steps:
+        render_text(f"  {step.before} to {step.after}: {step.changes}")

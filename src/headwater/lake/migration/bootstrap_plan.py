@@ -1,0 +1,136 @@
+"""What a bootstrap would do with the files of a folder, and what speaks against it. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headwater.config.table import TableConfig
+from headwater.errors import UsageError
+from headwater.lake.typed_options.bootstrap import BootstrapMode
+
+EVERYTHING = ".*"
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapRequest:
+    """`source` is a folder of Parquet or ORC files. Partitions whose path `regex` matches get the mode,
+    others the other one."""
+
+    source: str
+    mode: BootstrapMode = "metadata_only"
+    regex: str = EVERYTHING
+
+    @property
+    def is_metadata_only(self) -> bool:
+        """Whether every file stays where it is."""
+        return self.mode == "metadata_only" and self.regex == EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePartition:
+    """One folder of files: `path` below the source, empty for the source itself."""
+
+    path: str
+    files: int
+    mode: BootstrapMode
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapPlan:
+    """`rows` are those of all files; `columns` as the table will have them, without Hudi's own."""
+
+    source: str
+    file_format: str
+    rows: int
+    columns: tuple[str, ...]
+    partitions: tuple[SourcePartition, ...]
+
+
+def list_partitions(folders: Sequence[str], request: BootstrapRequest) -> tuple[SourcePartition, ...]:
+    """The folders of the files, one entry a file, with what becomes of each.
+
+    Raises `UsageError` for a pattern that is none, or matches nothing.
+    """
+    try:
+        pattern = re.compile(request.regex)
+    except re.error as error:
+        raise UsageError(
+            f"--regex {request.regex}: {error}", hint="such as: --regex 'day=2026-05-.*'"
+        ) from error
+    other: BootstrapMode = "full_record" if request.mode == "metadata_only" else "metadata_only"
+    counted = sorted(Counter(folders).items())
+    found = tuple(
+        SourcePartition(path, files, request.mode if pattern.fullmatch(path) else other)
+        for path, files in counted
+    )
+    if all(partition.mode == other for partition in found):
+        raise UsageError(
+            f"--regex {request.regex} matches no partition of {request.source}",
+            hint="it has to match a whole path: " + ", ".join(path for path, _ in counted[:10]),
+        )
+    return found
+
+
+def check_config(name: str, config: TableConfig) -> None:
+    """Refuse a table that cannot be made of files that lie there. Raises `UsageError` with all reasons."""
+    problems = list(_iter_config_problems(config))
+    if problems:
+        raise UsageError(
+            f"table {name} cannot be bootstrapped: {'; '.join(problems)}",
+            hint="change its configuration; or let `run` read the files as objects of its source",
+        )
+
+
+def _iter_config_problems(config: TableConfig) -> Iterator[str]:
+    if config.effective_mode != "merge":
+        yield f"`mode: {config.effective_mode}` tells rows by the object they came in (needed: merge)"
+    elif not config.ordering:
+        yield "`ordering` is missing: the rows there carry no time of an event"
+    if config.index is not None and config.index.type == "bucket":
+        yield "`index: bucket` computes the file of a key, and the files are there already"
+    if config.cdc != "off":
+        yield f"`cdc: {config.cdc}` would lack the rows that are there"
+    if config.drop_partition_columns:
+        yield "`drop_partition_columns` is for files that are written here"
+
+
+def check_source(
+    config: TableConfig, source: str, columns: Sequence[str], partitions: Sequence[SourcePartition]
+) -> None:
+    """Refuse files that are not those of the configured table. Raises `UsageError` with all reasons."""
+    problems = [*_iter_column_problems(config, columns), *_iter_folder_problems(config, partitions)]
+    if problems:
+        raise UsageError(
+            f"{source} does not hold such a table: {'; '.join(problems)}",
+            hint=f"columns there: {', '.join(columns)}",
+        )
+
+
+def _iter_column_problems(config: TableConfig, columns: Sequence[str]) -> Iterator[str]:
+    for key, names in (
+        ("record_key", config.record_key),
+        ("ordering", config.ordering),
+        ("partition", config.partition),
+    ):
+        missing = [name for name in names if name not in columns]
+        if missing:
+            yield f"no column {', '.join(missing)} (`{key}`)"
+    own = [name for name in columns if name.startswith("_hoodie_")]
+    if own:
+        yield f"{own[0]} is Hudi's: that is a table already, which is upgraded and not bootstrapped"
+
+
+def _iter_folder_problems(config: TableConfig, partitions: Sequence[SourcePartition]) -> Iterator[str]:
+    wanted = config.partition
+    for partition in partitions:
+        parts = partition.path.split("/") if partition.path else []
+        fits = len(parts) == len(wanted) and (
+            config.partition_style != "hive"
+            or all(part.startswith(f"{name}=") for part, name in zip(parts, wanted, strict=True))
+        )
+        if not fits:
+            style = "/".join(f"{name}=..." if config.partition_style == "hive" else "..." for name in wanted)
+            here = "the folder itself"
+            yield f"files lie in {partition.path or here}, not in {style or here} (`partition`)"
+            return

@@ -1,0 +1,52 @@
+"""A table becomes one of another version of Hudi: the steps are Hudi's own."""
+
+from dataclasses import dataclass
+
+from headwater.errors import LakeError
+from headwater.lake.inspection.folder import TableFolder
+from headwater.lake.jvm import explained_lake
+from headwater.lake.migration.versions import Direction, VersionPlan, plan_versions
+from headwater.lake.options import service_options
+from headwater.lake.services.service_table import ServiceTable
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyChange:
+    """One of the table's properties; empty where there is none before, or after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """What was done: the plan, and what has become of the table's properties."""
+
+    plan: VersionPlan
+    properties: tuple[PropertyChange, ...]
+
+
+def change_version(table: ServiceTable, direction: Direction, target: int | None) -> VersionChange:
+    """Carry the steps of `plan_versions` out; nothing for none.
+
+    Raises `UsageError` and `LakeError`. When it was cut short the next try goes on from the version it has.
+    """
+    address = table.address
+    before = TableFolder(address).properties
+    plan = plan_versions(address.name, before, direction, target)
+    if not plan.steps:
+        return VersionChange(plan, ())
+    with explained_lake(address.path):
+        options = service_options(before.raw, table.extra)
+        table.java.change_table_version(table.load_meta_client(), address.name, plan.after, options)
+    after = TableFolder(address).properties
+    reached = after.read_number("table_version", 0)
+    if reached != plan.after:
+        raise LakeError(
+            f"{address.path}: the table has version {reached}, not {plan.after}",
+            hint="the JVM's log has the whole story; try it again",
+        )
+    names = sorted({*before.raw, *after.raw})
+    pairs = [PropertyChange(name, before.raw.get(name, ""), after.raw.get(name, "")) for name in names]
+    return VersionChange(plan, tuple(pair for pair in pairs if pair.before != pair.after))

@@ -1,0 +1,94 @@
+"""Which steps lead from one version of Hudi's tables to another, and what each changes. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import UsageError
+from headwater.lake.inspection.properties import TableProperties
+
+NEWEST_VERSION = 9
+OLDEST_VERSION = 6
+"""Those that the pinned Hudi reads and writes; older ones it only upgrades."""
+
+Direction = Literal["upgrade", "downgrade"]
+
+_UP = {
+    0: "markers of unfinished writes are named in another way",
+    1: "the table's properties name its columns and its key generator",
+    2: "the metadata table of before is removed and built anew",
+    3: "the table's properties get a checksum, and its metadata table is named there",
+    4: "partitions without a value get another name",
+    5: "compaction requests of before are removed from the auxiliary folder",
+    6: "nothing but the number",
+    7: "the timeline moves to `.hoodie/timeline`, its instants get the time at which they completed, the "
+    "archive becomes a tree of Parquet files, and the merge mode of the table is written down",
+    8: "the payload class becomes a merge mode, and the indexes in the metadata table get a version",
+}
+_DOWN = {
+    9: "the merge mode becomes a payload class again, and secondary indexes of the newer version are removed",
+    8: "the timeline moves back to `.hoodie`, instants lose the time at which they completed, the archive "
+    "becomes log files, and the metadata table is removed where that version cannot read it",
+    7: "nothing but the number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStep:
+    """One step between neighbouring versions, and what it changes, in words."""
+
+    before: int
+    after: int
+    changes: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPlan:
+    """`before` and `after` are versions of the table; no `steps` where it has that version already.
+
+    `first` is what Hudi does ahead of the steps, in words.
+    """
+
+    before: int
+    after: int
+    steps: tuple[VersionStep, ...]
+    first: tuple[str, ...] = ()
+
+
+def plan_versions(
+    name: str, properties: TableProperties, direction: Direction, target: int | None
+) -> VersionPlan:
+    """The steps to `target`, by default the newest version, or for a downgrade the one below.
+
+    Raises `UsageError` for a version that is not to be had in that direction.
+    """
+    before = properties.read_number("table_version", 0)
+    is_up = direction == "upgrade"
+    after = (NEWEST_VERSION if is_up else max(before - 1, OLDEST_VERSION)) if target is None else target
+    if not OLDEST_VERSION <= after <= NEWEST_VERSION:
+        raise UsageError(
+            f"--to {after}: this Hudi writes tables of version {OLDEST_VERSION} to {NEWEST_VERSION}",
+            hint=f"--to {NEWEST_VERSION if is_up else OLDEST_VERSION}",
+        )
+    if (after < before) if is_up else (after > before):
+        other = "downgrade" if is_up else "upgrade"
+        raise UsageError(
+            f"table {name} has version {before}: to version {after} it is no {direction}",
+            hint=f"headwater table {name} {other} --to {after}",
+        )
+    return VersionPlan(before, after, _list_steps(before, after), _list_first(properties, before, after))
+
+
+def _list_steps(before: int, after: int) -> tuple[VersionStep, ...]:
+    if after >= before:
+        return tuple(VersionStep(at, at + 1, _UP[at]) for at in range(before, after))
+    return tuple(VersionStep(at, at - 1, _DOWN[at]) for at in range(before, after, -1))
+
+
+def _list_first(properties: TableProperties, before: int, after: int) -> tuple[str, ...]:
+    if before == after:
+        return ()
+    first = ["writes that were begun and not completed are rolled back"]
+    crosses_layouts = min(before, after) < 8 <= max(before, after)
+    if crosses_layouts and properties.read("table_type").upper() == "MERGE_ON_READ":
+        first.append("log files are compacted into base files: log files of one version are not the other's")
+    return tuple(first)

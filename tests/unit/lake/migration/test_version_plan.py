@@ -1,0 +1,55 @@
+import pytest
+
+from headwater.errors import UsageError
+from headwater.lake.inspection.properties import TableProperties
+from headwater.lake.migration.versions import plan_versions
+
+
+def table(version, table_type="COPY_ON_WRITE"):
+    return TableProperties({"hoodie.table.version": str(version), "hoodie.table.type": table_type})
+
+
+def test_an_upgrade_goes_step_by_step_to_the_newest_version():
+    plan = plan_versions("t", table(6), "upgrade", None)
+    assert [(step.before, step.after) for step in plan.steps] == [(6, 7), (7, 8), (8, 9)]
+    assert all(step.changes for step in plan.steps)
+
+
+def test_a_downgrade_goes_one_version_back_unless_told():
+    assert plan_versions("t", table(9), "downgrade", None).after == 8
+    steps = plan_versions("t", table(9), "downgrade", 6).steps
+    assert [(step.before, step.after) for step in steps] == [(9, 8), (8, 7), (7, 6)]
+
+
+@pytest.mark.parametrize("direction", ["upgrade", "downgrade"])
+def test_nothing_is_to_be_done_for_a_table_that_has_the_version(direction):
+    plan = plan_versions("t", table(9 if direction == "upgrade" else 6), direction, None)
+    assert plan.steps == ()
+    assert plan.first == ()
+
+
+def test_log_files_are_compacted_where_the_timeline_changes_its_place():
+    compacts = [
+        any("compacted" in text for text in plan_versions("t", table(before, kind), "upgrade", to).first)
+        for before, kind, to in (
+            (6, "MERGE_ON_READ", 9),
+            (6, "COPY_ON_WRITE", 9),
+            (8, "MERGE_ON_READ", 9),
+            (6, "MERGE_ON_READ", 7),
+        )
+    ]
+    assert compacts == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("direction", "to", "told"),
+    [
+        ("upgrade", 10, "writes tables of version 6 to 9"),
+        ("downgrade", 5, "writes tables of version 6 to 9"),
+        ("upgrade", 6, "has version 8: to version 6 it is no upgrade"),
+        ("downgrade", 9, "has version 8: to version 9 it is no downgrade"),
+    ],
+)
+def test_a_version_out_of_reach_is_refused(direction, to, told):
+    with pytest.raises(UsageError, match=told):
+        plan_versions("t", table(8), direction, to)
