@@ -1,0 +1,89 @@
+"""Tables built from tables follow them: rows, deletes, groups, on real Hudi."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.errors import TransformError
+from tests.fixtures.medallion_lake import MedallionLake
+
+ORDERS = {"path": "*.json", "mode": "mirror"}
+PAID = {"from": "orders", "transform": [{"sql": "select *, price * 2 as double_price from input where paid"}]}
+TOTALS = {
+    "from": "paid",
+    "refresh": "full",
+    "record_key": "shop",
+    "transform": [{"sql": "select shop, count(*) as orders, sum(price) as total from input group by shop"}],
+}
+
+
+def order(number: int, shop: str = "a", price: int = 1, *, paid: bool = True) -> dict[str, Any]:
+    return {"id": number, "shop": shop, "price": price, "paid": paid}
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)])
+def test_rows_and_groups_follow_inserts_updates_and_deletes(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    kind = {"table_type": table_type}
+    lake = MedallionLake(
+        spark, tmp_path, totals=TOTALS | kind, paid=PAID | kind, orders=ORDERS | kind
+    )
+    lake.put_rows("1.json", [order(1, price=5), order(2, "b", 7), order(3, "b", paid=False)])
+    lake.put_rows("2.json", [order(4, "c", 9)])
+    done = lake.flow()
+    assert list(done) == ["paid", "totals"]
+    assert lake.rows("paid", "id", "double_price") == [(1, 10), (2, 14), (4, 18)]
+    assert lake.rows("totals", "shop", "orders", "total") == [("a", 1, 5), ("b", 1, 7), ("c", 1, 9)]
+    # Changed, no longer paid, paid at last; the only row of a group goes.
+    lake.put_rows("1.json", [order(1, price=6), order(2, "b", 7, paid=False), order(3, "b")])
+    lake.remove("2.json")
+    done = lake.flow()
+    assert lake.rows("paid", "id", "double_price") == [(1, 12), (3, 2)]
+    assert lake.rows("totals", "shop", "orders", "total") == [("a", 1, 6), ("b", 1, 1)]
+    assert done["paid"] is not None
+    assert (done["paid"].rows, done["paid"].deleted) == (2, 2)
+    assert done["totals"] is not None
+    assert (done["totals"].rows, done["totals"].deleted) == (2, 1)
+    # Nothing new is nothing to do, and no commit.
+    assert lake.flow() == {"paid": None, "totals": None}
+
+
+def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, tmp_path: Path) -> None:
+    words = {"from": "texts", "transform": [{"sql": "select id, explode(split(text, ' ')) as word from input"}]}
+    lake = MedallionLake(
+        spark, tmp_path, texts={"path": "*.json", "record_key": "id", "ordering": "at"}, words=words
+    )
+    lake.put_rows("1.json", [{"id": 1, "text": "b a b", "at": 1}, {"id": 2, "text": "x", "at": 1}])
+    lake.flow()
+    assert lake.rows("words", "id", "word") == [(1, "a"), (1, "b"), (1, "b"), (2, "x")]
+    lake.put_rows("2.json", [{"id": 1, "text": "c b", "at": 2}])
+    lake.flow()
+    assert lake.rows("words", "id", "word") == [(1, "b"), (1, "c"), (2, "x")]
+    # Other steps: everything is made anew, and what nobody makes any more goes.
+    lake.change("words", transform=[{"sql": "select id, text as word from input where id = 1"}])
+    result = lake.follow("words")
+    assert lake.rows("words", "id", "word") == [(1, "c b")]
+    assert result is not None
+    assert (result.rows, result.deleted) == (1, 2)
+
+
+def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_path: Path) -> None:
+    by_name = {"from": "people", "record_key": "name", "transform": [{"keep": ["name", "age"]}]}
+    lake = MedallionLake(spark, tmp_path, people=ORDERS, by_name=by_name)
+    lake.put_rows("1.json", [{"name": "ann", "age": 1}, {"name": "bob", "age": 2}])
+    lake.flow()
+    # Each takes the other's place in the file.
+    lake.put_rows("1.json", [{"name": "bob", "age": 3}, {"name": "eve", "age": 4}])
+    lake.flow()
+    assert lake.rows("by_name", "name", "age") == [("bob", 3), ("eve", 4)]
+    lake.put_rows("2.json", [{"name": "eve", "age": 5}])
+    with pytest.raises(TransformError, match="several rows have name = eve") as raised:
+        lake.flow()
+    assert "Without it" in raised.value.hint
+    assert lake.rows("by_name", "name", "age") == [("bob", 3), ("eve", 4)]
+    lake.remove("1.json")
+    lake.flow()
+    assert lake.rows("by_name", "name", "age") == [("eve", 5)]
