@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.errors import TransformError
-from tests.fixtures.medallion_lake import MedallionLake
+from tests.fixtures.medallion.medallion_lake import MedallionLake
 
 ORDERS = {"path": "*.json", "mode": "mirror"}
 PAID = {"from": "orders", "transform": [{"sql": "select *, price * 2 as double_price from input where paid"}]}
@@ -23,14 +23,14 @@ def order(number: int, shop: str = "a", price: int = 1, *, paid: bool = True) ->
     return {"id": number, "shop": shop, "price": price, "paid": paid}
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_rows_and_groups_follow_inserts_updates_and_deletes(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     kind = {"table_type": table_type}
-    lake = MedallionLake(
-        spark, tmp_path, totals=TOTALS | kind, paid=PAID | kind, orders=ORDERS | kind
-    )
+    lake = MedallionLake(spark, tmp_path, totals=TOTALS | kind, paid=PAID | kind, orders=ORDERS | kind)
     lake.put_rows("1.json", [order(1, price=5), order(2, "b", 7), order(3, "b", paid=False)])
     lake.put_rows("2.json", [order(4, "c", 9)])
     done = lake.flow()
@@ -52,7 +52,10 @@ def test_rows_and_groups_follow_inserts_updates_and_deletes(
 
 
 def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, tmp_path: Path) -> None:
-    words = {"from": "texts", "transform": [{"sql": "select id, explode(split(text, ' ')) as word from input"}]}
+    words = {
+        "from": "texts",
+        "transform": [{"sql": "select id, explode(split(text, ' ')) as word from input"}],
+    }
     lake = MedallionLake(
         spark, tmp_path, texts={"path": "*.json", "record_key": "id", "ordering": "at"}, words=words
     )
