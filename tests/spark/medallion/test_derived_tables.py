@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.errors import TransformError
+from headwater.errors import CheckFailedError, TransformError
+from headwater.ingest.runner import Runner
 from tests.fixtures.medallion.medallion_lake import MedallionLake
+from tests.fixtures.waiting import wait_until
+
+pytestmark = pytest.mark.long
 
 ORDERS = {"path": "*.json", "mode": "mirror"}
 PAID = {"from": "orders", "transform": [{"sql": "select *, price * 2 as double_price from input where paid"}]}
@@ -23,9 +27,7 @@ def order(number: int, shop: str = "a", price: int = 1, *, paid: bool = True) ->
     return {"id": number, "shop": shop, "price": price, "paid": paid}
 
 
-@pytest.mark.parametrize(
-    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_rows_and_groups_follow_inserts_updates_and_deletes(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
@@ -90,3 +92,64 @@ def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_
     lake.remove("1.json")
     lake.flow()
     assert lake.rows("by_name", "name", "age") == [("eve", 5)]
+
+
+def test_a_table_that_slept_past_the_timeline_compares_everything(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    few = {
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.clean.commits.retained": "1",
+    }
+    lake = MedallionLake(spark, tmp_path, orders=ORDERS | {"hoodie": few}, paid=PAID)
+    lake.put_rows("1.json", [order(1), order(2)])
+    lake.put_rows("2.json", [order(3)])
+    lake.flow()
+    lake.remove("2.json")
+    lake.ingest("orders")
+    for price in range(2, 6):
+        lake.put_rows("1.json", [order(1, price=price), order(2)])
+        lake.ingest("orders")
+    with caplog.at_level("INFO"):
+        result = lake.follow("paid")
+    assert "has left the timeline" in caplog.text
+    assert lake.rows("paid", "id", "price") == [(1, 5), (2, 1)]
+    # Only the difference is written: order 2 is as it was.
+    assert result is not None
+    assert (result.rows, result.deleted) == (1, 1)
+
+
+def test_a_check_that_fails_leaves_the_table_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    checked = PAID | {"checks": [{"range": {"column": "price", "min": 0}}]}
+    lake = MedallionLake(spark, tmp_path, orders=ORDERS, paid=checked)
+    lake.put_rows("1.json", [order(1)])
+    lake.flow()
+    lake.put_rows("2.json", [order(2, price=-1)])
+    with pytest.raises(CheckFailedError, match="table paid: check 1"):
+        lake.flow()
+    assert lake.rows("paid", "id") == [(1,)]
+    lake.put_rows("2.json", [order(2, price=3)])
+    lake.flow()
+    assert lake.rows("paid", "id") == [(1,), (2,)]
+
+
+def test_while_running_a_table_follows_each_commit_of_the_other(spark: SparkSession, tmp_path: Path) -> None:
+    lake = MedallionLake(spark, tmp_path, orders=ORDERS, paid=PAID)
+    done: list[tuple[str, int]] = []
+    runner = Runner(
+        spark,
+        lake.app.events,
+        [lake.app.build_derived_pipeline("paid"), lake.app.build_pipeline("orders")],
+        lambda result: done.append((result.table, result.rows)),
+        lambda *_: None,
+        follows={"paid": "orders"},
+    )
+    runner.start()
+    lake.put_rows("1.json", [order(1), order(2)])
+    wait_until(lambda: ("paid", 2) in done, "rows of the first file", 120)
+    lake.put_rows("2.json", [order(3)])
+    # What is there at the end arrives, although its table's own source is still at work.
+    runner.finish()
+    assert runner.failures == {}
+    assert lake.rows("paid", "id") == [(1,), (2,), (3,)]
