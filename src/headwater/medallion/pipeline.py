@@ -3,13 +3,15 @@
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
-from headwater.errors import ConfigError, TableMismatchError, TransformError
+from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.processing.processor import explained_steps
 from headwater.ingest.reading.lineage import SOURCE_KEY
@@ -78,7 +80,7 @@ class DerivedPipeline:
         if plan.kind == "all" and state.as_of:
             _log.info("table %s: reads all of %s: %s", self.name, self._config.from_, plan.reason)
         try:
-            with explained_steps(self.name, self._steps.chain.labels):
+            with _retried_when_cleaned(self.name), explained_steps(self.name, self._steps.chain.labels):
                 result = self._apply(plan)
         finally:
             while self._persisted:
@@ -92,11 +94,17 @@ class DerivedPipeline:
     def load_state(self) -> FollowState:
         """What the table's newest commit of ours says; asked of the table once.
 
-        Raises `TableMismatchError` when its rows were put into files by another rule than `index` has now.
+        Raises `TableMismatchError` for a table that was built otherwise, and when its rows were put into
+        files by another rule than `index` has now.
         """
         if self._state is None:
             timeline = self._table.load_timeline()
             found = timeline.find_metadata(FOLLOWED) if timeline.exists() else None
+            if found is None and timeline.exists() and timeline.commits:
+                raise TableMismatchError(
+                    f"table {self.name}: what lies there was not built from another table",
+                    hint="configure a table of another name: following would remove the rows that are there",
+                )
             state, buckets = parse_follow_state(found), describe_buckets(self._config.index)
             if found is not None and state.buckets != buckets:
                 raise TableMismatchError(
@@ -198,11 +206,10 @@ class DerivedPipeline:
             self._refuse_double(doubles[0].asDict())
 
     def _check_names(self, new: DataFrame) -> None:
-        known = {name.lower() for name in new.columns}
         shown = ", ".join(name for name in new.columns if not name.startswith("_headwater_"))
         for key in ("record_key", "partition"):
             for name in getattr(self._config, key):
-                if name.lower() not in known:
+                if name not in new.columns:
                     raise ConfigError(
                         f"tables.{self.name}.{key}: no column {name!r} comes out of {self._config.from_!r}",
                         hint=f"columns: {shown}",
@@ -232,6 +239,20 @@ class DerivedPipeline:
             for failure in failures:
                 _log.warning("table %s: %s", self.name, failure.describe())
                 self._warnings.append(failure.label)
+
+
+@contextmanager
+def _retried_when_cleaned(table: str) -> Iterator[None]:
+    """Raise `LakeError`, after which it is tried again, when files were cleaned away while they were read."""
+    try:
+        yield
+    except TransformError as error:
+        if "FileNotFoundException" not in str(error.__cause__):
+            raise
+        raise LakeError(
+            f"table {table}: files of its source were cleaned away while they were read",
+            hint="it is tried again; if it happens often, raise `keep_commits` of the source",
+        ) from error
 
 
 def _count_by_fate(changes: DataFrame) -> list[dict[str, int]]:

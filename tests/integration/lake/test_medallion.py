@@ -22,8 +22,8 @@ def order(number: int, city: str, price: int, *, paid: bool = True) -> Row:
     return {"order_id": number, "city": city, "price": price, "count": 2, "paid": paid}
 
 
-# Each round replaces files, and ends where the process is killed: between silver and gold, and before silver
-# when gold has caught up.
+# Each round replaces files, and ends where the process is killed: between the commits of silver and gold, and
+# after the first commit of the two while the other one is at work.
 ROUNDS = (
     (
         "before_derived_commit:2",
@@ -61,8 +61,8 @@ def fold(files: dict[str, list[Row]]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def read(folder: Path, statement: str) -> list[Row]:
-    rows: list[Row] = run_json("sql", statement, folder=folder)["rows"]
-    return rows
+    lines = run_command("sql", "--json", statement, folder=folder).expect(0).stdout.splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def test_a_chain_that_is_killed_everywhere_ends_as_the_files_say(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.errors import CheckFailedError, TransformError
+from headwater.config.table import TableConfig
+from headwater.errors import CheckFailedError, TableMismatchError, TransformError
 from headwater.ingest.runner import Runner
 from tests.fixtures.medallion.medallion_lake import MedallionLake
 from tests.fixtures.waiting import wait_until
@@ -49,6 +50,11 @@ def test_rows_and_groups_follow_inserts_updates_and_deletes(
     assert (done["paid"].rows, done["paid"].deleted) == (2, 2)
     assert done["totals"] is not None
     assert (done["totals"].rows, done["totals"].deleted) == (2, 1)
+    # What changes no row moves the checkpoint all the same.
+    lake.put_rows("3.json", [order(7, paid=False)])
+    done = lake.flow()
+    assert done["paid"] is not None
+    assert (done["paid"].rows, done["paid"].deleted, done["paid"].committed) == (0, 0, True)
     # Nothing new is nothing to do, and no commit.
     assert lake.flow() == {"paid": None, "totals": None}
 
@@ -118,6 +124,19 @@ def test_a_table_that_slept_past_the_timeline_compares_everything(
     # Only the difference is written: order 2 is as it was.
     assert result is not None
     assert (result.rows, result.deleted) == (1, 1)
+
+
+def test_a_table_built_otherwise_is_not_taken_over(spark: SparkSession, tmp_path: Path) -> None:
+    lake = MedallionLake(spark, tmp_path, orders=ORDERS, other={"path": "*.json", "record_key": "id"})
+    lake.put_rows("1.json", [order(1)])
+    lake.flow()
+    lake.settings = lake.settings.model_copy(
+        update={
+            "tables": {**lake.settings.tables, "other": TableConfig(**{"from": "orders", "record_key": "id"})}
+        }
+    )
+    with pytest.raises(TableMismatchError, match="was not built from another table"):
+        lake.follow("other")
 
 
 def test_a_check_that_fails_leaves_the_table_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
