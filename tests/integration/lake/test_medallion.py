@@ -57,7 +57,7 @@ def fold(files: dict[str, list[Row]]) -> tuple[pd.DataFrame, pd.DataFrame]:
         }
     )
     gold = silver.groupby("city", as_index=False).agg(orders=("order_id", "count"), total=("total", "sum"))
-    return silver, gold
+    return silver.sort_values("order_id"), gold
 
 
 def read(folder: Path, statement: str) -> list[Row]:
