@@ -20,11 +20,14 @@ from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
 from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecords
 from headwater.ingest.reading.record_source import RecordSource
+from headwater.lake.checks.judging import Checks
 from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.session import build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
+from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
+from headwater.medallion.pipeline import DerivedPipeline, Steps
 
 
 def read_clock() -> datetime:
@@ -76,7 +79,7 @@ class App:
         )
 
     def build_pipeline(self, name: str) -> TablePipeline:
-        """The pipeline of one configured table. Raises `UsageError` for another name."""
+        """The pipeline of one table built from objects. Raises `UsageError` for another name."""
         scope = build_scope(self.settings, name)
         config = self.settings.tables[name]
         store = self.build_store_config()
@@ -106,8 +109,21 @@ class App:
         return StoreConfig("local")
 
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
-        """Pipelines of all tables, or of those named."""
-        return [self.build_pipeline(name) for name in only or self.settings.tables]
+        """Pipelines of all tables built from objects, or of those named."""
+        return [self.build_pipeline(name) for name in only or self.settings.object_tables]
+
+    def build_derived_pipeline(self, name: str) -> DerivedPipeline:
+        """The pipeline of one table built from another one. Raises `ConfigError`."""
+        config, lake = self.settings.tables[name], self.settings.lake
+        return DerivedPipeline(
+            name,
+            config,
+            source=Table(self.spark, table_path(lake, config.from_ or "")),
+            table=Table(self.spark, table_path(lake, name)),
+            steps=Steps(
+                Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)
+            ),
+        )
 
     def check_session(self) -> None:
         """Raise `PlatformError` when the JVM has ended: nothing could be written any more."""

@@ -48,7 +48,7 @@ def check_source(settings: Settings, clock: Clock) -> list[Finding]:
         return check_local_source(source)
     from headwater.capture.resources.s3 import check_s3_source
 
-    mirrors = any(table.effective_mode == "mirror" for table in settings.tables.values())
+    mirrors = any(table.effective_mode == "mirror" for table in settings.object_tables.values())
     return check_s3_source(source, needs_removals=mirrors, clock=clock)
 
 

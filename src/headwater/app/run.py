@@ -22,7 +22,7 @@ from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
-from headwater.ingest.runner import Runner
+from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)
@@ -39,6 +39,7 @@ class TableTotals:
     batches: int = 0
     commits: int = 0
     rows: int = 0
+    deleted: int = 0
     bad_rows: int = 0
     bytes: int = 0
     filtered: int = 0
@@ -51,6 +52,7 @@ class TableTotals:
         self.batches += 1
         self.commits += result.committed
         self.rows += result.rows
+        self.deleted += result.deleted
         self.bad_rows += result.bad_rows
         self.bytes += result.bytes
         self.filtered += result.filtered
@@ -262,14 +264,22 @@ class Run:
         runner = Runner(
             spark,
             app.events,
-            app.build_pipelines(self._only),
+            self._build_pipelines(),
             self._note_batch,
             self._note_failure,
             on_busy=self._capture.note_busy,
+            follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
         )
         self._capture.feed(app.events)
         runner.start()
         return runner
+
+    def _build_pipelines(self) -> list[Pipeline]:
+        derived = self._app.settings.derived_tables
+        return [
+            *(self._app.build_pipeline(name) for name in self._totals if name not in derived),
+            *(self._app.build_derived_pipeline(name) for name in derived if name in self._totals),
+        ]
 
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()
@@ -295,11 +305,12 @@ class Run:
                 hint="if one of them is meant, correct source.bucket",
             )
         totals.add(result)
-        if result.objects:
+        if result.objects or result.committed:
             log.info(
                 "batch",
                 table=result.table,
                 rows=result.rows,
+                **({"deleted": result.deleted} if result.deleted else {}),
                 seconds=round(result.seconds, 2),
                 **result.objects,
             )

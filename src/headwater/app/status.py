@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
+from headwater.app.lineage.following import read_following
 from headwater.app.scope import build_scope
 from headwater.capture.position import BEGINNING, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
@@ -29,7 +30,8 @@ class TableStatus:
     table, None before the first commit.
 
     `lag_events` are events of the table's own keys behind the checkpoint; `lag_seconds` is the age of
-    the oldest of them, 0 when there is none.
+    the oldest of them, 0 when there is none. Of a table that is built from another one, which it `follows`,
+    `checkpoint` is when that one's last commit completed that was seen, and `lag_commits` have come since.
     """
 
     rows: int
@@ -38,6 +40,8 @@ class TableStatus:
     last_commit: datetime | None
     lag_events: int
     lag_seconds: float
+    follows: str | None = None
+    lag_commits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,9 @@ class StatusReader:
         )
 
     def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
+        config = self._settings.tables.get(name)
+        if config is not None and config.from_ is not None:
+            return self._read_derived(name, config.from_)
         scope = build_scope(self._settings, name)
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
@@ -134,6 +141,23 @@ class StatusReader:
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=len(pending),
             lag_seconds=max(0.0, (self._now - min(pending)).total_seconds()) if pending else 0.0,
+        )
+
+    def _read_derived(self, name: str, source: str) -> TableStatus:
+        lake = self._settings.lake
+        reader = SnapshotReader(table_path(lake, name), self._options)
+        exists = reader.exists()
+        names = reader.commit_names if exists else []
+        found = read_following(source, SnapshotReader(table_path(lake, source), self._options), reader)
+        return TableStatus(
+            rows=reader.count_rows() if exists else 0,
+            commits=len(names),
+            checkpoint=found.as_of,
+            last_commit=parse_instant(names[-1].completed) if names else None,
+            lag_events=0,
+            lag_seconds=max(0.0, (self._now - found.oldest).total_seconds()) if found.oldest else 0.0,
+            follows=source,
+            lag_commits=found.behind,
         )
 
     def _read_reconcile(self) -> ReconcilePass | None:

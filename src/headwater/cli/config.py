@@ -30,6 +30,8 @@ def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
         ("table", "mode", "format", "path"),
         [
             (name, table.effective_mode, table.effective_format, ", ".join(table.path))
+            if table.from_ is None
+            else (name, f"refresh: {table.effective_refresh}", "", f"from: {table.from_}")
             for name, table in settings.tables.items()
         ],
     )

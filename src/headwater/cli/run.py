@@ -15,7 +15,7 @@ from headwater.cli.rendering import render_error, render_json, render_table, ren
 from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
-    from headwater.app.run import RunReport
+    from headwater.app.run import RunReport, TableTotals
     from headwater.config.settings import Settings
 
 FAILED = 1
@@ -147,6 +147,12 @@ def count_quarantined(settings: "Settings") -> int:
     return read_quarantine_status(settings.lake, options).total
 
 
+def describe_others(totals: "TableTotals") -> str:
+    """What is in no column of its own."""
+    reasons = [f"{count} {reason}" for reason, count in sorted(totals.reasons.items())]
+    return ", ".join([*reasons, *([f"{totals.deleted:,} rows deleted"] if totals.deleted else [])])
+
+
 def render_report(report: "RunReport", quarantined: int) -> None:
     """What the run did, as a table."""
     capture = report.capture
@@ -163,7 +169,7 @@ def render_report(report: "RunReport", quarantined: int) -> None:
                 totals.objects["ingested"],
                 totals.rows,
                 totals.bad_rows,
-                ", ".join(f"{count} {reason}" for reason, count in sorted(totals.reasons.items())),
+                describe_others(totals),
                 totals.commits,
             )
             for name, totals in report.tables.items()

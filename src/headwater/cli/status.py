@@ -10,7 +10,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.status import Status
+    from headwater.app.status import Status, TableStatus
     from headwater.config.settings import Settings
 
 _WATCH_SECONDS = 2.0
@@ -76,10 +76,14 @@ def render_status(found: "Status") -> None:
     render_table(
         ("table", "rows", "commits", "last commit", "events behind", "seconds behind"),
         [
-            (name, t.rows, t.commits, _format_time(t.last_commit), t.lag_events, round(t.lag_seconds))
+            (name, t.rows, t.commits, _format_time(t.last_commit), _describe_lag(t), round(t.lag_seconds))
             for name, t in found.tables.items()
         ],
     )
+
+
+def _describe_lag(table: "TableStatus") -> str | int:
+    return table.lag_events if table.follows is None else f"{table.lag_commits:,} commits of {table.follows}"
 
 
 def _format_time(when: datetime | None) -> str:

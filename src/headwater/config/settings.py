@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
+from headwater.config.derived import iter_order_problems, order_tables
 from headwater.config.hudi.checking import (
     iter_option_problems,
     iter_option_warnings,
@@ -115,10 +116,23 @@ class Settings(Section):
     search: SearchConfig | None = Field(None, description="Which table is searched, and how.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
+    @property
+    def object_tables(self) -> dict[str, TableConfig]:
+        """The data tables that are built from objects."""
+        return {name: table for name, table in self.tables.items() if table.from_ is None}
+
+    @property
+    def derived_tables(self) -> dict[str, TableConfig]:
+        """The data tables that are built from other tables, each behind the one it is built from."""
+        ordered = order_tables(self.tables)
+        return {name: self.tables[name] for name in ordered if self.tables[name].from_ is not None}
+
     def to_effective(self) -> dict[str, object]:
         """All keys with the values that count, as JSON-like data; secrets from the environment hidden."""
         data = self.model_dump(mode="json", by_alias=True)
-        for name, table in self.tables.items():
+        for name in self.derived_tables:
+            data["tables"][name]["refresh"] = self.tables[name].effective_refresh
+        for name, table in self.object_tables.items():
             data["tables"][name] |= {
                 "format": table.effective_format,
                 "mode": table.effective_mode,
@@ -134,6 +148,13 @@ class Settings(Section):
                 yield ("tables", name, "hoodie", key), text
         for key, text in iter_option_warnings(list_session_options(self.spark.config)):
             yield ("spark", "config", f"spark.{key}"), text
+
+    @model_validator(mode="after")
+    def _check_from(self) -> "Settings":
+        problems = list(iter_order_problems(self.tables))
+        if problems:
+            raise SectionError(problems)
+        return self
 
     @model_validator(mode="after")
     def _check_search(self) -> "Settings":

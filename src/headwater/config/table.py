@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal, get_args
 
-import bracex
 from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
+from headwater.config.derived import iter_derived_problems
+from headwater.config.file_format import FileFormat, infer_format
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.hudi.table_options import iter_typed_problems
 from headwater.config.hudi.table_sections import (
@@ -20,29 +21,6 @@ from headwater.config.hudi.table_sections import (
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
-FileFormat = Literal[
-    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "document"
-]
-
-_FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
-    "json": "json",
-    "jsonl": "json",
-    "ndjson": "json",
-    "csv": "csv",
-    "tsv": "csv",
-    "parquet": "parquet",
-    "avro": "avro",
-    "orc": "orc",
-    "txt": "text",
-    "log": "text",
-    "xml": "xml",
-    "pdf": "document",
-    "html": "document",
-    "htm": "document",
-    "md": "document",
-    "markdown": "document",
-    "docx": "document",
-}
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
 RESCUED_DATA_COLUMN = "_rescued_data"
@@ -50,20 +28,6 @@ _FIXED_COLUMNS = frozenset({"text", "binary", "document"})
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 KeyProblem = tuple[tuple[str, ...], str]
-COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
-
-
-def infer_format(path: str) -> FileFormat | None:
-    """The format that a path glob's ending names, compression endings aside; None when it names several."""
-    formats = {_infer_one_format(expanded) for expanded in bracex.iexpand(path)}
-    return formats.pop() if len(formats) == 1 else None
-
-
-def _infer_one_format(path: str) -> FileFormat | None:
-    parts = path.lower().rsplit("/", 1)[-1].split(".")
-    while parts and parts[-1] in COMPRESSION_SUFFIXES:
-        parts.pop()
-    return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
 
 
 class BadObjectPolicy(Section):
@@ -86,6 +50,19 @@ class BadObjectPolicy(Section):
 class TableConfig(Section):
     """One data table."""
 
+    from_: str | None = Field(
+        None,
+        alias="from",
+        description="The table that this one is built from, instead of from objects: it follows that table's "
+        "changes, deletes included.",
+        examples=["orders"],
+    )
+    refresh: Literal["changes", "full"] | None = Field(
+        None,
+        description="How a table follows the one in `from`: rows are made anew of the rows that changed "
+        "(changes: each row has to come from one row); or the whole is computed anew and the difference is "
+        "written (full: steps may aggregate, `record_key` tells the result's rows). Default: changes.",
+    )
     path: Patterns = Field(
         ("**",), description="Globs of keys (`*`, `**`, `?`, `[a]`, `{a,b}`), relative to the source."
     )
@@ -246,6 +223,11 @@ class TableConfig(Section):
         return found
 
     @property
+    def effective_refresh(self) -> Literal["changes", "full"]:
+        """How a derived table follows its source: as given, else by the rows that changed."""
+        return self.refresh or "changes"
+
+    @property
     def rules(self) -> str:
         """What decides which keys the table takes, as one text that changes when it does."""
         names = {"path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring"}
@@ -253,7 +235,10 @@ class TableConfig(Section):
 
     @property
     def effective_mode(self) -> Literal["mirror", "merge", "append"]:
-        """The mode: as given, else merge with a record key and append without."""
+        """The mode: as given, else merge with a record key and append without. A derived table is a mirror of
+        what it is built from."""
+        if self.from_ is not None:
+            return "mirror"
         return self.mode or ("merge" if self.record_key else "append")
 
     @property
@@ -282,16 +267,17 @@ class TableConfig(Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> "TableConfig":
-        problems = [
-            *self._format_problems(),
-            *self._mode_problems(),
-            *self._text_problems(),
+        problems = [*iter_derived_problems(self)]
+        if self.from_ is None:
+            problems += [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+        problems += [
             *self._name_problems(),
             *self._hoodie_problems(),
             *iter_typed_problems(self),
         ]
         # Asks for the format, which has to be known for that.
-        problems = problems or [*self._schema_problems()]
+        if self.from_ is None:
+            problems = problems or [*self._schema_problems()]
         if problems:
             raise SectionError(problems)
         return self

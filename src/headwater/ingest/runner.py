@@ -1,9 +1,14 @@
-"""Run the pipelines of all tables side by side: one thread and one fair pool each."""
+"""Run the pipelines of all tables side by side: one thread and one fair pool each.
+
+A pipeline waits for its feed: the events table, or the table that its own is built from.
+"""
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Protocol
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
@@ -15,7 +20,6 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from headwater.capture.events_table import EventsTable
 from headwater.errors import (
     CheckFailedError,
     ConfigError,
@@ -24,8 +28,8 @@ from headwater.errors import (
     TableMismatchError,
     TransformError,
 )
-from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.table_feed import Feed, TableFeed
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +45,25 @@ _LASTING = (CheckFailedError, ConfigError, NewColumnsError, TableMismatchError, 
 OnBatch = Callable[[BatchResult], None]
 
 
+class Pipeline(Protocol):
+    """Keeps one table up with what it is built from."""
+
+    name: str
+
+    def run_batch(self) -> BatchResult | None:
+        """Take in what is new, or a part of it; None when there is nothing."""
+        ...
+
+    def save_checkpoint(self) -> bool:
+        """Commit what no batch has; whether there was something."""
+        ...
+
+
 class Runner:
     """Threads that run pipelines until told to stop or until the source is drained.
+
+    `follows` names the table that a table is built from, which is drained when the other's pipeline has
+    ended, if there is one.
 
     `on_busy` is told how many of how many tables work on a batch; the others wait for events.
     """
@@ -50,11 +71,12 @@ class Runner:
     def __init__(
         self,
         spark: SparkSession,
-        events: EventsTable,
-        pipelines: Sequence[TablePipeline],
+        events: Feed,
+        pipelines: Sequence[Pipeline],
         on_batch: OnBatch,
         on_failure: Callable[[str, HeadwaterError], None],
         on_busy: Callable[[int, int], None] = lambda *_: None,
+        follows: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._spark = spark
         self._events = events
@@ -62,12 +84,15 @@ class Runner:
         self._on_batch = on_batch
         self._on_failure = on_failure
         self._on_busy = on_busy
+        self._follows = follows
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
         self._defects: list[Exception] = []
+        self._feeds = {pipeline.name: TableFeed() for pipeline in pipelines}
+        self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self.failures: dict[str, HeadwaterError] = {}
 
     def start(self) -> None:
@@ -89,13 +114,14 @@ class Runner:
         self._join()
 
     def _join(self) -> None:
-        self._events.wake()
+        for feed in (self._events, *self._feeds.values()):
+            feed.wake()
         for thread in self._threads:
             thread.join()
         if self._defects:
             raise self._defects[0]
 
-    def _run(self, pipeline: TablePipeline) -> None:
+    def _run(self, pipeline: Pipeline) -> None:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pipeline.name)
         try:
             for attempt in self._build_retrying(pipeline):
@@ -106,8 +132,11 @@ class Runner:
             self._on_failure(pipeline.name, error)
         except Exception as error:
             self._defects.append(error)
+        finally:
+            self._ended[pipeline.name].set()
+            self._feeds[pipeline.name].wake()
 
-    def _build_retrying(self, pipeline: TablePipeline) -> Retrying:
+    def _build_retrying(self, pipeline: Pipeline) -> Retrying:
         def report(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
             if isinstance(error, HeadwaterError):
@@ -115,7 +144,7 @@ class Runner:
 
         def is_over(state: RetryCallState) -> bool:
             # While running on, a failing table tries for ever; a run that ends gives up.
-            ending = self._drained.is_set() or self._stop.is_set()
+            ending = self._is_drained(pipeline.name) or self._stop.is_set()
             return (ending and stop_after_attempt(_ONCE_ATTEMPTS)(state)) or self._stop.is_set()
 
         return Retrying(
@@ -130,20 +159,28 @@ class Runner:
     def _sleep(self, seconds: float) -> None:
         self._stop.wait(seconds)
 
-    def _run_batches(self, pipeline: TablePipeline, state: RetryCallState) -> None:
+    def _is_drained(self, name: str) -> bool:
+        """Whether nothing will come any more."""
+        source = self._ended.get(self._follows.get(name, ""))
+        return self._drained.is_set() and (source is None or source.is_set())
+
+    def _run_batches(self, pipeline: Pipeline, state: RetryCallState) -> None:
+        feed: Feed = self._feeds.get(self._follows.get(pipeline.name, ""), self._events)
         while not self._stop.is_set():
-            drained = self._drained.is_set()
-            seen = self._events.appends
+            drained = self._is_drained(pipeline.name)
+            seen = feed.appends
             with self._working(pipeline.name):
                 result = pipeline.run_batch()
             if result is not None:
                 state.attempt_number = 1
+                if result.committed:
+                    self._feeds[pipeline.name].wake()
                 self._on_batch(result)
             elif drained:
                 break
             else:
-                self._events.wait(seen, _FOREIGN_COMMITS_SECONDS)
-                self._events.refresh(_FOREIGN_COMMITS_SECONDS)
+                feed.wait(seen, _FOREIGN_COMMITS_SECONDS)
+                feed.refresh(_FOREIGN_COMMITS_SECONDS)
         pipeline.save_checkpoint()
 
     @contextmanager

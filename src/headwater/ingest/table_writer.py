@@ -19,6 +19,8 @@ from headwater.ingest.reading.lineage import (
     EVENT_TIME,
     OBJECT,
     ROW,
+    SOURCE_KEY,
+    SOURCE_ROW,
     build_lineage,
     with_lineage,
 )
@@ -46,13 +48,15 @@ class TableWriter:
     @property
     def _record_key(self) -> tuple[str, ...]:
         """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        if self._config.from_ is not None:
+            return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
         if self._config.filter_duplicates:
             return self._config.record_key
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
         return by_mode[self._config.effective_mode]
 
     @property
-    def _identity(self) -> tuple[str, ...]:
+    def identity(self) -> tuple[str, ...]:
         """Columns by which a row is one row of the table: with most indexes it is one in its partition."""
         index = self._config.index
         is_global = index is not None and index.type.startswith("global_")
@@ -85,6 +89,10 @@ class TableWriter:
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
         return True
 
+    def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
+        """Rows to be there and, marked by `DELETED`, rows to go; no two are one row. Raises `LakeError`."""
+        self._commit(frame, metadata, unique_keys=True, is_retraction=True)
+
     def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
         """A commit without rows. Raises `LakeError`."""
         frame = self._table.read().limit(0)
@@ -106,7 +114,7 @@ class TableWriter:
         if self._config.transform:
             frame = self._add_left_out(frame)
         if self._config.merge_mode == "commit_time":
-            frame = keep_last(frame, self._identity)
+            frame = keep_last(frame, self.identity)
         return frame
 
     def _add_left_out(self, frame: DataFrame) -> DataFrame:

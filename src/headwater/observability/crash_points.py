@@ -39,6 +39,10 @@ CrashPointName = Literal[
     "mid_clean",
     # rows are written; the ledger does not know
     "before_ledger_commit",
+    # what changed in a derived table's source is read; nothing of it is written
+    "before_derived_commit",
+    # its rows and checkpoint are written; nobody was told
+    "after_derived_commit",
     # chunks are embedded; nothing of them is written
     "before_chunks_commit",
     # chunks and their checkpoint are written; nobody was told

@@ -54,6 +54,8 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "last_commit": None,
             "lag_events": 0,
             "lag_seconds": 0.0,
+            "follows": None,
+            "lag_commits": 0,
         }
     }
 

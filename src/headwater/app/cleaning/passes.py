@@ -90,7 +90,7 @@ class CleanSource:
         report = CleanReport(self._policy.action, dry_run, now)
         pace, list_pace = self._build_paces(stop)
         prefix = app.settings.source.prefix if app.settings.source.type == "s3" else ""
-        streams = [open_streams(app, name) for name in app.settings.tables]
+        streams = [open_streams(app, name) for name in app.settings.object_tables]
         due: list[CleanDecision] = []
         with open_lister(app.settings, list_pace) as lister, closing(self._build()) as cleaner:
             acting = _Acting(self, cleaner, pace, report, stop)

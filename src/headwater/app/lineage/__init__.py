@@ -1,1 +1,1 @@
-"""What is made from what, as the configuration says."""
+"""What is made from what, as the configuration says, and how far it is behind."""

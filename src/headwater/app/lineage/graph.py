@@ -54,9 +54,9 @@ def build_lineage(settings: Settings) -> Lineage:
     source = _build_source(settings)
     nodes = [source, LineageNode("events", "events", places["events"])]
     edges = [LineageEdge(source.name, "events", _describe_capture(settings))]
-    for name, table in settings.tables.items():
+    for name, table in {**settings.object_tables, **settings.derived_tables}.items():
         nodes.append(LineageNode(name, "table", places[name], _list_columns(table)))
-        edges.append(LineageEdge("events", name, _describe_table(table)))
+        edges.append(LineageEdge(table.from_ or "events", name, _describe_table(table)))
     nodes.append(LineageNode("quarantine", "quarantine", places["quarantine"]))
     edges.append(LineageEdge("events", "quarantine", {}))
     if settings.search is not None:
@@ -89,7 +89,10 @@ def _list_columns(table: TableConfig) -> tuple[str, ...]:
 
 
 def _describe_table(table: TableConfig) -> dict[str, str]:
-    rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
+    if table.from_ is None:
+        rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
+    else:
+        rules = {"refresh": table.effective_refresh}
     if table.transform:
         rules["transform"] = ", ".join(step.name or step.kind for step in table.transform)
     if table.checks:

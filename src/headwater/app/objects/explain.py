@@ -85,7 +85,7 @@ class Explain:
         events = self._app.events.read_history(bucket, key)
         decisions: list[Decision] = []
         tables: dict[str, TableView] = {}
-        for name in self._settings.tables:
+        for name in self._settings.object_tables:
             scope = build_scope(self._settings, name)
             relative = scope.relative_key(key)
             rule = "source.prefix" if relative is None else scope.selector(relative)

@@ -101,7 +101,7 @@ class Redrive:
         now = self._now()
         policies = {
             name: table.on_bad_object.model_dump(by_alias=True)
-            for name, table in self._app.settings.tables.items()
+            for name, table in self._app.settings.object_tables.items()
         }
         failed = (
             FailedAttempt(

@@ -56,7 +56,7 @@ class Routing:
         self._app = app
         self._settings = app.settings
         self._now = now
-        self._scopes = {name: build_scope(app.settings, name) for name in app.settings.tables}
+        self._scopes = {name: build_scope(app.settings, name) for name in app.settings.object_tables}
         self._bucket = source_bucket(app.settings)
 
     def read(self) -> RoutingReport:

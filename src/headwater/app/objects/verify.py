@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
+from headwater.app.lineage.following import Following, read_following
 from headwater.app.objects.deep_look import DeepLook
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import open_lister, open_streams
@@ -21,6 +22,9 @@ from headwater.ingest.planning.verification import (
     TableVerification,
     verify_objects,
 )
+from headwater.lake.layout import table_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.snapshot_reader import SnapshotReader
 
 _PROBLEMS_SHOWN = 100
 
@@ -38,12 +42,14 @@ class TableReport:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """Every object changed up to `watermark` is in the tables, or in quarantine with its reason."""
+    """Every object changed up to `watermark` is in the tables, or in quarantine with its reason. `derived`
+    tables hold what the steps make of another table, and are compared with no object."""
 
     started_at: datetime
     tables: dict[str, TableReport]
     watermark: datetime
     repaired: int = 0
+    derived: dict[str, Following] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -74,22 +80,43 @@ class Verify:
     def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
         """All tables, or those named; `folder_depth` parts of the keys are reported on, too."""
         started_at = self._now()
-        tables = {name: self._verify(name, folder_depth) for name in only or self._settings.tables}
+        names = self._list_objects(only)
+        tables = {name: self._verify(name, folder_depth) for name in names}
         for report in tables.values():
             report.watermark = report.counts.oldest_open or started_at
         watermark = min((r.watermark or started_at for r in tables.values()), default=started_at)
-        return VerifyReport(started_at, tables, watermark)
+        return VerifyReport(started_at, tables, watermark, derived=self._read_derived(only))
 
     def repair(self, only: Sequence[str] = ()) -> int:
         """Have every object looked at again that is missing, wrong or too many; gives their number.
 
         Writes: no other run may be writing to the lake. Raises `HeadwaterError`.
         """
-        names = tuple(only or self._settings.tables)
+        names = self._list_objects(only)
         redrive = Redrive(self._app, self._now)
         asked = redrive.append(self._iter_repairs(names))
-        redrive.run_tables(names)
+        if names:
+            redrive.run_tables(names)
         return asked
+
+    def _list_objects(self, only: Sequence[str]) -> tuple[str, ...]:
+        derived = self._settings.derived_tables
+        return tuple(name for name in only or self._settings.tables if name not in derived)
+
+    def _read_derived(self, only: Sequence[str]) -> dict[str, Following]:
+        lake, options = (
+            self._settings.lake,
+            build_storage_options(self._settings.lake, self._settings.lake_storage),
+        )
+
+        def open_table(name: str) -> SnapshotReader:
+            return SnapshotReader(table_path(lake, name), options)
+
+        return {
+            name: read_following(table.from_, open_table(table.from_), open_table(name))
+            for name, table in self._settings.derived_tables.items()
+            if table.from_ is not None and (not only or name in only)
+        }
 
     def _iter_repairs(self, names: Sequence[str]) -> Iterator[CapturedEvent]:
         asked: set[str] = set()

@@ -7,7 +7,8 @@ from pathlib import Path
 from headwater.app.application import App
 from headwater.app.schema import locate_object, read_state
 from headwater.app.scope import build_scope
-from headwater.config.table import TableConfig, infer_format
+from headwater.config.file_format import infer_format
+from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.processing.preview import StepRows, TransformPreview
 from headwater.ingest.processing.processor import BatchProcessor

@@ -6,7 +6,7 @@ from pathlib import Path
 from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
-from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, ROW
+from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, ROW, SOURCE_KEY, SOURCE_ROW
 from headwater.ingest.retraction import REMOVED_AT
 from headwater.lake.layout import OWN_FOLDER
 from headwater.rag.index_rules import IndexRules
@@ -30,7 +30,8 @@ def build_rules(settings: Settings) -> IndexRules:
     search = find_search(settings)
     table = settings.tables[search.table]
     by_mode = {"merge": table.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
-    own_key = by_mode[table.effective_mode]
+    derived_key = table.record_key or (SOURCE_KEY, SOURCE_ROW)
+    own_key = by_mode[table.effective_mode] if table.from_ is None else derived_key
     key = (search.id,) if search.id else own_key
     # Hudi's keys are unique within a partition.
     can_repeat = key != own_key or (table.effective_mode == "merge" and bool(table.partition))

@@ -65,7 +65,8 @@ def verify(
         raise UsageError("--sample has no meaning without --deep", hint="add --deep")
     settings = Invocation.of(ctx).load_settings()
     for name in only:
-        build_scope(settings, name)
+        if name not in settings.derived_tables:
+            build_scope(settings, name)
     with open_app(ctx) as app:
         comparison = Verify(app, deep=sample if deep else 0)
         repaired = comparison.repair(only) if repair else 0
@@ -86,6 +87,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
         "watermark": report.watermark,
         "started_at": report.started_at,
         "repaired": report.repaired,
+        "derived": report.derived,
         "tables": {
             name: {
                 **_to_counts(table.counts),
@@ -108,7 +110,10 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
         render_text(f"{report.repaired:,} objects were looked at again.\n")
     names = tuple(name.replace("_", " ") for name in _COUNTS)
     rows = {name: table.counts for name, table in report.tables.items()}
-    _render_counts(("table", *names), rows)
+    if rows:
+        _render_counts(("table", *names), rows)
+    for name, following in report.derived.items():
+        render_text(f"{name}: not compared with objects: it {following.describe()}")
     for name, table in report.tables.items():
         if table.folders:
             render_text("")
@@ -119,6 +124,8 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
             render_text(f"{name}: {count:,} {reason}")
         for found in table.problems:
             render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
+    if not rows:
+        return
     when = report.watermark.strftime("%Y-%m-%d %H:%M:%SZ")
     render_text(f"\nEverything that changed up to {when} is in the tables or accounted for.")
     if any(table.problems for table in report.tables.values()) and not repair:

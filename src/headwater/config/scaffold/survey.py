@@ -13,8 +13,8 @@ from typing import IO
 
 from wcmatch import glob
 
+from headwater.config.file_format import COMPRESSION_SUFFIXES, FileFormat, infer_format
 from headwater.config.settings import RESERVED_TABLE_NAMES
-from headwater.config.table import COMPRESSION_SUFFIXES, FileFormat, infer_format
 
 # Enough to see what kinds of files there are, without reading a whole data lake.
 MAX_FILES = 20_000

@@ -32,9 +32,9 @@ class ObjectOutcome:
 class BatchResult:
     """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this.
 
-    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions.
-    `filtered` counts events that the table's rules left out, `foreign` those of other buckets; `warnings`
-    name the checks that the rows do not pass and that only warn.
+    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions. `deleted` rows went
+    from a table that is built from another one. `filtered` counts events that the table's rules left out,
+    `foreign` those of other buckets; `warnings` name the checks that the rows do not pass and that only warn.
     """
 
     table: str
@@ -42,6 +42,7 @@ class BatchResult:
     objects: Counter[str]
     skipped: Counter[str]
     rows: int = 0
+    deleted: int = 0
     bad_rows: int = 0
     bytes: int = 0
     filtered: int = 0

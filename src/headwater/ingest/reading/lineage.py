@@ -18,6 +18,10 @@ VERSION = "_headwater_version"
 ROW = "_headwater_row"
 EVENT_ID = "_headwater_event_id"
 EVENT_TIME = "_headwater_event_time"
+SOURCE_KEY = "_headwater_source_key"
+"""Of a table built from a table: which row of that one the row comes from."""
+SOURCE_ROW = "_headwater_source_row"
+"""Its place among the rows that come from the same one."""
 
 _LITERAL_LIMIT = 100
 

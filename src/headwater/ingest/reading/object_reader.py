@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from headwater.capture.stored_event import StoredEvent
-from headwater.config.table import COMPRESSION_SUFFIXES
+from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json

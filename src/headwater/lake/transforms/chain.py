@@ -39,11 +39,12 @@ class Chain:
             for step in self._steps
         )
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
-        """The frame after all steps, lazily. Raises `TransformError` naming table and step."""
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
+        """The frame after all steps, lazily; without `carried` they may aggregate. Raises `TransformError`
+        naming table and step."""
         return reduce(lambda _, found: found[1], self.iter_apply(frame, carried), frame)
 
-    def iter_apply(self, frame: DataFrame, carried: str) -> Iterator[tuple[str, DataFrame]]:
+    def iter_apply(self, frame: DataFrame, carried: str | None) -> Iterator[tuple[str, DataFrame]]:
         """Label and frame after each step. Raises as `apply` does."""
         for label, transform in zip(self._labels, self._transforms, strict=True):
             with self._naming(label):
@@ -60,8 +61,8 @@ class Chain:
             raise kind(f"table {self._table}: {label}: {error.message}", hint=error.hint) from error
 
 
-def _check_result(frame: DataFrame, carried: str) -> None:
-    if carried not in frame.columns:
+def _check_result(frame: DataFrame, carried: str | None) -> None:
+    if carried is not None and carried not in frame.columns:
         raise TransformError(
             f"the result lacks the column {carried}, which tells the record that a row comes from",
             hint="let it through; rows cannot be aggregated here",

@@ -16,7 +16,7 @@ class Rename:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         found = find_columns(frame, list(self._names), carried)
         new_names = dict(zip(found, self._names.values(), strict=True))
@@ -29,7 +29,7 @@ class Cast:
     def __init__(self, types: Mapping[str, str]) -> None:
         self._types = types
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         found = find_columns(frame, list(self._types), carried)
         for name, kind in zip(found, self._types.values(), strict=True):
@@ -46,7 +46,7 @@ class Drop:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         return frame.drop(*find_columns(frame, self._names, carried))
 
@@ -57,13 +57,13 @@ class Keep:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         found = find_columns(frame, self._names, carried)
-        return frame.select(*(quote(name) for name in (*found, carried)))
+        return frame.select(*(quote(name) for name in (*found, *([carried] if carried else []))))
 
 
-def find_columns(frame: DataFrame, names: Sequence[str], carried: str) -> list[str]:
+def find_columns(frame: DataFrame, names: Sequence[str], carried: str | None) -> list[str]:
     """The frame's columns of these names, whatever their case. Raises `TransformError` naming all unknown."""
     known = {name.lower(): name for name in frame.columns if name != carried}
     unknown = [name for name in names if name.lower() not in known]

@@ -20,7 +20,7 @@ class Flatten:
     def __init__(self, config: FlattenConfig) -> None:
         self._config = config
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         for name in find_columns(frame, self._config.explode, carried):
             if not isinstance(frame.schema[name].dataType, ArrayType):

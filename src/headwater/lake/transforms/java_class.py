@@ -19,7 +19,7 @@ class JavaClass:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         try:
             return transform_by_class(frame, self._name)

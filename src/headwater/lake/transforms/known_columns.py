@@ -1,6 +1,7 @@
 """What is known of a table's columns before there is a row, and who asks for others. No Spark."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
@@ -12,6 +13,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
 from headwater.lake.transforms.sql.carrying import carry_column, list_output_columns, parse_query
 from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.lake.transforms.sql.row_wise import check_row_wise
 
 Names = tuple[str, ...] | None
 """Columns by their lower-cased names; None where they are not known."""
@@ -41,10 +43,9 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
     """Statements of steps and checks that cannot be run, and files that are not there."""
     for at, step in enumerate(config.transform):
         try:
-            if step.sql is not None:
-                carry_column(step.sql, carried)
-            elif step.sql_file is not None:
-                carry_column(read_sql_file(step.sql_file), carried)
+            if step.kind in ("sql", "sql_file"):
+                text = step.sql or read_sql_file(step.sql_file or Path())
+                _check_statement(text, carried, config)
         except HeadwaterError as error:
             yield f"transform[{at}].{step.kind}", f"{error.message}; {error.hint}"
     for at, check in enumerate(config.checks):
@@ -56,6 +57,16 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
         columns = list_output_columns(query) if query is not None else None
         if columns is not None and len(columns) != 1:
             yield f"checks[{at}].sql", f"it selects {len(columns)} columns; a check compares one value"
+
+
+def _check_statement(text: str, carried: str, config: TableConfig) -> None:
+    """Raise `TransformError` for a statement that the table cannot be kept up by."""
+    if config.from_ is None:
+        carry_column(text, carried)
+    elif config.effective_refresh == "full":
+        parse_query(text)
+    else:
+        check_row_wise(text, carried)
 
 
 def _iter_unknown(path: str, wanted: Sequence[str], names: Names, config: TableConfig) -> Iterator[Problem]:
@@ -70,7 +81,7 @@ def _iter_unknown(path: str, wanted: Sequence[str], names: Names, config: TableC
 
 
 def _list_declared(config: TableConfig) -> Names:
-    if config.schema_ is None:
+    if config.schema_ is None or config.from_ is not None:
         return None
     try:
         parsed = sqlglot.parse_one(f"create table t ({config.schema_})", dialect="spark")

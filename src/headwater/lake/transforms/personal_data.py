@@ -17,7 +17,7 @@ class Mask:
     def __init__(self, config: MaskConfig) -> None:
         self._config = config
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         for name in find_columns(frame, self._config.columns, carried):
             _refuse_nested(name, frame.schema[name].dataType)
@@ -47,7 +47,7 @@ class Hash:
         self._names = names
         self._salt = salt
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
         for name in find_columns(frame, self._names, carried):
             _refuse_nested(name, frame.schema[name].dataType)

@@ -12,12 +12,13 @@ class Transform(Protocol):
 
     Contract: each row of the result comes from one row of the frame; it may drop rows, and make several of
     one. The column `carried`, which tells the row's origin, is in the result with the value it had, and is
-    none of the columns that the step's user names. Nothing is written, and no job is started.
+    none of the columns that the step's user names. Without `carried` the frame is all there is, and a step
+    may make one row of several, too. Nothing is written, and no job is started.
 
     Raises `TransformError` with what is wrong, without naming the step: `Chain` does that.
     """
 
-    def apply(self, frame: "DataFrame", carried: str) -> "DataFrame":
+    def apply(self, frame: "DataFrame", carried: str | None) -> "DataFrame":
         """The frame after this step."""
         ...
 

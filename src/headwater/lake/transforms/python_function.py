@@ -24,7 +24,7 @@ class PythonFunction:
         self._spec = spec
         self._function = load_function(spec, folder)
 
-    def apply(self, frame: "DataFrame", carried: str) -> "DataFrame":
+    def apply(self, frame: "DataFrame", carried: str | None) -> "DataFrame":
         """See `Transform`."""
         from pyspark.sql import DataFrame
 
@@ -42,7 +42,7 @@ class PythonFunction:
                 f"{self._spec} returned {type(result).__name__}, not a DataFrame",
                 hint="return the frame that it was given, changed",
             )
-        if carried not in result.columns:
+        if carried is not None and carried not in result.columns:
             raise TransformError(
                 f"what {self._spec} returned lacks the column {carried}, which tells the record of each row",
                 hint=f'keep it, as `df.select("{carried}", ...)` does; rows cannot be aggregated',

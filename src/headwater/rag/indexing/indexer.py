@@ -16,12 +16,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headwater.errors import SearchError
+from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 from headwater.lake.table import Table
 from headwater.rag.documents import DocumentRules
 from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.index_rules import IndexRules
 from headwater.rag.index_state import IndexState
-from headwater.rag.indexing.change_plan import ChangePlan, plan_changes
 from headwater.rag.indexing.chunks_table import CHUNKS_SCHEMA, ChunksTable
 from headwater.rag.indexing.columns import find_kinds, list_plain_columns
 from headwater.rag.indexing.comparing import ChunkWrite, choose_newest, compare_chunks

@@ -55,6 +55,23 @@ def test_rules_are_those_of_the_file(lineage):
     assert columns["orders"] == ("id", "at", "day")
 
 
+def test_a_table_comes_from_the_one_that_it_is_built_from(tmp_path):
+    text = """
+source: {type: local, path: landing}
+lake: lake
+tables:
+  gold: {from: silver, refresh: full, record_key: city}
+  silver: {from: bronze, transform: [{drop: card}]}
+  bronze: {path: "*.json"}
+"""
+    found = build_lineage(parse_settings(text, tmp_path / "headwater.yaml", {}))
+    assert [node.name for node in found.nodes if node.kind == "table"] == ["bronze", "silver", "gold"]
+    ways = {edge.target: (edge.source, dict(edge.rules)) for edge in found.edges}
+    assert ways["silver"] == ("bronze", {"refresh": "changes", "transform": "drop"})
+    assert ways["gold"] == ("silver", {"refresh": "full"})
+    assert "        gold  (refresh: full)" in draw_text(found).splitlines()
+
+
 def test_as_text_it_is_a_tree(lineage):
     lines = draw_text(lineage).splitlines()
     assert lines[:2] == ["s3://landing/shop/", "  events  (notifications: sqs)"]

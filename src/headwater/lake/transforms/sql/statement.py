@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import TransformError
-from headwater.lake.transforms.sql.carrying import carry_column
+from headwater.lake.transforms.sql.carrying import carry_column, parse_query
 from headwater.lake.transforms.sql.file import read_sql_file
 
 _POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
@@ -29,8 +29,11 @@ class Sql:
         """The statement in a file. Raises `ConfigError`."""
         return cls(read_sql_file(path))
 
-    def apply(self, frame: DataFrame, carried: str) -> DataFrame:
+    def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
         """See `Transform`."""
+        if carried is None:
+            parse_query(self._text)
+            return run_select(frame, self._text.rstrip().rstrip(";"))
         return run_select(frame, carry_column(self._text, carried))
 
 

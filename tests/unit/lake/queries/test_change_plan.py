@@ -1,10 +1,10 @@
-"""What an indexing run looks at."""
+"""What a follower of a table looks at."""
 
 from dataclasses import dataclass
 
 import pytest
 
-from headwater.rag.indexing.change_plan import ChangePlan, plan_changes
+from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,11 @@ def test_nothing_new_is_nothing_to_do(commits: tuple[Commit, ...]) -> None:
 @pytest.mark.parametrize(
     ("commits", "as_of", "same", "reason"),
     [
-        ([Commit("5")], "", True, "nothing is indexed"),
-        ([Commit("5")], "5", False, "have changed"),
+        ([Commit("5")], "", True, "nothing of it"),
+        ([Commit("5")], "5", False, "has changed"),
         ([Commit("5"), Commit("6")], "4", True, "left the timeline"),
         ([Commit("3")], "4", True, "older"),
+        ([Commit("3"), Commit("5")], "4", True, "left the timeline"),
         ([Commit("4"), Commit("5", "replacecommit")], "4", True, "replaced"),
     ],
 )

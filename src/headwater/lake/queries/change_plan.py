@@ -1,4 +1,4 @@
-"""What of a data table an indexing run has to look at. Pure."""
+"""What of a table its follower has to look at, when it has seen the table as of one commit. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 
 class WriteCommit(Protocol):
-    """A completed write of the data table."""
+    """A completed write of the table."""
 
     @property
     def completed(self) -> str:
@@ -38,21 +38,23 @@ def plan_changes(
     is_same_selection: bool,
     count_deletes: Callable[[str, str], int],
 ) -> ChangePlan:
-    """`commits` are those of the active timeline in order of completion, `as_of` is what was seen last."""
+    """`commits` are those of the active timeline in order of completion, `as_of` is which of them was
+    seen last; empty for none. `is_same_selection`: as much of each row is taken as then."""
     if not commits:
         return ChangePlan("nothing", as_of, as_of)
     upto = commits[-1].completed
     if not as_of:
-        return ChangePlan("all", "", upto, True, "nothing is indexed yet")
+        return ChangePlan("all", "", upto, True, "nothing of it was taken in yet")
     if not is_same_selection:
-        return ChangePlan("all", as_of, max(as_of, upto), True, "where, fields or tenant have changed")
+        return ChangePlan("all", as_of, max(as_of, upto), True, "what is taken from it has changed")
     if upto < as_of:
-        return ChangePlan("all", as_of, upto, True, "the table is older than what was indexed of it")
+        return ChangePlan("all", as_of, upto, True, "the table is older than what was taken in of it")
     new = [commit for commit in commits if commit.completed > as_of]
     if not new:
         return ChangePlan("nothing", as_of, as_of)
-    if commits[0].completed > as_of:
-        return ChangePlan("all", as_of, upto, True, "the last indexed commit has left the timeline")
+    if all(commit.completed != as_of for commit in commits):
+        # Archived, or taken back by a restore, whose rows no later commit tells of.
+        return ChangePlan("all", as_of, upto, True, "the commit that was seen last has left the timeline")
     if any(commit.action == "replacecommit" for commit in new):
         return ChangePlan("all", as_of, upto, True, "files were replaced as a whole")
     return ChangePlan("changes", as_of, upto, count_deletes(as_of, upto) > 0)

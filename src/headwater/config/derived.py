@@ -1,0 +1,85 @@
+"""Tables built from other tables: what may stand beside `from`, and which table comes before which."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from headwater.config.problems.nearest import find_nearest
+
+if TYPE_CHECKING:
+    from headwater.config.table import TableConfig
+
+Problem = tuple[tuple[str, ...], str]
+
+_OF_OBJECTS = (
+    *("path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring", "format", "mode"),
+    *("on_object_removed", "partition_columns", "schema_", "schema_hints", "schema_evolution_mode"),
+    *("rescued_data_column", "options", "on_bad_object", "start_from", "max_files_per_trigger"),
+    *("max_bytes_per_trigger", "large_file_bytes"),
+)
+_OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter_duplicates", "concurrency")
+
+
+def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
+    """What cannot be beside `from`, or has no meaning without it."""
+    if table.from_ is None:
+        if table.refresh is not None:
+            yield ("refresh",), "has no meaning without `from`: it says how a table follows another table"
+        return
+    given = table.model_fields_set
+    for name in _OF_OBJECTS:
+        if name in given:
+            key = type(table).model_fields[name].alias or name
+            yield (
+                (key,),
+                f"cannot be beside `from: {table.from_}`: rows come from there, not from objects",
+            )
+    for name in _OF_MERGING:
+        if name in given:
+            text = f"has no meaning beside `from: {table.from_}`: rows are always those of that table now"
+            yield (name,), text
+    if table.refresh == "full" and not table.record_key:
+        yield (
+            ("record_key",),
+            "missing; `refresh: full` needs the columns that identify a row of the result, such as those of "
+            "GROUP BY",
+        )
+    for number, check in enumerate(table.checks, 1):
+        if check.is_routing:
+            yield (
+                ("checks",),
+                f"{check.label(number)}: `on_failure: quarantine` is of objects' records, and these rows "
+                "come from a table. Allowed: fail, warn; or leave rows out by a step",
+            )
+
+
+def iter_order_problems(tables: "Mapping[str, TableConfig]") -> Iterator[Problem]:
+    """Tables that come from none there is, or in the end from themselves."""
+    for name, table in tables.items():
+        if table.from_ is None:
+            continue
+        path = ("tables", name, "from")
+        if table.from_ not in tables:
+            near = find_nearest(table.from_, (other for other in tables if other != name))
+            meant = f" Did you mean {near!r}?" if near else ""
+            others = ", ".join(other for other in tables if other != name) or "none"
+            yield path, f"no table {table.from_!r}.{meant} Other tables are: {others}"
+        elif table.from_ == name:
+            yield path, f"{name!r} is the table itself; name the table that it is built from"
+        elif name in (way := _list_way(name, tables)):
+            shown = " <- ".join((name, *way[: way.index(name) + 1]))
+            yield path, f"the tables go round in a circle: {shown}; one of them has to be built from objects"
+
+
+def order_tables(tables: "Mapping[str, TableConfig]") -> list[str]:
+    """The names, each behind that of the table it is built from; in the file's order else."""
+    return sorted(tables, key=lambda name: len(_list_way(name, tables)))
+
+
+def _list_way(name: str, tables: "Mapping[str, TableConfig]") -> list[str]:
+    """The table's source, the source of that, and so on, up to what is not known or was seen before."""
+    way: list[str] = []
+    source = tables[name].from_
+    while source is not None and source in tables and source not in way:
+        way.append(source)
+        source = tables[source].from_
+    return way

@@ -1,0 +1,43 @@
+"""Formats of files, and which of them a path's ending names."""
+
+from typing import Literal
+
+import bracex
+
+FileFormat = Literal[
+    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "document"
+]
+
+_FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "parquet",
+    "avro": "avro",
+    "orc": "orc",
+    "txt": "text",
+    "log": "text",
+    "xml": "xml",
+    "pdf": "document",
+    "html": "document",
+    "htm": "document",
+    "md": "document",
+    "markdown": "document",
+    "docx": "document",
+}
+COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
+
+
+def infer_format(path: str) -> FileFormat | None:
+    """The format that a path glob's ending names, compression endings aside; None when it names several."""
+    formats = {_infer_one_format(expanded) for expanded in bracex.iexpand(path)}
+    return formats.pop() if len(formats) == 1 else None
+
+
+def _infer_one_format(path: str) -> FileFormat | None:
+    parts = path.lower().rsplit("/", 1)[-1].split(".")
+    while parts and parts[-1] in COMPRESSION_SUFFIXES:
+        parts.pop()
+    return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None

@@ -1,0 +1,1 @@
+"""Tables that are built from tables: bronze to silver to gold."""

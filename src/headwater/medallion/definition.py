@@ -1,0 +1,32 @@
+"""What a derived table is made by, as one text that changes when it does."""
+
+import inspect
+import json
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from headwater.config.table import TableConfig
+from headwater.lake.transforms.python_function import load_function
+from headwater.lake.transforms.sql.file import read_sql_file
+
+
+def build_definition(config: TableConfig) -> str:
+    """Of the source, the way it is followed, and the steps with the files they name.
+
+    What a function imports, and the salt of `hash`, are not looked at. Raises `ConfigError` for files and
+    functions that are not there.
+    """
+    steps = [step.model_dump(mode="json", exclude_defaults=True) for step in config.transform]
+    made_by = [config.from_, config.effective_refresh, steps, *_iter_files(config)]
+    return blake2b(json.dumps(made_by, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+def _iter_files(config: TableConfig) -> Iterator[str]:
+    for step in config.transform:
+        if step.sql_file is not None:
+            yield read_sql_file(step.sql_file)
+        if step.python is not None:
+            function = inspect.unwrap(load_function(step.python, step.folder))
+            file = inspect.getsourcefile(function) if inspect.isfunction(function) else None
+            yield Path(file).read_text(encoding="utf-8") if file else ""

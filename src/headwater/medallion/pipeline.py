@@ -1,0 +1,260 @@
+"""One derived table: what changed in its source, what becomes of that, and one commit with the checkpoint."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from headwater.config.table import TableConfig
+from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
+from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.processing.processor import explained_steps
+from headwater.ingest.reading.lineage import SOURCE_KEY
+from headwater.ingest.table_state import describe_buckets
+from headwater.ingest.table_writer import TableWriter
+from headwater.lake.checks.judging import Checks, raise_failed
+from headwater.lake.options import DELETED
+from headwater.lake.queries.change_plan import ChangePlan, plan_changes
+from headwater.lake.table import Table
+from headwater.lake.transforms.chain import Chain
+from headwater.lake.transforms.columns import quote
+from headwater.medallion.definition import build_definition
+from headwater.medallion.difference import build_difference
+from headwater.medallion.follow_state import FOLLOWED, FollowState, parse_follow_state
+from headwater.medallion.origin import build_key, derive_rows, derive_whole
+from headwater.observability.crash_points import crash_point
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What is done to rows between two tables."""
+
+    chain: Chain
+    checks: Checks
+
+
+class DerivedPipeline:
+    """Keeps one table up with the table it is built from. Used by one thread.
+
+    Building it raises `ConfigError` for files and functions that are not there.
+    """
+
+    def __init__(self, name: str, config: TableConfig, *, source: Table, table: Table, steps: Steps) -> None:
+        self.name = name
+        self._config = config
+        self._source = source
+        self._table = table
+        self._steps = steps
+        self._writer = TableWriter(name, config, table)
+        self._definition = build_definition(config)
+        self._state: FollowState | None = None
+        self._warnings: list[str] = []
+        self._persisted: list[DataFrame] = []
+
+    def run_batch(self) -> BatchResult | None:
+        """Take in what the source has committed up to now; None when there is nothing new.
+
+        Raises `LakeError`, `TransformError`, `CheckFailedError` and `ConfigError`; then the checkpoint has
+        not moved, and the same is done again.
+        """
+        started = time.monotonic()
+        timeline = self._source.load_timeline()
+        if not timeline.exists():
+            return None
+        state = self.load_state()
+        plan = plan_changes(
+            timeline.commits,
+            state.as_of,
+            is_same_selection=not state.as_of or state.definition == self._definition,
+            count_deletes=timeline.count_deletes,
+        )
+        if plan.kind == "nothing":
+            return None
+        if plan.kind == "all" and state.as_of:
+            _log.info("table %s: reads all of %s: %s", self.name, self._config.from_, plan.reason)
+        try:
+            with _retried_when_cleaned(self.name), explained_steps(self.name, self._steps.chain.labels):
+                result = self._apply(plan)
+        finally:
+            while self._persisted:
+                self._persisted.pop().unpersist()
+        return replace(result, seconds=time.monotonic() - started)
+
+    def save_checkpoint(self) -> bool:
+        """Nothing is left to be saved: each batch commits its own."""
+        return False
+
+    def load_state(self) -> FollowState:
+        """What the table's newest commit of ours says; asked of the table once.
+
+        Raises `TableMismatchError` for a table that was built otherwise, and when its rows were put into
+        files by another rule than `index` has now.
+        """
+        if self._state is None:
+            timeline = self._table.load_timeline()
+            found = timeline.find_metadata(FOLLOWED) if timeline.exists() else None
+            if found is None and timeline.exists() and timeline.commits:
+                raise TableMismatchError(
+                    f"table {self.name}: what lies there was not built from another table",
+                    hint="configure a table of another name: following would remove the rows that are there",
+                )
+            state, buckets = parse_follow_state(found), describe_buckets(self._config.index)
+            if found is not None and state.buckets != buckets:
+                raise TableMismatchError(
+                    f"table {self.name}: `index` is {state.buckets or 'no bucket index'} there and "
+                    f"{buckets or 'no bucket index'} here: rows that change would be doubled",
+                    hint="set `index` back to what the table has, or configure a table of another name, "
+                    "which is built anew",
+                )
+            self._state = replace(state, buckets=buckets)
+        return self._state
+
+    def _apply(self, plan: ChangePlan) -> BatchResult:
+        stored = self._table.read() if self._table.load_timeline().exists() else None
+        new, old = self._derive_all(stored) if self._takes_all(plan) else self._derive_changed(plan, stored)
+        self._judge(new)
+        changes = self._persist(build_difference(new, old, self._writer.identity))
+        counts = {row["gone"]: row["count"] for row in _count_by_fate(changes)}
+        state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
+        # Until the commit is known to be there, what was read before is not what the table says.
+        self._state = None
+        crash_point("before_derived_commit")
+        started = time.monotonic()
+        if counts:
+            self._writer.write_frame(changes, state.to_metadata())
+        elif stored is not None:
+            self._writer.write_checkpoint(state.to_metadata())
+        seconds = time.monotonic() - started
+        crash_point("after_derived_commit")
+        self._state = state
+        warnings, self._warnings = tuple(self._warnings), []
+        return BatchResult(
+            table=self.name,
+            end=plan.upto,
+            objects=Counter(),
+            skipped=Counter(),
+            rows=counts.get(False, 0),
+            deleted=counts.get(True, 0),
+            commit_seconds=seconds,
+            committed=bool(counts) or stored is not None,
+            warnings=warnings,
+        )
+
+    def _takes_all(self, plan: ChangePlan) -> bool:
+        return plan.kind == "all" or self._config.effective_refresh == "full"
+
+    def _derive_all(self, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
+        """All rows that there are to be, and all that there are."""
+        source = self._source.read()
+        if self._config.effective_refresh == "full":
+            new = derive_whole(self.name, source, self._steps.chain)
+        else:
+            new = self._derive(source)
+        new = self._persist(new)
+        self._check_keys(new)
+        return new, stored
+
+    def _derive_changed(
+        self, plan: ChangePlan, stored: DataFrame | None
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """The rows that there are to be of the source's rows that changed or went, and those there are."""
+        changed = self._source.read_commits(plan.after, plan.upto)
+        new = self._persist(self._derive(changed))
+        touched = changed.select(build_key().alias(SOURCE_KEY))
+        if plan.has_deletes and stored is not None:
+            present = self._source.read().select(build_key().alias(SOURCE_KEY))
+            known = stored.select(SOURCE_KEY).distinct()
+            touched = touched.unionByName(known.join(present, on=SOURCE_KEY, how="left_anti"))
+        touched = self._persist(touched.distinct())
+        self._check_keys(new)
+        if stored is None:
+            return new, None
+        self._check_claims(new, stored.join(touched, on=SOURCE_KEY, how="left_anti"))
+        return new, stored.join(touched, on=SOURCE_KEY, how="left_semi")
+
+    def _derive(self, source: DataFrame) -> DataFrame:
+        is_numbered = not self._config.record_key
+        return derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered)
+
+    def _persist(self, frame: DataFrame) -> DataFrame:
+        self._persisted.append(frame.persist())
+        return frame
+
+    def _check_keys(self, new: DataFrame) -> None:
+        """Raise unless the configured keys are columns, and `record_key` tells the rows apart."""
+        self._check_names(new)
+        key = self._config.record_key
+        if not key:
+            return
+        lacking = F.lit(False)
+        for name in key:
+            lacking = lacking | quote(name).isNull()
+        if (count := new.where(lacking).count()) > 0:
+            raise TransformError(
+                f"table {self.name}: {count:,} rows have no {' or no '.join(key)}",
+                hint="leave them out by a step (`where ... is not null`): `record_key` tells rows apart",
+            )
+        doubles = new.groupBy(*map(quote, key)).count().where("`count` > 1").limit(1).collect()
+        if doubles:
+            self._refuse_double(doubles[0].asDict())
+
+    def _check_names(self, new: DataFrame) -> None:
+        shown = ", ".join(name for name in new.columns if not name.startswith("_headwater_"))
+        for key in ("record_key", "partition"):
+            for name in getattr(self._config, key):
+                if name not in new.columns:
+                    raise ConfigError(
+                        f"tables.{self.name}.{key}: no column {name!r} comes out of {self._config.from_!r}",
+                        hint=f"columns: {shown}",
+                    )
+
+    def _check_claims(self, new: DataFrame, others: DataFrame) -> None:
+        """Raise when a row that stays has the key of a new one, which would hide it, and take it along."""
+        key = self._config.record_key
+        if key:
+            keys = new.select(*map(quote, key)).distinct()
+            same = others.select(*map(quote, key)).join(keys, on=list(key), how="left_semi")
+            if found := same.limit(1).collect():
+                self._refuse_double(found[0].asDict())
+
+    def _refuse_double(self, row: dict[str, object]) -> None:
+        shown = ", ".join(f"{name} = {row[name]}" for name in self._config.record_key)
+        hint = "`record_key` has to tell the rows of the result apart"
+        if self._config.effective_refresh == "changes":
+            hint += ". Without it rows are told apart by the row that they come from"
+        raise TransformError(f"table {self.name}: several rows have {shown}", hint=hint)
+
+    def _judge(self, new: DataFrame) -> None:
+        checks = self._steps.checks
+        if checks.judges:
+            failures = checks.judge(new, [n for n in new.columns if not n.startswith("_headwater_")])
+            raise_failed(self.name, failures)
+            for failure in failures:
+                _log.warning("table %s: %s", self.name, failure.describe())
+                self._warnings.append(failure.label)
+
+
+@contextmanager
+def _retried_when_cleaned(table: str) -> Iterator[None]:
+    """Raise `LakeError`, after which it is tried again, when files were cleaned away while they were read."""
+    try:
+        yield
+    except TransformError as error:
+        if "FileNotFoundException" not in str(error.__cause__):
+            raise
+        raise LakeError(
+            f"table {table}: files of its source were cleaned away while they were read",
+            hint="it is tried again; if it happens often, raise `keep_commits` of the source",
+        ) from error
+
+
+def _count_by_fate(changes: DataFrame) -> list[dict[str, int]]:
+    gone = F.coalesce(F.col(DELETED), F.lit(False)).alias("gone")
+    return [row.asDict() for row in changes.groupBy(gone).count().collect()]

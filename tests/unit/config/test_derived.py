@@ -1,0 +1,95 @@
+"""Tables built from tables in the file: what may stand beside `from`, and how tables depend on each other."""
+
+import pytest
+
+from headwater.config.loader import parse_settings
+from headwater.config.settings import Settings
+from headwater.errors import ConfigError
+from headwater.lake.transforms.checking import check_processing
+
+HEAD = """\
+source: {type: local, path: source}
+lake: lake
+tables:
+  orders: {path: "*.json", record_key: id}
+"""
+
+
+def load(tmp_path, text) -> Settings:
+    settings = parse_settings(HEAD + text, tmp_path / "headwater.yaml", {})
+    check_processing(settings, {})
+    return settings
+
+
+def problems(tmp_path, text):
+    with pytest.raises(ConfigError) as raised:
+        load(tmp_path, text)
+    return [line.partition("tables.")[2] for line in raised.value.message.splitlines()]
+
+
+def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
+    settings = load(
+        tmp_path,
+        """\
+  gold: {from: silver, refresh: full, record_key: shop}
+  silver: {from: orders}
+  other: {path: "*.csv"}
+""",
+    )
+    assert list(settings.derived_tables) == ["silver", "gold"]
+    assert list(settings.object_tables) == ["orders", "other"]
+    told = settings.to_effective()["tables"]
+    assert (told["silver"]["from"], told["silver"]["refresh"]) == ("orders", "changes")
+
+
+@pytest.mark.parametrize(
+    ("table", "starts"),
+    [
+        ("{from: order}", ["a.from: no table 'order'. Did you mean 'orders'?"]),
+        ("{from: a}", ["a.from: 'a' is the table itself"]),
+        ("{from: b}\n  b: {from: a}", ["a.from: the tables go round in a circle: a <- b <- a", "b.from: "]),
+        ("{from: orders, path: x, mode: merge}", ["a.path: cannot be beside `from: orders`", "a.mode: "]),
+        ("{from: orders, schema: id int}", ["a.schema: cannot be beside `from: orders`"]),
+        ("{from: orders, ordering: at}", ["a.ordering: has no meaning beside `from: orders`"]),
+        ("{from: orders, refresh: full}", ["a.record_key: missing; `refresh: full` needs"]),
+        ("{path: '*.json', refresh: full}", ["a.refresh: has no meaning without `from`"]),
+        ("{from: orders, checks: [{not_null: id, on_failure: quarantine}]}", ["a.checks: check 1 "]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_with_its_place(tmp_path, table, starts):
+    found = problems(tmp_path, f"  a: {table}\n")
+    assert len(found) == len(starts)
+    for line, start in zip(found, starts, strict=True):
+        assert line.startswith(start), line
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("select shop, sum(price) as total from input group by shop", "is an aggregate"),
+        ("select *, row_number() over (order by at) as n from input", "is a window"),
+        ("select distinct shop from input", "DISTINCT makes one row of several"),
+        ("select * from input where at > (select max(at) from input)", "is an aggregate"),
+        ("select l.* from input l join input r on l.id = r.other", "reads `input` several times"),
+        ("select * from input limit 10", "LIMIT depends on how many rows"),
+    ],
+)
+def test_a_statement_over_several_rows_needs_the_whole(tmp_path, statement, text):
+    step = f'transform: [{{sql: "{statement}"}}]'
+    (line,) = problems(tmp_path, f"  a: {{from: orders, {step}}}\n")
+    assert line.startswith("a.transform[0].sql: ")
+    assert text in line
+    assert "`refresh: full`" in line
+    load(tmp_path, f"  a: {{from: orders, refresh: full, record_key: shop, {step}}}\n")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select *, upper(shop) as u from input where price > 3",
+        "select id, 'net' as kind from input union all select id, 'gross' as kind from input",
+        "with paid as (select * from input where paid) select id, explode(items) as item from paid",
+    ],
+)
+def test_a_statement_row_by_row_follows_changes(tmp_path, statement):
+    load(tmp_path, f'  a: {{from: orders, transform: [{{sql: "{statement}"}}]}}\n')
