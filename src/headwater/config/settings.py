@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
-from headwater.config.derived import iter_order_problems, order_tables
 from headwater.config.hudi.checking import (
     iter_option_problems,
     iter_option_warnings,
@@ -16,6 +15,7 @@ from headwater.config.hudi.checking import (
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.hudi.lock_checks import iter_lock_problems
 from headwater.config.problems.problem import KeyPath
+from headwater.config.processing.derived import iter_order_problems, order_tables
 from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap

@@ -7,7 +7,6 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
-from headwater.config.derived import iter_derived_problems
 from headwater.config.file_format import FileFormat, infer_format
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.hudi.table_options import iter_typed_problems
@@ -19,6 +18,7 @@ from headwater.config.hudi.table_sections import (
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
+from headwater.config.processing.derived import iter_derived_problems
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
