@@ -50,7 +50,7 @@ test-integration: setup-s3a ## The emulator and real processes
 
 .PHONY: test-tables
 test-tables: setup-s3a ## What is long about tables: every option and index, queries, services, locks
-	$(PYTEST) tests/contracts tests/spark/ingest/tables tests/spark/lake tests/spark/medallion tests/integration/lake tests/integration/cli -m long $(SIDE_BY_SIDE) $(ARGS)
+	$(PYTEST) tests/contracts tests/spark/ingest/tables tests/spark/lake tests/spark/medallion tests/integration/lake -m long --timeout=900 $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-long
 test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples

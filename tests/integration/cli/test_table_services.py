@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.end_to_end.command import run_command, run_json
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 CONFIG = """
 source: {type: local, path: source}
