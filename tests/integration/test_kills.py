@@ -107,35 +107,39 @@ def assert_complete(workload: Workload) -> None:
     assert pipeline.queue_depth() == (0, 0)
 
 
-@pytest.fixture(scope="module")
-def workload(emulator, tmp_path_factory) -> Workload:
-    return build_workload(emulator, tmp_path_factory.mktemp("kills"))
+@dataclass(frozen=True)
+class Killed:
+    """One lake after all kills that some test wants, by place."""
+
+    workload: Workload
+    after: dict[str, AfterKill]
 
 
 @pytest.fixture(scope="module")
-def kills(request, workload) -> dict[str, AfterKill]:
-    """Killed where some test that was asked for wants it."""
+def killed(request, emulator, tmp_path_factory) -> Killed:
+    # A lake of its own each time: what failed halfway is not gone on with when the test is tried again.
+    workload = build_workload(emulator, tmp_path_factory.mktemp("kills"))
     asked = [item for item in request.session.items if item.path == request.path]
     wanted = {value for item in asked if hasattr(item, "callspec") for value in item.callspec.params.values()}
-    return {place: kill_at(workload, place) for place in PLACES if place in wanted}
+    return Killed(workload, {place: kill_at(workload, place) for place in PLACES if place in wanted})
 
 
 @pytest.fixture(scope="module")
-def recovered(workload, kills) -> Workload:
-    workload.pipeline.run_once().expect(3)
-    return workload
+def recovered(killed) -> Workload:
+    killed.workload.pipeline.run_once().expect(3)
+    return killed.workload
 
 
 @pytest.mark.parametrize("point", often_or_long(POINTS))
-def test_killed_at_the_point_a_reader_finds_nothing_twice(kills, point):
-    after = kills[point]
+def test_killed_at_the_point_a_reader_finds_nothing_twice(killed, point):
+    after = killed.after[point]
     assert after.run.was_killed, after.run.stderr
     assert (after.events_twice, after.quarantined_twice, after.clicks_too_many) == (0, 0, Counter())
 
 
 @pytest.mark.parametrize("commit", often_or_long(COMMITS))
-def test_killed_during_a_commit_a_reader_finds_nothing_twice(kills, commit):
-    after = kills[commit]
+def test_killed_during_a_commit_a_reader_finds_nothing_twice(killed, commit):
+    after = killed.after[commit]
     assert after.run.was_killed, after.run.stderr
     assert after.was_pending, "the kill came too late to show anything"
     assert (after.events_twice, after.quarantined_twice, after.clicks_too_many) == (0, 0, Counter())

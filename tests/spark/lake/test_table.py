@@ -57,3 +57,15 @@ def test_table_with_a_write_that_was_begun_is_kept(spark, folder):
     begun.touch()
     assert not Table(spark, str(folder)).load_timeline().clear_unfinished_creation()
     assert begun.exists()
+
+
+def test_snapshot_planned_before_an_incremental_read_of_another_thread(spark, folder):
+    Table(spark, str(folder)).write(spark.range(100), OPTIONS)
+    # As a process begins: other tests have changed settings of the session.
+    table = Table(spark.newSession(), str(folder))
+    (commit,) = table.load_timeline().commits
+    counted = table.read().where("id > 9").groupBy().count()
+    # Spark plans a query once and keeps the plan.
+    counted._jdf.queryExecution().executedPlan().toString()
+    assert len(table.read_commits("0", commit.completed).collect()) == 100
+    assert [row["count"] for row in counted.collect()] == [90]
