@@ -123,6 +123,11 @@ class TableConfig(Section):
     payload: JavaClassName | None = Field(
         None, description="Class of a Hudi payload that makes one row of two with one key (merge)."
     )
+    merger: JavaClassName | None = Field(
+        None,
+        description="Class of a Hudi record merger that makes one row of two with one key (merge, "
+        "copy_on_write).",
+    )
     filter_duplicates: bool = Field(
         False, description="Rows whose `record_key` the table has already are dropped (append)."
     )

@@ -28,6 +28,7 @@ _REFUSALS = (
 )
 # The last one is that of a limit on files of a process or a file system.
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")
+_MERGER = "org.apache.hudi.common.model.HoodieRecordMerger"
 _OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
 _LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
 _GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
@@ -246,6 +247,22 @@ def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
     spark: Any = frame.sparkSession
     found = connect(spark).call_transformer(name, spark._jsparkSession, frame._jdf)
     return DataFrame(found, spark)
+
+
+def find_merge_strategy(spark: SparkSession, name: str) -> str:
+    """What a record merger calls its way to merge: a UUID. Raises `LakeError` for a class that is none."""
+    jvm = connect(spark)
+    try:
+        found = jvm.load_class(name)
+        if jvm.load_class(_MERGER).isAssignableFrom(found):
+            return str(found.newInstance().getMergingStrategy())
+    except Py4JError as error:
+        raise LakeError(
+            f"`merger: {name}` cannot be loaded",
+            hint="is the class in a jar of `spark.config: {spark.jars: FILE}`, public, with a constructor "
+            "without arguments?",
+        ) from error
+    raise LakeError(f"`merger: {name}` is no record merger", hint=f"it has to implement {_MERGER}")
 
 
 def qualify_path(spark: SparkSession, path: str) -> str:

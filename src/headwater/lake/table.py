@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.lake.jvm import measure_folder, read_session_settings, save
+from headwater.lake.jvm import find_merge_strategy, measure_folder, read_session_settings, save
 from headwater.lake.options import (
     CHANGELOG_BESIDE_OTHERS,
     WriteOptions,
@@ -17,6 +17,7 @@ from headwater.lake.options import (
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
+from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, MERGER_OPTION
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
 
@@ -32,6 +33,7 @@ class Table:
         self._was_written = False
         self._warned = False
         self._lock: Mapping[str, str] | None = None
+        self._strategies: dict[str, str] = {}
 
     def load_timeline(self) -> Timeline:
         """The timeline as it is now."""
@@ -48,6 +50,8 @@ class Table:
             **options.to_hoodie(),
             **(CHANGELOG_BESIDE_OTHERS if lock and options.changelog else {}),
         }
+        if MERGER_OPTION in hoodie:
+            hoodie.setdefault(MERGE_STRATEGY_OPTION, self._find_strategy(hoodie[MERGER_OPTION]))
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
@@ -58,6 +62,11 @@ class Table:
         if self._lock is None:
             self._lock = read_session_lock(read_session_settings(self.spark), name)
         return self._lock
+
+    def _find_strategy(self, merger: str) -> str:
+        if merger not in self._strategies:
+            self._strategies[merger] = find_merge_strategy(self.spark, merger)
+        return self._strategies[merger]
 
     def _look_at_what_lies_there(self, name: str, hoodie: Mapping[str, str]) -> None:
         timeline = self.load_timeline()

@@ -85,6 +85,14 @@ def only_problem(table: dict[str, object]) -> str:
             APPEND | {"operation": "bulk_insert", "bulk_insert": {"sort": "global_sort", "sort_by": "id"}},
             "bulk_insert.sort_by: cannot be beside `sort: global_sort`",
         ),
+        (
+            MERGE | {"merger": "a.B", "table_type": "merge_on_read"},
+            "merger: cannot be with `table_type: merge_on_read`: whoever reads its log files",
+        ),
+        (MERGE | {"merger": "a.B", "payload": "a.C"}, "merger: cannot be beside `payload`"),
+        (MERGE | {"merger": "a.B", "merge_mode": "commit_time"}, "merge_mode: cannot be beside `merger`"),
+        (MERGE | {"merger": "a.B", "cdc": "data_before"}, "cdc: 'data_before' cannot be with `merger`"),
+        (APPEND | {"merger": "a.B"}, "merger: has no meaning with `mode: append`"),
         (MERGE | {"keep_commits": 5, "keep_hours": 5}, "keep_hours: cannot be beside `keep_commits`"),
         (MERGE | {"compact_after": 5}, "compact_after: has no meaning with `table_type: copy_on_write`"),
         (

@@ -20,6 +20,7 @@ TYPED_FIELDS = (
     "merge_mode",
     "partial_updates",
     "payload",
+    "merger",
     "file_sizes",
     "keep_commits",
     "keep_hours",
@@ -35,6 +36,7 @@ TYPED_FIELDS = (
 )
 """Fields of `TableConfig` that are nothing but Hudi's."""
 
+_CLASSES = ("payload", "merger")
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
 _CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
 _READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
@@ -66,7 +68,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_layout_problems(table)
     yield from _iter_generator_problems(table)
     yield from _iter_merge_problems(table)
-    yield from _iter_payload_problems(table)
+    yield from _iter_class_problems(table)
     yield from _iter_bulk_problems(table)
     yield from _iter_cleaning_problems(table)
     yield from _iter_writers_problems(table)
@@ -136,23 +138,32 @@ def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:
             yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
 
 
-def _iter_payload_problems(table: "TableConfig") -> Iterator[Problem]:
-    if table.payload is None:
+def _iter_class_problems(table: "TableConfig") -> Iterator[Problem]:
+    """Of a user's class that merges rows: a payload, or a merger."""
+    given = list_typed_options(table)
+    kind = next((name for name in _CLASSES if name in given), None)
+    if kind is None:
         return
-    for name in ("merge_mode", "partial_updates"):
-        if name in list_typed_options(table):
-            yield (name,), "cannot be beside `payload`, whose class merges rows by its own rule"
+    for name in ("merge_mode", "partial_updates", *_CLASSES):
+        if name in given and name != kind:
+            yield (name,), f"cannot be beside `{kind}`, whose class merges rows by its own rule"
     if table.cdc != "off":
         yield (
             ("cdc",),
-            f"{table.cdc!r} cannot be with `payload`: the log would tell the rows as they came, not what "
+            f"{table.cdc!r} cannot be with `{kind}`: the log would tell the rows as they came, not what "
             "the class makes of them. Allowed: off",
+        )
+    if kind == "merger" and table.table_type == "merge_on_read":
+        yield (
+            ("merger",),
+            "cannot be with `table_type: merge_on_read`: whoever reads its log files would need the class; "
+            "use copy_on_write, or a `payload`",
         )
 
 
 def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
     if table.effective_mode != "merge":
-        for name in ("merge_mode", "partial_updates", "payload"):
+        for name in ("merge_mode", "partial_updates", *_CLASSES):
             if name in list_typed_options(table):
                 yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
     if table.partial_updates and table.table_type == "merge_on_read":

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 
 Value = str | int | bool | tuple[str, ...]
 
+MERGER_OPTION = "hoodie.write.record.merge.custom.implementation.classes"
+MERGE_STRATEGY_OPTION = "hoodie.write.record.merge.strategy.id"
+"""Hudi wants to be told what the merger says of itself."""
+
 _PAYLOADS = "org.apache.hudi.common.model"
 _METADATA = {"hoodie.metadata.enable": "true"}
 
@@ -64,6 +68,7 @@ DECLARED = (
         words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
     ),
     DeclaredOption("payload", "hoodie.datasource.write.payload.class"),
+    DeclaredOption("merger", MERGER_OPTION, also={"*": {"hoodie.write.record.merge.mode": "CUSTOM"}}),
     DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
     DeclaredOption("bulk_insert.sort", "hoodie.bulkinsert.sort.mode"),
     DeclaredOption(

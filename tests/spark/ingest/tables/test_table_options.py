@@ -21,14 +21,10 @@ FIRST = '{"id": 1, "ts": 1, "day": "mo", "v": "a"}\n{"id": 2, "ts": 1, "day": "t
 UPDATE = '{"id": 1, "ts": 2, "day": "mo", "v": "A"}\n{"id": 3, "ts": 2, "day": "tu", "v": "c"}\n'
 MOVE = '{"id": 1, "ts": 3, "day": "we", "v": "moved"}\n'
 
+LATE = '{"id": 1, "ts": 2, "day": "th", "v": "late"}\n'
+
 MOVED = [(1, "moved", "we"), (2, "b", "tu"), (3, "c", "tu")]
 LEFT = [(1, "A", "mo"), *MOVED]
-
-
-def ingest_each(lake, *texts: str) -> None:
-    for at, text in enumerate(texts):
-        lake.put(f"{at}.json", text)
-        lake.ingest("t")
 
 
 def list_files(lake, ending: str = "parquet") -> list[Path]:
@@ -55,16 +51,24 @@ def list_folders(lake) -> set[str]:
 )
 def test_index_finds_rows_and_a_global_one_lets_them_move(build, index, table_type, rows):
     lake = build(t=DAYS | {"index": index, "table_type": table_type})
-    ingest_each(lake, FIRST, UPDATE, MOVE)
+    lake.ingest_each("t", FIRST, UPDATE, MOVE)
     assert sorted(lake.rows("t", "id", "v", "day")) == sorted(rows)
     metadata = Path(lake.lake) / "t" / ".hoodie" / "metadata" / "record_index"
     assert metadata.exists() == index["type"].endswith("record_level")
 
 
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize("index", ["global_simple", "global_bloom", "global_record_level"])
+def test_late_row_moves_no_newer_one_through_a_global_index(build, index, table_type):
+    lake = build(t=DAYS | {"index": {"type": index}, "table_type": table_type})
+    lake.ingest_each("t", FIRST, MOVE, LATE)
+    assert sorted(lake.rows("t", "id", "v", "day")) == [(1, "moved", "we"), (2, "b", "tu")]
+
+
 @pytest.mark.parametrize("index", [{"type": "bucket", "buckets": 2}, {"type": "global_record_level"}])
 def test_rows_of_a_mirror_follow_their_object_through_an_index(build, index):
     lake = build(t={"path": "*.json", "mode": "mirror", "index": index})
-    ingest_each(lake, FIRST, UPDATE)
+    lake.ingest_each("t", FIRST, UPDATE)
     lake.put("0.json", MOVE)
     lake.ingest("t")
     assert lake.rows("t", "id", "v") == [(1, "A"), (1, "moved"), (3, "c")]
@@ -76,7 +80,7 @@ def test_rows_of_a_mirror_follow_their_object_through_an_index(build, index):
 def test_bucket_index_puts_keys_into_as_many_files_as_it_has_buckets(build):
     many = "".join(f'{{"id": {n}, "ts": 1, "day": "mo", "v": "x"}}\n' for n in range(40))
     lake = build(t=DAYS | {"index": {"type": "bucket", "buckets": 3}})
-    ingest_each(lake, many)
+    lake.ingest_each("t", many)
     assert sorted(path.name[:8] for path in list_files(lake)) == ["00000000", "00000001", "00000002"]
 
 
@@ -90,23 +94,23 @@ def test_bucket_index_puts_keys_into_as_many_files_as_it_has_buckets(build):
 )
 def test_buckets_of_a_table_that_exists_cannot_change(build, before, after, told):
     lake = build(t=DAYS | ({"index": before} if before else {}))
-    ingest_each(lake, FIRST)
+    lake.ingest_each("t", FIRST)
     lake.change("t", index=after)
     with pytest.raises(TableMismatchError, match=told):
-        ingest_each(lake, FIRST, UPDATE)
+        lake.ingest_each("t", FIRST, UPDATE)
     assert lake.rows("t", "id") == [(1,), (2,)]
 
 
 def test_folders_of_partitions_are_as_configured(build):
     plain = build(t=DAYS | {"partition_style": "plain"})
-    ingest_each(plain, FIRST, UPDATE)
+    plain.ingest_each("t", FIRST, UPDATE)
     assert list_folders(plain) == {"mo", "tu"}
     assert len(plain.rows("t", "id")) == 3
 
 
 def test_values_of_partitions_are_encoded_and_come_back_as_they_were(build):
     lake = build(t=DAYS | {"url_encode_partitions": True})
-    ingest_each(lake, FIRST.replace("mo", "2026/05"), UPDATE.replace("mo", "2026/05"))
+    lake.ingest_each("t", FIRST.replace("mo", "2026/05"), UPDATE.replace("mo", "2026/05"))
     assert list_folders(lake) == {"day=2026%2F05", "day=tu"}
     assert lake.rows("t", "id", "v", "day") == [(1, "A", "2026/05"), (2, "b", "tu"), (3, "c", "tu")]
 
@@ -114,7 +118,7 @@ def test_values_of_partitions_are_encoded_and_come_back_as_they_were(build):
 def test_dropped_partition_columns_are_in_the_folders_only_also_for_mirrors(build):
     config = {"path": "*.json", "mode": "mirror", "partition": "day", "drop_partition_columns": True}
     lake = build(t=config)
-    ingest_each(lake, FIRST)
+    lake.ingest_each("t", FIRST)
     lake.put("0.json", MOVE)
     lake.ingest("t")
     assert lake.rows("t", "id", "v", "day") == [(1, "moved", "we")]
@@ -124,7 +128,7 @@ def test_dropped_partition_columns_are_in_the_folders_only_also_for_mirrors(buil
 
 def test_merge_mode_says_whether_the_later_or_the_higher_row_stays(build):
     lake = build(t={"path": "*.json", "record_key": "id", "merge_mode": "commit_time"})
-    ingest_each(lake, '{"id": 1, "v": "first"}', '{"id": 1, "v": "second"}')
+    lake.ingest_each("t", '{"id": 1, "v": "first"}', '{"id": 1, "v": "second"}')
     assert lake.rows("t", "id", "v") == [(1, "second")]
     lake.put_many([("z.json", '{"id": 1, "v": "third"}'), ("a.json", '{"id": 1, "v": "fourth"}')])
     lake.ingest("t")
@@ -137,18 +141,18 @@ def test_several_ordering_fields_are_looked_at_in_their_order(build):
     lake = build(
         t={"path": "*.json", "record_key": "id", "ordering": ["ts", "n"], "merge_mode": "event_time"}
     )
-    ingest_each(
-        lake, '{"id": 1, "ts": 1, "n": 5}', '{"id": 1, "ts": 1, "n": 4}', '{"id": 1, "ts": 2, "n": 0}'
+    lake.ingest_each(
+        "t", '{"id": 1, "ts": 1, "n": 5}', '{"id": 1, "ts": 1, "n": 4}', '{"id": 1, "ts": 2, "n": 0}'
     )
     assert lake.rows("t", "ts", "n") == [(2, 0)]
-    ingest_each(lake, '{"id": 1, "ts": 1, "n": 9}')
+    lake.ingest_each("t", '{"id": 1, "ts": 1, "n": 9}')
     assert lake.rows("t", "ts", "n") == [(2, 0)]
 
 
 def test_partial_updates_leave_what_is_null_and_a_late_one_fills_only_gaps(build):
     lake = build(t=DAYS | {"partition": [], "partial_updates": True})
     rows = '{{"id": 1, "ts": {}, "day": {}, "v": {}}}'
-    ingest_each(lake, rows.format(5, '"mo"', '"a"'), rows.format(6, '"tu"', "null"))
+    lake.ingest_each("t", rows.format(5, '"mo"', '"a"'), rows.format(6, '"tu"', "null"))
     assert lake.rows("t", "ts", "day", "v") == [(6, "tu", "a")]
     lake.put("late.json", rows.format(4, '"we"', '"late"'))
     lake.ingest("t")
@@ -161,7 +165,7 @@ def test_partial_updates_leave_what_is_null_and_a_late_one_fills_only_gaps(build
 def test_duplicates_are_filtered_by_key_and_the_checkpoint_moves_on(build):
     config = {"path": "*.json", "mode": "append", "record_key": "id", "filter_duplicates": True}
     lake = build(t=config)
-    ingest_each(lake, FIRST, UPDATE)
+    lake.ingest_each("t", FIRST, UPDATE)
     assert lake.rows("t", "id", "v") == [(1, "a"), (2, "b"), (3, "c")]
     lake.put("again.json", FIRST)
     lake.ingest("t")
@@ -175,7 +179,7 @@ def test_duplicates_are_filtered_by_key_and_the_checkpoint_moves_on(build):
 def test_file_sizes_say_whether_new_rows_go_into_small_files(build):
     def count_file_groups(**options: object) -> int:
         lake = build(t={"path": "*.json", **options})
-        ingest_each(lake, *(f'{{"n": {n}}}' for n in range(3)))
+        lake.ingest_each("t", *(f'{{"n": {n}}}' for n in range(3)))
         return len({path.name.partition("_")[0] for path in list_files(lake)})
 
     assert count_file_groups(file_sizes={"small": 0}) == 3
@@ -184,27 +188,27 @@ def test_file_sizes_say_whether_new_rows_go_into_small_files(build):
 def test_versions_of_files_are_cleaned_as_configured(build):
     now = {"hoodie.clean.trigger.max.commits": 1}
     lake = build(t={"path": "*.json", "record_key": "id", "keep_file_versions": 2, "hoodie": now})
-    ingest_each(lake, *(f'{{"id": 1, "v": {n}}}' for n in range(5)))
+    lake.ingest_each("t", *(f'{{"id": 1, "v": {n}}}' for n in range(5)))
     assert Counter(path.name.partition("_")[0] for path in list_files(lake)).most_common(1)[0][1] == 2
 
 
 def test_commits_are_cleaned_as_configured(build):
     now = {"hoodie.clean.trigger.max.commits": 1}
     lake = build(t={"path": "*.json", "record_key": "id", "keep_commits": 1, "hoodie": now})
-    ingest_each(lake, *(f'{{"id": 1, "v": {n}}}' for n in range(5)))
+    lake.ingest_each("t", *(f'{{"id": 1, "v": {n}}}' for n in range(5)))
     assert len(list_files(lake)) == 2
 
 
 def test_hours_keep_all_files_of_the_last_ones(build):
     now = {"hoodie.clean.trigger.max.commits": 1, "hoodie.clean.commits.retained": 1}
     lake = build(t={"path": "*.json", "record_key": "id", "keep_hours": 1, "hoodie": now})
-    ingest_each(lake, *(f'{{"id": 1, "v": {n}}}' for n in range(4)))
+    lake.ingest_each("t", *(f'{{"id": 1, "v": {n}}}' for n in range(4)))
     assert len(list_files(lake)) == 4
 
 
 def test_log_files_are_compacted_after_so_many_commits(build):
     lake = build(t=DAYS | {"table_type": "merge_on_read", "compact_after": 2})
-    ingest_each(lake, FIRST)
+    lake.ingest_each("t", FIRST)
     assert len(list_files(lake)) == 2
     lake.put("1.json", UPDATE)
     lake.ingest("t")
@@ -214,7 +218,7 @@ def test_log_files_are_compacted_after_so_many_commits(build):
 
 def test_column_stats_are_kept_in_the_metadata_table(spark, build):
     lake = build(t=DAYS | {"column_stats": ["id"]})
-    ingest_each(lake, FIRST, UPDATE)
+    lake.ingest_each("t", FIRST, UPDATE)
     metadata = Path(lake.lake) / "t" / ".hoodie" / "metadata"
     entries = spark.read.format("hudi").load(str(metadata)).where("ColumnStatsMetadata is not null")
     columns = entries.select("ColumnStatsMetadata.columnName").distinct().collect()
@@ -224,7 +228,7 @@ def test_column_stats_are_kept_in_the_metadata_table(spark, build):
 
 def test_metadata_table_is_there_when_asked_for(build):
     lake = build(t={"path": "*.json", "metadata_table": True})
-    ingest_each(lake, '{"n": 1}', '{"n": 2}')
+    lake.ingest_each("t", '{"n": 1}', '{"n": 2}')
     assert (Path(lake.lake) / "t" / ".hoodie" / "metadata" / "files").exists()
     assert lake.rows("t", "n") == [(1,), (2,)]
 
@@ -237,7 +241,7 @@ def test_orc_files_are_written_updated_and_read(spark, tmp_path, table_type):
     spark.conf.set(setting, "false")
     try:
         lake = FolderLake(spark, tmp_path, {"config": {setting: False}}, t=table)
-        ingest_each(lake, FIRST, UPDATE)
+        lake.ingest_each("t", FIRST, UPDATE)
         assert lake.rows("t", "id", "v") == [(1, "A"), (2, "b"), (3, "c")]
     finally:
         spark.conf.set(setting, before)
@@ -248,7 +252,7 @@ def test_orc_files_are_written_updated_and_read(spark, tmp_path, table_type):
 @pytest.mark.parametrize("bulk", [{"sort": "partition_path_repartition"}, {"sort_by": "v"}])
 def test_bulk_insert_brings_partitions_together_or_sorts_as_asked(build, bulk):
     lake = build(t={"path": "*.json", "partition": "day", "operation": "bulk_insert", "bulk_insert": bulk})
-    ingest_each(lake, "".join(f'{{"v": {50 - n}, "day": "{"mt"[n % 2]}"}}\n' for n in range(40)))
+    lake.ingest_each("t", "".join(f'{{"v": {50 - n}, "day": "{"mt"[n % 2]}"}}\n' for n in range(40)))
     files = list_files(lake)
     if "sort" in bulk:
         assert Counter(str(path.parent) for path in files) == {"day=m": 1, "day=t": 1}
@@ -256,20 +260,6 @@ def test_bulk_insert_brings_partitions_together_or_sorts_as_asked(build, bulk):
         stored = parquet.read_table(Path(lake.lake) / "t" / path, partitioning=None)["v"].to_pylist()
         assert stored == sorted(stored, reverse="sort" in bulk)
     assert len(lake.rows("t", "v")) == 40
-
-
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
-def test_class_of_a_payload_merges_rows_and_sql_says_so_whoever_reads(build, spark, table_type):
-    name = "org.apache.hudi.common.model.ReverseOrderHoodieRecordPayload"
-    lake = build(t=DAYS | {"payload": name, "table_type": table_type})
-    ingest_each(lake, FIRST, UPDATE)
-    # With the default the newer row stays: `A`.
-    assert lake.rows("t", "id", "v") == [(1, "a"), (2, "b"), (3, "c")]
-    result = run_query(
-        "select v from t order by id", {"t": lake.table("t").path}, fallback=partial(run_on_spark, spark)
-    )
-    assert [row["v"] for row in result.rows] == ["a", "b", "c"]
-    assert (result.engine == "spark") == (table_type == "merge_on_read")
 
 
 def test_partitions_by_time_are_a_column_of_a_step_and_every_reader_finds_their_rows(build, spark):
@@ -281,8 +271,8 @@ def test_partitions_by_time_are_a_column_of_a_step_and_every_reader_finds_their_
         "transform": [{"sql": step}],
     }
     lake = build(t=table | {"partition": ["day", "date"], "url_encode_partitions": True})
-    ingest_each(
-        lake,
+    lake.ingest_each(
+        "t",
         '{"id": 1, "day": "mo", "at": "2026-05-01T10:00:00Z"}\n'
         '{"id": 2, "day": "tu", "at": "2026-05-02T23:30:00Z"}\n',
         '{"id": 1, "day": "mo", "at": "2026-05-01T11:00:00Z"}\n',

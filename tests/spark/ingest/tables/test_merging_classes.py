@@ -1,0 +1,95 @@
+"""Classes of Hudi's, or of a user, that say which of two rows with one key stays."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import LakeError
+from headwater.lake.jvm import connect
+from headwater.lake.sql.engine import run_query
+from headwater.lake.sql.spark import run_on_spark
+
+pytestmark = pytest.mark.long
+
+ORDERED = {"path": "*.json", "record_key": "id", "ordering": "ts"}
+FIRST = '{"id": 1, "ts": 1, "v": "a"}\n{"id": 2, "ts": 1, "v": "b"}\n'
+UPDATE = '{"id": 1, "ts": 2, "v": "A"}\n{"id": 3, "ts": 2, "v": "c"}\n'
+
+LOWEST_PRICE = """
+package shop;
+import org.apache.hudi.HoodieSparkRecordMerger;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.engine.RecordContext;
+import org.apache.hudi.common.table.read.BufferedRecord;
+
+public class LowestPrice extends HoodieSparkRecordMerger {
+  public String getMergingStrategy() { return "5b1f0c52-6b0b-4c6c-9d1d-0b7a5a7e9a11"; }
+
+  public BufferedRecord merge(
+      BufferedRecord older, BufferedRecord newer, RecordContext context, TypedProperties properties) {
+    if (newer.isDelete()) { return newer; }
+    return price(older, context) <= price(newer, context) ? older : newer;
+  }
+
+  private static double price(BufferedRecord row, RecordContext context) {
+    Object value = context.getValue(row.getRecord(), context.getSchemaFromBufferRecord(row), "price");
+    return ((Number) value).doubleValue();
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+def test_class_of_a_payload_merges_rows_and_sql_says_so_whoever_reads(build, spark, table_type):
+    name = "org.apache.hudi.common.model.ReverseOrderHoodieRecordPayload"
+    lake = build(t=ORDERED | {"payload": name, "table_type": table_type})
+    lake.ingest_each("t", FIRST, UPDATE)
+    # With the default the newer row stays: `A`.
+    assert lake.rows("t", "id", "v") == [(1, "a"), (2, "b"), (3, "c")]
+    result = run_query(
+        "select v from t order by id", {"t": lake.table("t").path}, fallback=partial(run_on_spark, spark)
+    )
+    assert [row["v"] for row in result.rows] == ["a", "b", "c"]
+    assert (result.engine == "spark") == (table_type == "merge_on_read")
+
+
+def compile_beside_hudi(spark, folder: Path, source: str) -> None:
+    """Make the class of a source known, as if its jar had been in `spark.jars`. Spark brings the compiler."""
+    loader = connect(spark).load_class("org.apache.hudi.DefaultSparkRecordMerger").getClassLoader()
+    compiler = spark._jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(loader)
+    compiler.cook(source)
+    for name, code in dict(compiler.getBytecodes()).items():
+        path = folder / f"{name.replace('.', '/')}.class"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(code)
+    loader.addURL(spark._jvm.java.io.File(str(folder)).toURI().toURL())
+
+
+def test_class_of_a_merger_says_which_row_stays_and_a_removed_object_takes_its_rows(build, spark, tmp_path):
+    compile_beside_hudi(spark, tmp_path / "classes", LOWEST_PRICE)
+    lake = build(
+        t={"path": "*.json", "record_key": "id", "merger": "shop.LowestPrice", "on_object_removed": "retract"}
+    )
+    lake.ingest_each(
+        "t",
+        '{"id": 1, "price": 3.0, "v": "a"}\n{"id": 2, "price": 3.0, "v": "b"}\n',
+        '{"id": 1, "price": 2.0, "v": "cheap"}\n{"id": 2, "price": 9.0, "v": "dear"}\n'
+        '{"id": 3, "price": 1.0, "v": "c"}\n',
+    )
+    assert lake.rows("t", "id", "v") == [(1, "cheap"), (2, "b"), (3, "c")]
+    lake.announce("1.json", kind="removed")
+    lake.ingest("t")
+    assert lake.rows("t", "id", "v") == [(2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("java.lang.String", "is no record merger"), ("shop.Nowhere", "cannot be loaded")]
+)
+def test_class_that_is_no_merger_is_named(build, name, said):
+    lake = build(t={"path": "*.json", "record_key": "id", "merger": name})
+    lake.put("0.json", '{"id": 1}\n')
+    with pytest.raises(LakeError, match=re.escape(f"`merger: {name}` {said}")):
+        lake.ingest("t")
