@@ -24,6 +24,7 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
+from headwater.lake.logical_types.decoding import decode_batch, describe_schema, find_logical_types
 from headwater.lake.options import (
     COMMIT_METADATA_PREFIX,
     READ_OPTIMIZED_OPTION,
@@ -48,6 +49,8 @@ READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
     r"|partition\.fields` is not present"
+    # A blob in a log file.
+    r"|reconcile: column .* cannot be re-tagged"
 )
 _REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
@@ -164,7 +167,8 @@ class SnapshotReader:
         if not self._instants:
             return pa.schema([])
         with self.explained():
-            return self.hudi_table.get_schema_with_meta_fields()
+            types = find_logical_types(self.hudi_table.get_schema_in_avro_str())
+            return describe_schema(self.hudi_table.get_schema_with_meta_fields(), types)
 
     def read(
         self,
@@ -302,7 +306,7 @@ class SnapshotReader:
             self._check_columns(columns)
             schema = pa.schema([schema.field(name) for name in columns])
         with self.explained():
-            batches = self.hudi_table.read(options)
+            batches = [decode_batch(batch, self.schema) for batch in self.hudi_table.read(options)]
         return pa.Table.from_batches(batches).select(schema.names) if batches else schema.empty_table()
 
     def _check_columns(self, columns: Sequence[str]) -> None:
