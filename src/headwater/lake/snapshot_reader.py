@@ -24,7 +24,12 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
-from headwater.lake.logical_types.decoding import decode_batch, describe_schema, find_logical_types
+from headwater.lake.logical_types.decoding import (
+    decode_batch,
+    describe_schema,
+    find_logical_types,
+    may_have_types,
+)
 from headwater.lake.options import (
     COMMIT_METADATA_PREFIX,
     READ_OPTIMIZED_OPTION,
@@ -167,8 +172,10 @@ class SnapshotReader:
         if not self._instants:
             return pa.schema([])
         with self.explained():
-            types = find_logical_types(self.hudi_table.get_schema_in_avro_str())
-            return describe_schema(self.hudi_table.get_schema_with_meta_fields(), types)
+            schema = self.hudi_table.get_schema_with_meta_fields()
+            if not may_have_types(schema):
+                return schema
+            return describe_schema(schema, find_logical_types(self.hudi_table.get_schema_in_avro_str()))
 
     def read(
         self,

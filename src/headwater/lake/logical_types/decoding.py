@@ -6,7 +6,17 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 HUDI_TYPE = b"hudi_type"
+_BLOB_FIELDS = ["type", "data", "reference"]
 _ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
+
+
+def may_have_types(schema: pa.Schema) -> bool:
+    """Whether a look at Hudi's own schema, which is another read, can tell more than this one does."""
+    return any(
+        pa.types.is_fixed_size_binary(field.type)
+        or (pa.types.is_struct(field.type) and [inner.name for inner in field.type] == _BLOB_FIELDS)
+        for field in schema
+    )
 
 
 def find_logical_types(avro_schema: str) -> Mapping[str, str]:
@@ -52,17 +62,15 @@ def name_logical_type(field: pa.Field) -> str | None:
 
 def decode_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with its vectors as `schema`, from `describe_schema`, has them."""
-    wanted = {name: schema.field(name) for name in batch.schema.names if name in schema.names}
-    arrays, fields = [], []
-    for field, array in zip(batch.schema, batch.columns, strict=True):
-        target = wanted.get(field.name)
-        if target is not None and pa.types.is_list(target.type) and pa.types.is_fixed_size_binary(field.type):
-            arrays.append(_decode(array, target.type))
-            fields.append(target)
-        else:
-            arrays.append(array)
-            fields.append(field)
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
+    encoded = [
+        at
+        for at, field in enumerate(batch.schema)
+        if pa.types.is_fixed_size_binary(field.type) and pa.types.is_list(schema.field(field.name).type)
+    ]
+    for at in encoded:
+        field = schema.field(batch.schema.field(at).name)
+        batch = batch.set_column(at, field, _decode(batch.column(at), field.type))
+    return batch
 
 
 def _decode(array: pa.Array, target: pa.ListType) -> pa.Array:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import datetime, timezone
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,7 @@ def read_here(lake, name, *columns):
 @pytest.mark.long
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_vectors_stay_vectors_through_updates_new_columns_compaction_and_deletes(build, table_type):
-    compaction = {"compact_after": 3} if table_type == "merge_on_read" else {}
+    compaction = {"compact_after": 3, "column_stats": True} if table_type == "merge_on_read" else {}
     table = PRODUCTS | {"table_type": table_type, "on_object_removed": "retract"} | compaction
     lake = build(products=table)
     lake.put("1.json", product(1, [1, 0, 0, 0]) + product(2, None))
@@ -162,15 +163,17 @@ def test_sql_leaves_hudis_functions_to_spark(spark, shop):
 
 def test_describe_names_the_types(shop):
     lake, _, _ = shop
-    told = inspection.describe(find_address(lake.settings, "products"))
+    told = inspection.describe(find_address(lake.settings, "products"), datetime.now(timezone.utc))
     types = {column.name: column.type for column in told.columns}
     assert (types["id"], types["embedding"], types["picture"]) == ("bigint", "vector(16)", "blob")
 
 
 def test_verify_finds_the_rows_equal_to_their_objects(spark, shop):
     lake, _, _ = shop
-    report = Verify(App(lake.settings, spark=spark), deep=1).run()
-    assert [found.detail for found in report.problems] == []
+    report = Verify(App(lake.settings, spark=spark), deep=1).run().tables["products"]
+    assert report.problems == []
+    assert report.deep is not None
+    assert report.deep.objects == 2
 
 
 @pytest.mark.parametrize(
@@ -245,6 +248,12 @@ def test_a_column_of_another_type_is_told(build):
     lake.put("2.json", product(2, [1, 0, 0, 0, 0]))
     with pytest.raises(TableMismatchError, match=r"embedding is vector\(4\) there, and vector\(5\) in"):
         lake.ingest("products")
+    lake.change("products", columns={})
+    with pytest.raises(
+        TableMismatchError, match="column embedding is a vector there, and what was"
+    ) as caught:
+        lake.ingest("products")
+    assert caught.value.hint.startswith("declare it in the table's `columns`")
     lake.change("products", columns={"embedding": "vector(4)", "id": "vector(3)"}, record_key="name")
     with pytest.raises(ConfigError, match="column 'id' is bigint, and a vector is made of an array"):
         lake.ingest("products")
