@@ -114,8 +114,15 @@ def _unwrap(array: pa.Array) -> pa.Array:
     if isinstance(array.type, pa.BaseExtensionType):
         return array.storage
     if types.is_fixed_size_list(array.type):
-        return array.cast(pa.list_(array.type.value_field))
+        return _to_lists(array)
     return array
+
+
+def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
+    """Lists of any size; null ones, which have values in the array, have none."""
+    sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), array.type.list_size)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
+    return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
 
 
 def _conform_struct(array: pa.Array, target: pa.StructType) -> pa.Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -42,7 +42,8 @@ def search_vectors(
     searched so, and what `read_on_spark` does.
     """
     rows = read_on_spark(spark, path, query)
-    kind = parse_hudi_type(_find_field(rows.schema, column, "vector").metadata[HUDI_TYPE])
+    field = _find_field(rows.schema, column, "vector")
+    kind = parse_hudi_type(field.metadata[HUDI_TYPE])
     if metric not in _HUDI_METRICS:
         raise UsageError(f"no metric {metric!r}", hint=f"allowed: {', '.join(get_args(Metric))}")
     if k < 1:
@@ -57,7 +58,7 @@ def search_vectors(
     text = ", ".join(f"{number!r}D" for number in numbers)
     with _viewed(rows, path) as view:
         return spark.sql(
-            f"select * from hudi_vector_search('{view}', '{column}', array({text}), {k}, "  # noqa: S608 - checked
+            f"select * from hudi_vector_search('{view}', '{field.name}', array({text}), {k}, "  # noqa: S608 - checked
             f"'{_HUDI_METRICS[metric]}')"
         )
 
@@ -96,6 +97,8 @@ def _viewed(rows: DataFrame, path: str) -> Iterator[str]:
     rows.createOrReplaceTempView(view)
     try:
         yield view
+    except (AnalysisException, ParseException) as error:
+        raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except PySparkException as error:
         raise explain_lake_failure(path, error) from error
     finally:

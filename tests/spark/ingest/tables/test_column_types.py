@@ -161,6 +161,20 @@ def test_sql_leaves_hudis_functions_to_spark(spark, shop):
     assert list(result.rows) == [{"id": 5, "distance": 0.0, "picture": pictures[5]}]
 
 
+def test_blobs_in_log_files_are_left_to_spark_and_vectors_are_not(spark, shop):
+    lake, vectors, pictures = shop
+    tables = {"products": table_path(lake.lake, "products")}
+
+    def ask(column):
+        sql = f"select {column} from products where id = 120"
+        found = run_query(sql, tables, fallback=lambda text, named: run_on_spark(spark, text, named))
+        return found.engine, next(found.rows)[column]
+
+    assert ask("embedding") == ("hudi-rs+datafusion", vectors[120].tolist())
+    blob = {"type": "INLINE", "data": pictures[120], "reference": None}
+    assert ask("picture") == ("spark", blob)
+
+
 def test_describe_names_the_types(shop):
     lake, _, _ = shop
     told = inspection.describe(find_address(lake.settings, "products"), datetime.now(timezone.utc))
@@ -198,6 +212,8 @@ def test_no_blob_no_bytes(spark, shop):
     with pytest.raises(UsageError, match="embedding is array<float>, and no blob") as caught:
         queries.read_blobs(spark, table_path(lake.lake, "products"), "embedding")
     assert caught.value.hint == "blobs of the table: picture"
+    with pytest.raises(UsageError, match=r"^SQL: .*nope"):
+        queries.read_blobs(spark, table_path(lake.lake, "products"), "picture", where="nope = 1")
 
 
 def test_files_are_blobs_of_a_mirror(spark, build):
@@ -237,7 +253,7 @@ def test_a_step_makes_vectors_and_blobs_of_text(spark, build):
     assert lake.rows("t", "id", "e") == [(1, [1.0, 2.5]), (3, None)]
     found = queries.read_blobs(spark, table_path(lake.lake, "t"), "b").orderBy("id").collect()
     assert [row["b"] and bytes(row["b"]) for row in found] == [b"ab", None]
-    assert lake.quarantine("line", "reason") == [(2, "bad_vector")]
+    assert lake.quarantine("line", "reason") == [(3, "bad_vector")]
 
 
 def test_a_column_of_another_type_is_told(build):
@@ -254,8 +270,8 @@ def test_a_column_of_another_type_is_told(build):
     ) as caught:
         lake.ingest("products")
     assert caught.value.hint.startswith("declare it in the table's `columns`")
-    lake.change("products", columns={"embedding": "vector(4)", "id": "vector(3)"}, record_key="name")
-    with pytest.raises(ConfigError, match="column 'id' is bigint, and a vector is made of an array"):
+    lake.change("products", columns={"embedding": "vector(4)"}, schema_hints="embedding string")
+    with pytest.raises(ConfigError, match="'embedding' is string, and a vector is made of an array of"):
         lake.ingest("products")
 
 
