@@ -120,7 +120,7 @@ def _unwrap(array: pa.Array) -> pa.Array:
 
 def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
     """Lists of any size; null ones, which have values in the array, have none."""
-    sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), array.type.list_size)
+    sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), pa.scalar(array.type.list_size, pa.int32()))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
     return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
 
