@@ -54,9 +54,8 @@ READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
     r"|partition\.fields` is not present"
-    # A blob in a log file.
-    r"|reconcile: column .* cannot be re-tagged"
 )
+_BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
 _REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
 )
@@ -364,6 +363,11 @@ def explain_read_failure(path: str, text: str) -> LakeError:
         return LakeError(
             f"{path}: the store does not answer: {first_line}",
             hint="check the network, `lake_storage.endpoint` and `lake_storage.region`",
+        )
+    if blob := _BLOB_IN_LOG.search(text):
+        return TableUnsupportedError(
+            f"{path}: blobs of column {blob[1]} lie in log files, which only Spark can read",
+            hint="Spark can read it; a compaction takes them out of the log files",
         )
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")

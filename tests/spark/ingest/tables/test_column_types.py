@@ -10,7 +10,7 @@ import pytest
 
 from headwater.app import App
 from headwater.app.objects.verify import Verify
-from headwater.errors import ConfigError, TableMismatchError, UsageError
+from headwater.errors import ConfigError, TableMismatchError, TableUnsupportedError, UsageError
 from headwater.lake import find_address, inspection, queries, writes
 from headwater.lake.layout import table_path
 from headwater.lake.sql.engine import run_query
@@ -161,7 +161,7 @@ def test_sql_leaves_hudis_functions_to_spark(spark, shop):
     assert list(result.rows) == [{"id": 5, "distance": 0.0, "picture": pictures[5]}]
 
 
-def test_blobs_in_log_files_are_left_to_spark_and_vectors_are_not(spark, shop):
+def test_a_table_with_blobs_in_log_files_is_left_to_spark(spark, shop):
     lake, vectors, pictures = shop
     tables = {"products": table_path(lake.lake, "products")}
 
@@ -170,9 +170,11 @@ def test_blobs_in_log_files_are_left_to_spark_and_vectors_are_not(spark, shop):
         found = run_query(sql, tables, fallback=lambda text, named: run_on_spark(spark, text, named))
         return found.engine, next(found.rows)[column]
 
-    assert ask("embedding") == ("hudi-rs+datafusion", vectors[120].tolist())
+    assert ask("embedding") == ("spark", vectors[120].tolist())
     blob = {"type": "INLINE", "data": pictures[120], "reference": None}
     assert ask("picture") == ("spark", blob)
+    with pytest.raises(TableUnsupportedError, match="blobs of column picture lie in log files"):
+        read_here(lake, "products", "id", "embedding")
 
 
 def test_describe_names_the_types(shop):

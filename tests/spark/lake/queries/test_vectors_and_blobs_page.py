@@ -58,4 +58,4 @@ def test_python_that_is_shown_runs(spark):
     exec(block, names)
     assert [row["id"] for row in names["nearest"].collect()] == ["mug", "cup"]
     (row,) = names["pictures"].collect()
-    assert bytes(row["picture"]) == b"\xff\xd8\xff\xe0\x00\x10"
+    assert bytes(row["picture"]) == bytes(range(6))
