@@ -86,6 +86,11 @@ def test_what_can_be_is_taken(table):
     check_processing(load(**table), {})
 
 
+def test_tables_built_from_tables_have_them_too():
+    config = TableConfig.model_validate({"from": "t"} | VECTOR)
+    assert list_column_types(config) == {"e": VectorType(3)}
+
+
 @pytest.mark.parametrize(
     "table",
     [

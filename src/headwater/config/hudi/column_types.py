@@ -101,11 +101,12 @@ def iter_column_type_problems(table: "TableConfig") -> Iterator[Problem]:
     }
     if isinstance(table.column_stats, tuple):
         used["column_stats"] = {name.lower() for name in table.column_stats}
+    rescued = (table.effective_rescued_data_column or "").lower() if table.from_ is None else ""
     for name, kind in types.items():
         path, folded = ("columns", name), name.lower()
         if not _NAME.fullmatch(name):
             yield path, "cannot be a column's name; allowed: letters, digits, `_`, as the table has them"
-        if folded.startswith(_OWN_PREFIXES) or folded == (table.effective_rescued_data_column or "").lower():
+        if folded.startswith(_OWN_PREFIXES) or folded == rescued:
             yield path, "is a column of Hudi's or headwater's own; give another name"
         if [other.lower() for other in types].count(folded) > 1:
             yield path, "is there twice, in other letters"
