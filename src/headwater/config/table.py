@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, ByteSize, Field, model_validator
 
 from headwater.config.file_format import FileFormat, infer_format
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
+from headwater.config.hudi.column_types import ColumnTypes, iter_column_type_problems
 from headwater.config.hudi.table_options import iter_typed_problems
 from headwater.config.hudi.table_sections import (
     BulkInsertConfig,
@@ -181,6 +182,12 @@ class TableConfig(Section):
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
+    columns: ColumnTypes = Field(
+        {},
+        description="Columns of the table that have one of Hudi's own types, after all steps: "
+        "`vector(384)`, `vector(384, double)` or `blob`.",
+        examples=[{"embedding": "vector(384)"}],
+    )
     schema_evolution_mode: SchemaEvolutionMode | None = Field(
         None,
         description="What columns that the table does not have do: they are added (and types widened), kept "
@@ -283,6 +290,7 @@ class TableConfig(Section):
         # Asks for the format, which has to be known for that.
         if self.from_ is None:
             problems = problems or [*self._schema_problems()]
+        problems = problems or [*iter_column_type_problems(self)]
         if problems:
             raise SectionError(problems)
         return self

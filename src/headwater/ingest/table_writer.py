@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
 from headwater.ingest.conforming import conform_frame
@@ -26,6 +27,7 @@ from headwater.ingest.reading.lineage import (
 )
 from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
 from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
+from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
 
@@ -44,6 +46,8 @@ class TableWriter:
         self._table = table
         self._has_deletes: bool | None = None
         self._stored: dict[str, DataType] | None = None
+        self._types = list_column_types(config)
+        self._are_types_checked = not self._types
 
     @property
     def _record_key(self) -> tuple[str, ...]:
@@ -189,6 +193,11 @@ class TableWriter:
         is_retraction: bool = False,
         insert: bool = False,
     ) -> None:
+        if not self._are_types_checked:
+            if self._table.load_timeline().exists():
+                check_stored(self._name, self._table.read().schema, self._types)
+            self._are_types_checked = True
+        frame = store(frame, self._types) if self._types else frame
         options = self.build_options()
         operation = "insert" if insert else options.operation
         options = replace(

@@ -17,7 +17,13 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import LakeError, LakeNotWritableError, TableBusyError, WriteConflictError
+from headwater.errors import (
+    LakeError,
+    LakeNotWritableError,
+    TableBusyError,
+    TableMismatchError,
+    WriteConflictError,
+)
 
 _REFUSALS = (
     "Permission denied",
@@ -35,6 +41,7 @@ _GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
+_UNTYPED = re.compile(r"lacking writer type: (VECTOR|BLOB) for field: '[^']*\.(\w+)'")
 _SCHEME = re.compile(r"^\w+:(?=/)")
 _LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
@@ -353,6 +360,16 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
             hint="bring it back; of a data table `headwater verify` tells whose rows are missing, and with "
             "`--repair` reads those objects again",
         )
+    if mismatch := _explain_mismatch(path, text):
+        return mismatch
+    first_line = next(
+        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
+    )
+    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
+
+
+def _explain_mismatch(path: str, text: str) -> LakeError | None:
+    """For a write that is not of the table that lies there."""
     if conflict := _CONFLICT.search(text):
         differing = "; ".join(
             f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
@@ -361,7 +378,10 @@ def explain_lake_failure(path: str, error: Exception) -> LakeError:
             f"{path}: the table was made with other settings: {differing}",
             hint="set them as they were, or build the table anew at another place",
         )
-    first_line = next(
-        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
-    )
-    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
+    if untyped := _UNTYPED.search(text):
+        kind, column = untyped[1].lower(), untyped[2]
+        return TableMismatchError(
+            f"{path}: column {column} is a {kind} there, and what was to be written has none",
+            hint="declare it in the table's `columns`; `headwater table NAME describe` shows its type",
+        )
+    return None

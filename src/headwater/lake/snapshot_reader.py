@@ -24,6 +24,12 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
+from headwater.lake.logical_types.decoding import (
+    decode_batch,
+    describe_schema,
+    find_logical_types,
+    may_have_types,
+)
 from headwater.lake.options import (
     COMMIT_METADATA_PREFIX,
     READ_OPTIMIZED_OPTION,
@@ -49,6 +55,7 @@ _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
     r"|partition\.fields` is not present"
 )
+_BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
 _REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
 )
@@ -164,7 +171,10 @@ class SnapshotReader:
         if not self._instants:
             return pa.schema([])
         with self.explained():
-            return self.hudi_table.get_schema_with_meta_fields()
+            schema = self.hudi_table.get_schema_with_meta_fields()
+            if not may_have_types(schema):
+                return schema
+            return describe_schema(schema, find_logical_types(self.hudi_table.get_schema_in_avro_str()))
 
     def read(
         self,
@@ -302,7 +312,7 @@ class SnapshotReader:
             self._check_columns(columns)
             schema = pa.schema([schema.field(name) for name in columns])
         with self.explained():
-            batches = self.hudi_table.read(options)
+            batches = [decode_batch(batch, self.schema) for batch in self.hudi_table.read(options)]
         return pa.Table.from_batches(batches).select(schema.names) if batches else schema.empty_table()
 
     def _check_columns(self, columns: Sequence[str]) -> None:
@@ -353,6 +363,11 @@ def explain_read_failure(path: str, text: str) -> LakeError:
         return LakeError(
             f"{path}: the store does not answer: {first_line}",
             hint="check the network, `lake_storage.endpoint` and `lake_storage.region`",
+        )
+    if blob := _BLOB_IN_LOG.search(text):
+        return TableUnsupportedError(
+            f"{path}: blobs of column {blob[1]} lie in log files, which only Spark can read",
+            hint="Spark can read it; a compaction takes them out of the log files",
         )
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headwater.config.hudi.column_types import list_column_types
 from headwater.config.table import TableConfig
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
 from headwater.ingest.planning.outcome import BatchResult
@@ -18,6 +19,7 @@ from headwater.ingest.reading.lineage import SOURCE_KEY
 from headwater.ingest.table_state import describe_buckets
 from headwater.ingest.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
+from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
 from headwater.lake.options import DELETED
 from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 from headwater.lake.table import Table
@@ -54,6 +56,7 @@ class DerivedPipeline:
         self._steps = steps
         self._writer = TableWriter(name, config, table)
         self._definition = build_definition(config)
+        self._types = list_column_types(config)
         self._state: FollowState | None = None
         self._warnings: list[str] = []
         self._persisted: list[DataFrame] = []
@@ -154,10 +157,9 @@ class DerivedPipeline:
         """All rows that there are to be, and all that there are."""
         source = self._source.read()
         if self._config.effective_refresh == "full":
-            new = derive_whole(self.name, source, self._steps.chain)
+            new = self._persist(self._convert(derive_whole(self.name, source, self._steps.chain)))
         else:
-            new = self._derive(source)
-        new = self._persist(new)
+            new = self._persist(self._derive(source))
         self._check_keys(new)
         return new, stored
 
@@ -181,15 +183,25 @@ class DerivedPipeline:
 
     def _derive(self, source: DataFrame) -> DataFrame:
         is_numbered = not self._config.record_key
-        return derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered)
+        return self._convert(derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered))
+
+    def _convert(self, new: DataFrame) -> DataFrame:
+        check_convertible(self.name, new.schema, self._types)
+        return convert_frame(new, self._types)
 
     def _persist(self, frame: DataFrame) -> DataFrame:
         self._persisted.append(frame.persist())
         return frame
 
     def _check_keys(self, new: DataFrame) -> None:
-        """Raise unless the configured keys are columns, and `record_key` tells the rows apart."""
+        """Raise unless the configured keys are columns, and `record_key` tells the rows apart; and for
+        vectors that the table cannot take."""
         self._check_names(new)
+        if faults := count_faults(new, self._types):
+            raise TransformError(
+                f"table {self.name}: {faults[0]:,} rows have no vectors as in `columns`: one {faults[1]}",
+                hint="leave such rows out by a step, as `where size(embedding) = 384`",
+            )
         key = self._config.record_key
         if not key:
             return

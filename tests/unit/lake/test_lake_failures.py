@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.errors import LakeError, LakeNotWritableError
+from headwater.errors import LakeError, LakeNotWritableError, TableMismatchError
 from headwater.lake.jvm import explain_lake_failure
 
 
@@ -32,3 +32,14 @@ def test_a_file_that_is_gone_is_named_with_what_brings_its_rows_back(text):
     assert type(error) is LakeError
     assert error.message == "/lake/t: a file of the table is gone: file:/lake/t/a.parquet"
     assert "verify" in error.hint
+
+
+def test_a_frame_without_the_types_of_the_table_is_told():
+    text = (
+        "SchemaBackwardsCompatibilityException: Schema validation backwards compatibility check failed with "
+        "the following issues: {MISSING_UNION_BRANCH: reader union lacking writer type: VECTOR for field: "
+        "'t_record.e'}"
+    )
+    error = explain_lake_failure("/lake/t", RuntimeError(text))
+    assert isinstance(error, TableMismatchError)
+    assert error.message == "/lake/t: column e is a vector there, and what was to be written has none"

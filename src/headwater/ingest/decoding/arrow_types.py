@@ -90,12 +90,10 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
     source = array.type
     if source == target:
         return array
-    if types.is_dictionary(source):
-        return _conform(array.dictionary_decode(), target)
     if types.is_null(source):
         return pa.nulls(len(array), target)
-    if isinstance(source, pa.BaseExtensionType):
-        return _conform(array.storage, target)
+    if (plain := _unwrap(array)) is not array:
+        return _conform(plain, target)
     if types.is_struct(target):
         return _conform_struct(array, target)
     if types.is_list(target) and (types.is_list(source) or types.is_large_list(source)):
@@ -107,6 +105,24 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
         raise _IncompatibleError
     # Nanoseconds are cut: neither Spark nor Hudi has them.
     return pc.cast(array, target, safe=not types.is_temporal(source))
+
+
+def _unwrap(array: pa.Array) -> pa.Array:
+    """The same values in a type that Spark has; the array itself where nothing lies around them."""
+    if types.is_dictionary(array.type):
+        return array.dictionary_decode()
+    if isinstance(array.type, pa.BaseExtensionType):
+        return array.storage
+    if types.is_fixed_size_list(array.type):
+        return _to_lists(array)
+    return array
+
+
+def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
+    """Lists of any size; null ones, which have values in the array, have none."""
+    sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), pa.scalar(array.type.list_size, pa.int32()))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
+    return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
 
 
 def _conform_struct(array: pa.Array, target: pa.StructType) -> pa.Array:

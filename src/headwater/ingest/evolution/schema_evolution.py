@@ -78,11 +78,12 @@ class SchemaEvolution:
             names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else ()
             self._hinted = frozenset(name.lower() for name in names)
         wanted = {*self._table.record_key, *self._table.ordering, *self._table.partition}
-        stored = zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True)
+        stored = list(zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True))
+        typed = {name.lower() for name in self._table.columns} if not self._table.transform else set()
         return MergeRules(
             is_text=self._format not in _TYPED_FORMATS,
             keys=frozenset(name.lower() for name, in_table in stored if in_table in wanted),
-            pinned=self._hinted,
+            pinned=self._hinted | {name.lower() for name, in_table in stored if in_table.lower() in typed},
             ignored=frozenset(name.lower() for name in self.ignored),
         )
 

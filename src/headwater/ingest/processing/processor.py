@@ -164,5 +164,6 @@ def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
     if counts["failed"]:
         reason, detail = FAILED_CHECK, f"none of its {bad} records is left: one {counts['detail']}"
     else:
-        reason, detail = UNPARSABLE, f"none of its {bad} records has a key after the transform"
+        detail = f"after the transform none of its {bad} records has a key, and vectors as the table's"
+        reason = UNPARSABLE
     return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from headwater.config.hudi.column_types import list_column_types
 from headwater.config.table import TableConfig
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
 from headwater.ingest.reading.schema import check_names
 from headwater.lake.checks.judging import Checks
+from headwater.lake.logical_types.columns import check_convertible, convert_frame
 from headwater.lake.transforms.chain import Chain, check_storable
 from headwater.lake.transforms.checking import SOURCE
 from headwater.lake.transforms.columns import quote
@@ -47,6 +49,9 @@ class RecordTransform:
         check_storable(self.table, after, [name for name in after.columns if name.lower() in own])
         names = [name for name in after.columns if name.lower() not in own]
         self._check_keys(after.select(*map(quote, names)))
+        types = list_column_types(self.config)
+        check_convertible(self.table, after.schema, types)
+        after = convert_frame(after, types)
         packed = after.select(
             F.col(f"{SOURCE}.object_index").alias("object_index"),
             F.col(f"{SOURCE}.row_number").alias("row_number"),
@@ -55,7 +60,7 @@ class RecordTransform:
             F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
             self.checks.build_mark(after).alias(_DETAIL),
         )
-        bad = build_bad_record(names, self.config.record_key, self.config.ordering)
+        bad = build_bad_record(names, self.config.record_key, self.config.ordering, types)
         corrupt = F.coalesce(bad, build_failed_check(F.col(_DETAIL)))
         packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
         return packed.unionByName(self._pass_by(records, packed))

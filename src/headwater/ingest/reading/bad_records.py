@@ -1,6 +1,6 @@
 """Which records cannot become rows, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -9,11 +9,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
+from headwater.config.hudi.column_types import ColumnType
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.lake.logical_types.columns import find_declared, find_fault
 
 UNPARSABLE = "unparsable"
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
+BAD_VECTOR = "bad_vector"
 FAILED_CHECK = "failed_check"
 
 BAD_RECORD_SCHEMA = StructType(
@@ -31,11 +34,17 @@ DETAILS = {
 }
 
 
-def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering: Sequence[str]) -> Column:
+def build_bad_record(
+    columns: Sequence[str],
+    record_key: Sequence[str],
+    ordering: Sequence[str],
+    types: Mapping[str, ColumnType],
+) -> Column:
     """Makes of `corrupt`, the text of a record that does not fit, a struct of reason, text and detail.
 
-    A record without any key or without its ordering is bad, too: Hudi fails the whole commit for one
-    of them. Fields that are none of `columns` come from elsewhere and are never missing.
+    A record without any key or without its ordering is bad, too, and one whose vector is none of `types`:
+    Hudi fails the whole commit for one of them. Fields that are none of `columns` come from elsewhere and are
+    never missing.
     """
     record = F.col("record")
     bad = _build(UNPARSABLE, F.col("corrupt"))
@@ -48,6 +57,11 @@ def build_bad_record(columns: Sequence[str], record_key: Sequence[str], ordering
     for name in set(ordering) & set(columns):
         is_missing = is_record & record.getField(name).isNull()
         bad = F.coalesce(bad, F.when(is_missing, _build(MISSING_ORDERING, F.to_json(record))))
+    for name in columns:
+        if (kind := find_declared(types, name)) is not None:
+            fault = find_fault(record.getField(name), name, kind)
+            is_bad = is_record & fault.isNotNull()
+            bad = F.coalesce(bad, F.when(is_bad, _struct(BAD_VECTOR, F.to_json(record), fault)))
     return bad.cast(BAD_RECORD_SCHEMA)
 
 

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.config.hudi.column_types import list_column_types
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
@@ -38,6 +39,7 @@ from headwater.ingest.reading.object_reader import (
 from headwater.ingest.reading.schema import (
     CORRUPT,
     FIXED_SCHEMAS,
+    apply_column_types,
     apply_hints,
     as_instants,
     check_names,
@@ -48,6 +50,7 @@ from headwater.ingest.reading.schema import (
 )
 from headwater.ingest.reading.split_scan import SplitScan, is_large
 from headwater.ingest.table_state import TableState
+from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
@@ -82,6 +85,8 @@ class RecordSource:
         self._prepared: _Prepared | None = None
         self._evolution = SchemaEvolution(spark, name, table)
         self._stored_rescued: str | None = None
+        # With steps they are columns of what comes out of those.
+        self._types = {} if table.transform else list_column_types(table)
 
     @property
     def schema(self) -> StructType:
@@ -127,12 +132,17 @@ class RecordSource:
             schema = FIXED_SCHEMAS[self._format]
         else:
             schema = stored or self._infer(events) or _NOTHING_KNOWN
+        given = schema.fieldNames() if table.schema_ else []
         if table.schema_hints:
-            schema = apply_hints(schema, parse_ddl(self._name, "schema_hints", table.schema_hints))
+            hints = parse_ddl(self._name, "schema_hints", table.schema_hints)
+            schema, given = apply_hints(schema, hints), [*given, *hints.fieldNames()]
         if schema is _NOTHING_KNOWN:
             # No object of this batch can be understood; reading them says why. The next batch asks anew.
             self._schema, self._is_provisional = schema, True
             return
+        if self._types:
+            schema = schema if table.schema_ else apply_column_types(schema, self._types, given)
+            check_convertible(self._name, rename_for_hudi(schema), self._types)
         if not table.transform:
             # Else they are columns of what the steps make, and looked for there.
             keys = {
@@ -291,7 +301,7 @@ class RecordSource:
         if self._prepared is None or self._prepared.config.schema is not self.schema:
             config, names = self._build_config(self.schema), self.table_schema.fieldNames()
             keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
-            record = F.col("record").cast(self.table_schema)
+            record = self._convert(F.col("record").cast(self.table_schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
                 record = record.withField(self.rescued_column, rescued)
@@ -299,9 +309,16 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(names, *keys),
+                corrupt=build_bad_record(names, *keys, self._types),
             )
         return self._prepared
+
+    def _convert(self, record: Column) -> Column:
+        for field in self.table_schema:
+            if (kind := find_declared(self._types, field.name)) is not None:
+                value = convert(record.getField(field.name), field.dataType, kind)
+                record = record.withField(field.name, value)
+        return record
 
     def _divide(self, requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
         large: list[Request] = []

@@ -21,8 +21,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headwater.config.hudi.column_types import ColumnType
 from headwater.errors import ConfigError, IngestError
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
+from headwater.lake.logical_types.columns import build_read_type
 
 CORRUPT = "_corrupt_record"
 
@@ -102,6 +104,20 @@ def apply_hints(schema: StructType, hints: StructType) -> StructType:
     wanted = {field.name: field for field in hints}
     fields = [wanted.pop(field.name, field) for field in schema]
     return StructType([*fields, *wanted.values()])
+
+
+def apply_column_types(
+    schema: StructType, types: Mapping[str, ColumnType], given: Sequence[str]
+) -> StructType:
+    """Give columns of Hudi's own types, by their names in the table, the types they are read by; those in
+    `given` keep theirs."""
+    stored = rename_for_hudi(schema).fieldNames()
+    known = {name.lower(): column for column, name in zip(schema.fieldNames(), stored, strict=True)}
+    read = {known.get(name.lower(), name): build_read_type(kind) for name, kind in types.items()}
+    kept = {column.lower() for column in given}
+    return apply_hints(
+        schema, StructType([StructField(n, kind) for n, kind in read.items() if n.lower() not in kept])
+    )
 
 
 def infer_from_lines(

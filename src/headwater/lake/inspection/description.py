@@ -20,6 +20,7 @@ from headwater.lake.inspection.layout import LayoutTotals, TableLayout, read_lay
 from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
+from headwater.lake.logical_types.decoding import name_logical_type
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
 from headwater.lake.snapshot_reader import SnapshotReader
 
@@ -166,7 +167,7 @@ def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, 
         problems.append(error.message)
         return ()
     return tuple(
-        Column(column.name, name_type(column.type))
+        Column(column.name, name_logical_type(column) or name_type(column.type))
         for column in schema
         if not column.name.startswith(_META_PREFIX)
     )

@@ -1,9 +1,11 @@
 """All of Hudi's queries: `from headwater.lake import queries`.
 
 `queries.read(address, query)` needs no JVM, `queries.read_on_spark(spark, path, query)` gives a DataFrame;
-a `Query` says which rows. What changed, deletes included: `queries.ChangeFeed`.
+a `Query` says which rows. What changed, deletes included: `queries.ChangeFeed`. Of Hudi's own column types:
+`queries.search_vectors` and `queries.read_blobs`, on Spark.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from headwater.lake.queries.change_feed import ChangeFeed
@@ -12,15 +14,29 @@ from headwater.lake.queries.query import Query
 from headwater.lake.queries.reading import read
 
 if TYPE_CHECKING:
+    from headwater.lake.logical_types.reading import read_blobs, search_vectors
     from headwater.lake.queries.spark import read_on_spark
 
-__all__ = ["Change", "ChangeFeed", "ChangeSet", "Query", "read", "read_on_spark"]
+__all__ = [
+    "Change",
+    "ChangeFeed",
+    "ChangeSet",
+    "Query",
+    "read",
+    "read_blobs",
+    "read_on_spark",
+    "search_vectors",
+]
+
+_ON_SPARK = {
+    "read_on_spark": "headwater.lake.queries.spark",
+    "read_blobs": "headwater.lake.logical_types.reading",
+    "search_vectors": "headwater.lake.logical_types.reading",
+}
 
 
 def __getattr__(name: str) -> Any:
     # PySpark takes a second to import, and most callers do without.
-    if name == "read_on_spark":
-        from headwater.lake.queries.spark import read_on_spark
-
-        return read_on_spark
+    if name in _ON_SPARK:
+        return getattr(import_module(_ON_SPARK[name]), name)
     raise AttributeError(name)

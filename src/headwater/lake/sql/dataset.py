@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from headwater.errors import HeadwaterError
+from headwater.lake.logical_types.decoding import decode_batch
 from headwater.lake.snapshot_reader import (
     COMMIT_TIME,
     NEWEST,
@@ -77,7 +78,7 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
             group_reader = table.create_file_group_reader_with_options(options)
             for file_slice in table.get_file_slices(self._scan.build_options(None, self._filters)):
                 for batch in group_reader.read_file_slice_stream(file_slice, options):
-                    yield batch.select(schema.names)
+                    yield decode_batch(batch.select(schema.names), self._schema)
             self._reader.check_retained(self._scan)
         except HeadwaterError as error:
             self.failure = error

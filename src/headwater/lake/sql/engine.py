@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Literal, NoReturn
 
 import pyarrow as pa
 from datafusion import DataFrame, SessionConfig, SessionContext, SQLOptions
@@ -61,6 +61,8 @@ def run_query(
         return QueryResult(("table", "path"), iter(rows), "hudi-rs+datafusion")
     named = {table: resolve_table(table, tables) for table in statement.tables}
     try:
+        if statement.spark_function:
+            _leave_to_spark(statement.spark_function, named.values(), tables, storage_options)
         return _Execution(statement, storage_options, limit, query).run(named, tables)
     except TableUnsupportedError:
         if fallback is None:
@@ -81,6 +83,24 @@ def resolve_table(table: TableName, known: Iterable[str]) -> str:
     where = f"{table.position}: " if table.position else ""
     raise UsageError(
         f"SQL: {where}there is no table {table.name}", hint=f"{suggestion}tables: {', '.join(names)}"
+    )
+
+
+def _leave_to_spark(
+    function: str, names: Iterable[str], paths: Mapping[str, str], options: Mapping[str, str]
+) -> NoReturn:
+    """Raises `TableUnsupportedError`, and before it `TableNotFoundError` for a table without rows."""
+    for name in names:
+        reader = SnapshotReader(paths[name], options)
+        if not reader.exists() or not reader.schema.names:
+            raise _build_unwritten(name, paths[name])
+    raise TableUnsupportedError(f"{function} can be run by Spark only", hint="`headwater sql` starts it")
+
+
+def _build_unwritten(name: str, path: str) -> TableNotFoundError:
+    return TableNotFoundError(
+        f"table {name} has no rows yet: no Hudi table lies at {path}",
+        hint="tables appear with their first rows: `headwater run --once`",
     )
 
 
@@ -113,10 +133,7 @@ class _Execution:
     def _open(self, name: str, path: str) -> HudiDataset:
         reader = SnapshotReader(path, self._storage_options)
         if not reader.exists() or not reader.schema.names:
-            raise TableNotFoundError(
-                f"table {name} has no rows yet: no Hudi table lies at {path}",
-                hint="tables appear with their first rows: `headwater run --once`",
-            )
+            raise _build_unwritten(name, path)
         if self._query.kind == "cdc":
             check_change_log(self._query, reader)
             raise TableUnsupportedError(f"{path}: the change log can be read by Spark only")

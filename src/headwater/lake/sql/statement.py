@@ -31,6 +31,12 @@ _OPERATORS: Mapping[type, str] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
+# Which of their arguments name tables.
+_SPARK_FUNCTIONS: Mapping[str, tuple[int, ...]] = {
+    "read_blob": (),
+    "hudi_vector_search": (0,),
+    "hudi_vector_search_batch": (0, 2),
+}
 
 
 class _Sql(sqlglot.Dialect):
@@ -65,6 +71,7 @@ class Statement:
     """`column_names` are all names in the text, lower-cased: a superset of the columns; None: any column.
 
     `conditions` are given only for a query of one table. `has_union`: the engine reads in parallel.
+    `spark_function` is the first function in it that only Spark has, as Hudi gives it to Spark.
     """
 
     kind: Literal["query", "explain", "describe", "show_tables"]
@@ -73,6 +80,7 @@ class Statement:
     column_names: frozenset[str] | None = None
     conditions: tuple[Condition, ...] = ()
     has_union: bool = False
+    spark_function: str = ""
 
 
 def parse_statement(text: str) -> Statement:
@@ -90,6 +98,7 @@ def parse_statement(text: str) -> Statement:
         _collect_names(query),
         tuple(_iter_conditions(query)),
         query.find(exp.Union) is not None,
+        next((function.name.lower() for function in _iter_spark_functions(query)), ""),
     )
 
 
@@ -167,6 +176,17 @@ def _iter_tables(query: exp.Query) -> Iterator[TableName]:
                 # `e.items` names a database too, and no table of ours has one.
                 name = ".".join(part.name for part in table.parts)
                 yield TableName(name, bool(table.this.args.get("quoted")), position_of(table.this))
+    for function in _iter_spark_functions(query):
+        for at in _SPARK_FUNCTIONS[function.name.lower()]:
+            given = function.expressions[at] if at < len(function.expressions) else None
+            # A path is Spark's own business.
+            if isinstance(given, exp.Literal) and given.is_string and "/" not in given.name:
+                yield TableName(given.name, False, "")
+
+
+def _iter_spark_functions(query: exp.Query) -> Iterator[exp.Anonymous]:
+    found = query.find_all(exp.Anonymous)
+    return (function for function in found if function.name.lower() in _SPARK_FUNCTIONS)
 
 
 def _collect_names(query: exp.Query) -> frozenset[str] | None:

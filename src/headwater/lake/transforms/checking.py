@@ -27,7 +27,7 @@ def check_processing(settings: Settings, environ: Mapping[str, str], only: str |
     problems = [
         f"tables.{name}.{path}: {text}"
         for name, table in settings.tables.items()
-        if (table.transform or table.checks) and only in (None, name)
+        if (table.transform or table.checks or table.columns) and only in (None, name)
         for path, text in _iter_problems(table, secrets)
     ]
     if problems:

@@ -35,6 +35,7 @@ def iter_column_problems(config: TableConfig) -> Iterator[Problem]:
     else:
         for key in ("record_key", "ordering", "partition"):
             yield from _iter_unknown(key, getattr(config, key), names, config)
+    yield from _iter_unknown("columns", tuple(config.columns), names, config)
     for at, check in enumerate(config.checks):
         yield from _iter_unknown(f"checks[{at}].{check.kind}", check.columns, names, config)
 

@@ -12,6 +12,7 @@ from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.layout import find_address
+from headwater.lake.logical_types.columns import convert_frame, count_faults, list_stored, store
 from headwater.lake.options import DELETED, WriteOptions, owner_options
 from headwater.lake.services.service_table import ServiceTable, build_write_options
 from headwater.lake.session import find_jvm_process
@@ -97,12 +98,26 @@ def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOpt
     given = {column.lower() for column in frame.columns}
     filled = {c: _build_own(types[c]) for c in needed if c.startswith(OWN_PREFIX) and c.lower() not in given}
     try:
-        return frame.withColumns(filled).to(StructType(fields))
+        return _build_types(name, frame.withColumns(filled), StructType(fields)).to(StructType(fields))
     except AnalysisException as error:
         reason = " ".join(str(error).split())[:300]
         raise UsageError(
             f"rows do not fit the columns of table {name}: {reason}", hint="cast them"
         ) from error
+
+
+def _build_types(name: str, frame: DataFrame, stored: StructType) -> DataFrame:
+    """The rows with vectors and blobs as the table has them."""
+    types = list_stored(stored, frame.schema)
+    if not types:
+        return frame
+    converted = convert_frame(frame, types)
+    if faults := count_faults(converted, types):
+        raise UsageError(
+            f"{faults[0]:,} rows do not fit the columns of table {name}: one {faults[1]}",
+            hint="leave them out, or correct them",
+        )
+    return store(converted, types)
 
 
 def _build_own(kind: DataType) -> Column:

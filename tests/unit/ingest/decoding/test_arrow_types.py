@@ -46,6 +46,7 @@ def conform(array: pa.Array, target: pa.DataType) -> pa.Array:
         (pa.nulls(2), pa.int32(), [None, None]),
         (pa.array([dt.time(0, 0, 1)], pa.time32("ms")), pa.int32(), [1000]),
         (pa.array([[1], None, []], pa.list_(pa.int32())), pa.list_(pa.int64()), [[1], None, []]),
+        (pa.array([[1, 2], None], pa.list_(pa.float32(), 2)), pa.list_(pa.float64()), [[1.0, 2.0], None]),
         (pa.array([["a"], None], pa.large_list(pa.large_string())), pa.list_(pa.string()), [["a"], None]),
         (
             pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int32())),
