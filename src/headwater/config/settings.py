@@ -134,7 +134,9 @@ class Settings(Section):
         """All keys with the values that count, as JSON-like data; secrets from the environment hidden."""
         data = self.model_dump(mode="json", by_alias=True)
         for name in self.derived_tables:
-            data["tables"][name]["refresh"] = self.tables[name].effective_refresh
+            table = self.tables[name]
+            data["tables"][name]["refresh"] = table.effective_refresh
+            data["tables"][name]["group_key"] = list(table.effective_group_key)
         for name, table in self.object_tables.items():
             data["tables"][name] |= {
                 "format": table.effective_format,

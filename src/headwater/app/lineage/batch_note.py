@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED, BatchResult
 from headwater.lake.inspection.actions import build_action
 from headwater.lake.inspection.description import Column, list_columns
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
-from headwater.medallion.follow_state import FOLLOWED
 
 _NEWEST = 20
 """So many commits are looked at; between a batch's and now there are at most those of services and others."""
@@ -44,7 +43,7 @@ def read_commit_facts(address: TableAddress, result: BatchResult, now: datetime)
     Reads without a JVM. Raises `LakeError`.
     """
     timeline = TableTimeline(address)
-    keys = [f"{COMMIT_METADATA_PREFIX}{name}" for name in ("checkpoint", FOLLOWED)]
+    keys = [f"{COMMIT_METADATA_PREFIX}{name}" for name in (CHECKPOINT, FOLLOWED)]
     for instant in timeline.completed_writes[: -_NEWEST - 1 : -1]:
         metadata = timeline.read_metadata([instant])[instant]
         extra = (metadata.get("extraMetadata") or {}) if isinstance(metadata, dict) else {}

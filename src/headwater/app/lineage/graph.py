@@ -104,6 +104,8 @@ def _describe_table(table: TableConfig) -> dict[str, str]:
         rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
     else:
         rules = {"refresh": table.effective_refresh}
+        if table.effective_group_key:
+            rules["group_key"] = ", ".join(table.effective_group_key)
     if table.transform:
         rules["transform"] = ", ".join(step.name or step.kind for step in table.transform)
     if table.checks:
