@@ -65,8 +65,8 @@ def find_changed_groups(source: Table, before: Before, upto: str, keys: Sequence
     )
     changed = then.join(now.select(_KEY, _NUMBER), on=[_KEY, _NUMBER], how="left_anti")
     # A column that came since was null in all rows.
-    before = (quote(name) if name in then.columns else F.lit(None).alias(name) for name in keys)
-    return written.unionByName(changed.select(*before)).distinct()
+    held = (quote(name) if name in then.columns else F.lit(None).alias(name) for name in keys)
+    return written.unionByName(changed.select(*held)).distinct()
 
 
 def take_groups(
