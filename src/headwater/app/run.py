@@ -2,9 +2,11 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import structlog
 
@@ -13,6 +15,8 @@ from headwater.app.background import BackgroundLoop
 from headwater.app.capture import Capture
 from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
+from headwater.app.lineage.batch_note import BatchNote
+from headwater.app.lineage.loop import LineageLoop
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.search import IndexLoop
@@ -117,6 +121,8 @@ class Run:
         self._clean_failure: HeadwaterError | None = None
         self._index = IndexLoop(app, metrics) if self._is_indexed() else None
         self._catalogs = self._build_catalogs() if app.settings.catalogs else None
+        self._lineage = self._build_lineage()
+        self._runner: Runner | None = None
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
@@ -136,16 +142,38 @@ class Run:
             self._only,
         )
 
+    def _build_lineage(self) -> LineageLoop | None:
+        app, config = self._app, self._app.settings.lineage
+        if config is None:
+            return None
+        return LineageLoop(app.settings, config, app.environ, read_clock, self._metrics)
+
     def once(self, stop: threading.Event) -> RunReport:
         """Bring in everything that is there now, then return; earlier when `stop` is set.
 
         Raises `HeadwaterError` when the source or the lake cannot be used.
         """
-        return self._run(stop, once=True)
+        with self._telling_lineage():
+            return self._run(stop, once=True)
 
     def until(self, stop: threading.Event) -> RunReport:
         """Run until `stop` is set, then finish what is open. Raises `HeadwaterError` as `once` does."""
-        return self._run(stop, once=False)
+        with self._telling_lineage():
+            return self._run(stop, once=False)
+
+    @contextmanager
+    def _telling_lineage(self) -> Iterator[None]:
+        """Around all the rest: it tells of the last batch, too."""
+        if self._lineage is None:
+            yield
+            return
+        self._lineage.start()
+        try:
+            yield
+        finally:
+            self._lineage.stop()
+        if self._lineage.defect:
+            raise self._lineage.defect
 
     def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
         # Messages are received while the JVM starts, so the first commit waits for one of them only.
@@ -270,6 +298,7 @@ class Run:
             on_busy=self._capture.note_busy,
             follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
         )
+        self._runner = runner
         self._capture.feed(app.events)
         runner.start()
         return runner
@@ -321,12 +350,24 @@ class Run:
             self._index.wake()
         if self._catalogs and result.committed:
             self._catalogs.wake()
+        if result.committed:
+            self._tell_lineage(result.table, result.seconds, result)
         self._observer.on_batch(result)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
         if self._metrics:
             self._metrics.count("batches_failed", table=table)
         log.warning("a table's batch failed", table=table, error=error.message, hint=error.hint)
+        seconds = self._runner.measure_batch(table) if self._runner else 0.0
+        self._tell_lineage(table, seconds, error=str(error))
+
+    def _tell_lineage(
+        self, table: str, seconds: float, result: BatchResult | None = None, error: str = ""
+    ) -> None:
+        if self._lineage:
+            ended = read_clock()
+            began = ended - timedelta(seconds=seconds)
+            self._lineage.note(BatchNote(table, began, ended, result, error))
 
 
 def record_batch(metrics: Metrics, result: BatchResult) -> None:

@@ -14,12 +14,12 @@ from headwater.config.hudi.checking import (
 )
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.hudi.lock_checks import iter_lock_problems
+from headwater.config.lineage import LineageConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.processing.derived import iter_order_problems, order_tables
-from headwater.config.reconcile import ReconcileConfig
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
-from headwater.config.source import CaptureConfig, SourceConfig, resolve_path
+from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig, resolve_path
 from headwater.config.table import TableConfig
 from headwater.observability.redaction import redact
 
@@ -113,6 +113,9 @@ class Settings(Section):
     catalogs: tuple[CatalogConfig, ...] = Field(
         (), description="Catalogs that are told of the data tables, so that query engines find them."
     )
+    lineage: LineageConfig | None = Field(
+        None, description="Who is told of each batch, what was made from what, as events of OpenLineage."
+    )
     search: SearchConfig | None = Field(None, description="Which table is searched, and how.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
@@ -131,7 +134,9 @@ class Settings(Section):
         """All keys with the values that count, as JSON-like data; secrets from the environment hidden."""
         data = self.model_dump(mode="json", by_alias=True)
         for name in self.derived_tables:
-            data["tables"][name]["refresh"] = self.tables[name].effective_refresh
+            table = self.tables[name]
+            data["tables"][name]["refresh"] = table.effective_refresh
+            data["tables"][name]["group_key"] = list(table.effective_group_key)
         for name, table in self.object_tables.items():
             data["tables"][name] |= {
                 "format": table.effective_format,
@@ -217,6 +222,20 @@ class Settings(Section):
         if f"{target.rstrip('/')}/".startswith(f"{lake.rstrip('/')}/"):
             text = f"{target!r} lies inside the lake: the tables' files are there; name another place"
             raise SectionError([(("source", "clean_source_move_to"), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _check_lineage_file(self) -> "Settings":
+        file = self.lineage.file if self.lineage else None
+        if file is None:
+            return self
+        places = {"lake": Path(self.lake)} if "://" not in self.lake else {}
+        if self.source.type == "local":
+            places["source folder"] = self.source.path
+        for what, place in places.items():
+            if file.resolve().is_relative_to(place.resolve()):
+                text = f"{str(file)!r} lies inside the {what} {str(place)!r}; put it elsewhere"
+                raise SectionError([(("lineage", "file"), text)])
         return self
 
     @model_validator(mode="after")

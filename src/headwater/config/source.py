@@ -1,4 +1,4 @@
-"""`source:` where objects land, and how headwater hears of them."""
+"""`source:`, `capture:` and `reconcile:`: where objects land, and how headwater hears of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -238,4 +238,29 @@ class CaptureConfig(Section):
     )
     min_sync_interval: float = Field(
         0, ge=0, le=86_400, description="Seconds between the starts of two commits, at least."
+    )
+
+
+class ReconcileConfig(Section):
+    """When the bucket is listed to find what no notification told of, beside the live flow."""
+
+    include_existing_files: bool = Field(
+        True,
+        description="List the bucket at the start of every run, objects from before the first run included; "
+        "false: those stay out.",
+    )
+    backfill_interval: Duration = Field(
+        86_400, description="From one listing to the next: seconds or `12 hours`, `1 day`; 0 or off: never."
+    )
+    settle_seconds: float = Field(
+        60,
+        ge=0,
+        le=86_400,
+        description="Objects younger than this are left to their notifications until the next listing.",
+    )
+    max_requests_per_second: float = Field(
+        20, ge=0.1, le=3_500, description="Listing requests (of 1,000 objects each) a second, at most."
+    )
+    checkpoint_objects: int = Field(
+        100_000, ge=1, description="Objects after which a listing that is cut short need not go back further."
     )

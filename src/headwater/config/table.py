@@ -23,6 +23,7 @@ from headwater.config.processing.derived import iter_derived_problems
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
+Refresh = Literal["changes", "changed_keys", "full"]
 SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
 RESCUED_DATA_COLUMN = "_rescued_data"
 _FIXED_COLUMNS = frozenset({"text", "binary", "document"})
@@ -58,11 +59,17 @@ class TableConfig(Section):
         "changes, deletes included.",
         examples=["orders"],
     )
-    refresh: Literal["changes", "full"] | None = Field(
+    refresh: Refresh | None = Field(
         None,
         description="How a table follows the one in `from`: rows are made anew of the rows that changed "
-        "(changes: each row has to come from one row); or the whole is computed anew and the difference is "
-        "written (full: steps may aggregate, `record_key` tells the result's rows). Default: changes.",
+        "(changes: each row has to come from one row); groups are computed anew that rows changed in "
+        "(changed_keys: see `group_key`); or all is computed anew and the difference is written (full). With "
+        "the last two, steps may aggregate, and `record_key` tells the result's rows. Default: changes.",
+    )
+    group_key: FieldNames = Field(
+        (),
+        description="Columns that rows of the source and the rows made of them have in common "
+        "(changed_keys). Default: `record_key`.",
     )
     path: Patterns = Field(
         ("**",), description="Globs of keys (`*`, `**`, `?`, `[a]`, `{a,b}`), relative to the source."
@@ -235,9 +242,14 @@ class TableConfig(Section):
         return found
 
     @property
-    def effective_refresh(self) -> Literal["changes", "full"]:
+    def effective_refresh(self) -> Refresh:
         """How a derived table follows its source: as given, else by the rows that changed."""
         return self.refresh or "changes"
+
+    @property
+    def effective_group_key(self) -> tuple[str, ...]:
+        """The columns of its groups, with `refresh: changed_keys`; none else."""
+        return (self.group_key or self.record_key) if self.refresh == "changed_keys" else ()
 
     @property
     def rules(self) -> str:

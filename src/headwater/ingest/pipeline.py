@@ -43,6 +43,7 @@ from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
 from headwater.ingest.retraction import REMOVED_AT, Gone
 from headwater.ingest.table_state import (
     TableState,
+    load_metadata,
     name_version,
     resume_state,
     with_columns,
@@ -113,10 +114,9 @@ class TablePipeline:
         self._ledger = self._build_ledger()
 
     def load_state(self) -> TableState:
-        """What the table's newest commit with a checkpoint says; asked of the table once."""
+        """What the table's newest commit with a checkpoint says; asked once. Raises `TableMismatchError`."""
         if self._state is None:
-            timeline = self._table.load_timeline()
-            found = timeline.find_metadata("checkpoint") if timeline.exists() else None
+            found = load_metadata(self.name, self._table)
             self._state = resume_state(self.name, found, self._config.index)
             if found is None and self._config.start_from is not None:
                 self._state = replace(self._state, checkpoint=build_position(self._config.start_from))

@@ -5,6 +5,7 @@ A pipeline waits for its feed: the events table, or the table that its own is bu
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -93,6 +94,7 @@ class Runner:
         self._defects: list[Exception] = []
         self._feeds = {pipeline.name: TableFeed() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
+        self._began: dict[str, float] = {}
         self.failures: dict[str, HeadwaterError] = {}
 
     def start(self) -> None:
@@ -112,6 +114,10 @@ class Runner:
         """Finish the batch in hand, keep the checkpoints, return."""
         self._stop.set()
         self._join()
+
+    def measure_batch(self, name: str) -> float:
+        """Seconds since the table's batch in hand, or its last one, was begun."""
+        return time.monotonic() - self._began.get(name, time.monotonic())
 
     def _join(self) -> None:
         for feed in (self._events, *self._feeds.values()):
@@ -169,6 +175,7 @@ class Runner:
         while not self._stop.is_set():
             drained = self._is_drained(pipeline.name)
             seen = feed.appends
+            self._began[pipeline.name] = time.monotonic()
             with self._working(pipeline.name):
                 result = pipeline.run_batch()
             if result is not None:

@@ -18,6 +18,7 @@ from headwater.ingest.evolution.schema_history import (
     parse_history,
     write_history,
 )
+from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
 from headwater.lake.table import Table
 
 
@@ -39,7 +40,7 @@ class TableState:
 
     def to_metadata(self) -> dict[str, str]:
         """Keys of the commit metadata, without the prefix."""
-        metadata = {"checkpoint": self.checkpoint.to_text()}
+        metadata = {CHECKPOINT: self.checkpoint.to_text()}
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
         if self.rules:
@@ -58,13 +59,31 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
     if not metadata:
         return TableState()
     return TableState(
-        checkpoint=Position.parse(metadata["checkpoint"]),
+        checkpoint=Position.parse(metadata[CHECKPOINT]),
         schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
         rules=metadata.get("rules", ""),
         history=parse_history(metadata.get("schema_history", "[]")),
         rescued_column=metadata.get("rescued_column"),
         buckets=metadata.get("buckets", ""),
     )
+
+
+def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
+    """What the newest commit with a checkpoint carries; None for none, as of a table that others have filled.
+
+    Raises `TableMismatchError` for a table that was built from another table.
+    """
+    timeline = table.load_timeline()
+    if not timeline.exists():
+        return None
+    found = timeline.find_metadata(CHECKPOINT)
+    if found is None and timeline.find_metadata(FOLLOWED) is not None:
+        raise TableMismatchError(
+            f"table {name}: what lies there was built from another table, not from objects",
+            hint="set `from` again, or configure a table of another name: rows of both would lie beside each "
+            "other",
+        )
+    return found
 
 
 def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> TableState:

@@ -18,7 +18,8 @@ def build_definition(config: TableConfig) -> str:
     functions that are not there.
     """
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in config.transform]
-    made_by = [config.from_, config.effective_refresh, steps, *_iter_files(config)]
+    groups = [config.effective_group_key] if config.effective_group_key else []
+    made_by = [config.from_, config.effective_refresh, *groups, steps, *_iter_files(config)]
     return blake2b(json.dumps(made_by, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 

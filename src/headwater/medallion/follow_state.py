@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FOLLOWED = "followed"
-"""The key of the commit metadata that a derived table's commits all carry."""
+from headwater.ingest.planning.outcome import FOLLOWED
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from headwater.config.hudi.column_types import list_column_types
 from headwater.config.table import TableConfig
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
-from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
 from headwater.ingest.processing.processor import explained_steps
 from headwater.ingest.reading.lineage import SOURCE_KEY
 from headwater.ingest.table_state import describe_buckets
@@ -27,7 +27,16 @@ from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.columns import quote
 from headwater.medallion.definition import build_definition
 from headwater.medallion.difference import build_difference
-from headwater.medallion.follow_state import FOLLOWED, FollowState, parse_follow_state
+from headwater.medallion.follow_state import FollowState, parse_follow_state
+from headwater.medallion.groups import (
+    Before,
+    check_before,
+    check_group_columns,
+    check_stays_in_groups,
+    find_before,
+    find_changed_groups,
+    take_groups,
+)
 from headwater.medallion.origin import build_key, derive_rows, derive_whole
 from headwater.observability.crash_points import crash_point
 
@@ -121,7 +130,7 @@ class DerivedPipeline:
 
     def _apply(self, plan: ChangePlan) -> BatchResult:
         stored = self._table.read() if self._table.load_timeline().exists() else None
-        new, old = self._derive_all(stored) if self._takes_all(plan) else self._derive_changed(plan, stored)
+        new, old = self._derive_new(plan, stored)
         self._judge(new)
         changes = self._persist(build_difference(new, old, self._writer.identity))
         counts = {row["gone"]: row["count"] for row in _count_by_fate(changes)}
@@ -150,18 +159,59 @@ class DerivedPipeline:
             warnings=warnings,
         )
 
-    def _takes_all(self, plan: ChangePlan) -> bool:
-        return plan.kind == "all" or self._config.effective_refresh == "full"
+    def _derive_new(self, plan: ChangePlan, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
+        refresh = self._config.effective_refresh
+        if plan.kind == "all" or refresh == "full":
+            return self._derive_all(stored)
+        if refresh == "changes":
+            return self._derive_changed(plan, stored)
+        before = find_before(self._source, plan.after)
+        if before is None:
+            _log.info(
+                "table %s: reads all of %s: it cannot tell which groups changed",
+                self.name,
+                self._config.from_,
+            )
+            return self._derive_all(stored)
+        return self._derive_groups(plan, before, stored)
 
     def _derive_all(self, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
         """All rows that there are to be, and all that there are."""
         source = self._source.read()
-        if self._config.effective_refresh == "full":
-            new = self._persist(self._convert(derive_whole(self.name, source, self._steps.chain)))
+        if self._config.effective_refresh == "changes":
+            new = self._derive(source)
         else:
-            new = self._persist(self._derive(source))
+            new = self._derive_whole(source)
+        new = self._persist(new)
+        if self._config.effective_group_key:
+            self._check_groups(new, source, source)
         self._check_keys(new)
         return new, stored
+
+    def _derive_groups(
+        self, plan: ChangePlan, before: Before, stored: DataFrame | None
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """The rows that there are to be of the groups in which rows changed, and those there are."""
+        source, keys = self._source.read(), self._config.effective_group_key
+        check_group_columns(self.name, source, keys, f"{self._config.from_!r}")
+        groups = self._persist(find_changed_groups(self._source, before, plan.upto, keys))
+        _log.debug("table %s: %d groups have changed", self.name, groups.count())
+        check_before(self.name, self._source, before)
+        new = self._persist(self._derive_whole(take_groups(source, groups, keys, "left_semi")))
+        self._check_groups(new, source, groups)
+        self._check_keys(new)
+        if stored is None:
+            return new, None
+        if not set(keys) <= set(self._config.record_key):
+            # Else a key is in one group only.
+            self._check_claims(new, take_groups(stored, groups, keys, "left_anti"))
+        return new, take_groups(stored, groups, keys, "left_semi")
+
+    def _check_groups(self, new: DataFrame, source: DataFrame, groups: DataFrame) -> None:
+        keys, origin = self._config.effective_group_key, self._config.from_
+        check_group_columns(self.name, source, keys, f"{origin!r}")
+        check_group_columns(self.name, new, keys, f"what comes out of {origin!r}")
+        check_stays_in_groups(self.name, new, groups, keys)
 
     def _derive_changed(
         self, plan: ChangePlan, stored: DataFrame | None
@@ -184,6 +234,9 @@ class DerivedPipeline:
     def _derive(self, source: DataFrame) -> DataFrame:
         is_numbered = not self._config.record_key
         return self._convert(derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered))
+
+    def _derive_whole(self, source: DataFrame) -> DataFrame:
+        return self._convert(derive_whole(self.name, source, self._steps.chain))
 
     def _convert(self, new: DataFrame) -> DataFrame:
         check_convertible(self.name, new.schema, self._types)

@@ -77,6 +77,10 @@ CounterName = Literal[
     "catalog_syncs",
     # times that a table could not be brought to a catalog; it is tried again
     "catalog_syncs_failed",
+    # batches that the collector of lineage has been told of
+    "lineage_batches_sent",
+    # batches that it was never told of: it did not answer for too long, or refused them
+    "lineage_batches_dropped",
 ]
 
 GaugeName = Literal[
@@ -158,6 +162,8 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "catalog_syncs_failed": MetricDefinition(
         "Times that a catalog could not be told of a table.", ("catalog", "table")
     ),
+    "lineage_batches_sent": MetricDefinition("Batches that lineage was told of.", ("table",)),
+    "lineage_batches_dropped": MetricDefinition("Batches that lineage was not told of.", ("table",)),
     "requests": MetricDefinition("HTTP requests answered.", ("route", "status")),
     "requests_refused": MetricDefinition("HTTP requests refused.", ("reason",)),
     "answers": MetricDefinition("Answers given.", ("mode",)),

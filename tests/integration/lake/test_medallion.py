@@ -14,7 +14,8 @@ from tests.fixtures.end_to_end.command import run_command, run_json
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/medallion.md").read_text("utf-8")
-(CONFIGURATION,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+CONFIGURATION, _ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+BY_GROUPS = CONFIGURATION.replace("refresh: full", "refresh: changed_keys")
 Row = dict[str, Any]
 
 
@@ -65,8 +66,9 @@ def read(folder: Path, statement: str) -> list[Row]:
     return [json.loads(line) for line in lines]
 
 
-def test_a_chain_that_is_killed_everywhere_ends_as_the_files_say(tmp_path: Path) -> None:
-    (tmp_path / "headwater.yaml").write_text(CONFIGURATION)
+@pytest.mark.parametrize("configuration", [CONFIGURATION, BY_GROUPS], ids=["full", "changed_keys"])
+def test_a_chain_that_is_killed_everywhere_ends_as_the_files_say(tmp_path: Path, configuration: str) -> None:
+    (tmp_path / "headwater.yaml").write_text(configuration)
     landing, files = tmp_path / "landing/orders", {}
     landing.mkdir(parents=True)
     for place, changes in ROUNDS:

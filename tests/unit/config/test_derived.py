@@ -1,5 +1,8 @@
 """Tables built from tables in the file: what may stand beside `from`, and how tables depend on each other."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from headwater.config.loader import parse_settings
@@ -42,6 +45,14 @@ def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
     assert (told["silver"]["from"], told["silver"]["refresh"]) == ("orders", "changes")
 
 
+def test_groups_are_told_by_the_record_key_unless_said_otherwise(tmp_path):
+    steps = "transform: [{sql: 'select shop, day, count(*) as n from input group by shop, day'}]"
+    text = f"  a: {{from: orders, refresh: changed_keys, record_key: [shop, day], {steps}}}\n"
+    assert load(tmp_path, text).tables["a"].effective_group_key == ("shop", "day")
+    wider = text.replace("record_key:", "group_key: shop, record_key:")
+    assert load(tmp_path, wider).tables["a"].effective_group_key == ("shop",)
+
+
 @pytest.mark.parametrize(
     ("table", "starts"),
     [
@@ -53,6 +64,18 @@ def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
         ("{from: orders, ordering: at}", ["a.ordering: has no meaning beside `from: orders`"]),
         ("{from: orders, refresh: full}", ["a.record_key: missing; `refresh: full` needs"]),
         ("{path: '*.json', refresh: full}", ["a.refresh: has no meaning without `from`"]),
+        ("{path: '*.json', group_key: id}", ["a.group_key: has no meaning without `from`"]),
+        ("{from: orders, group_key: id}", ["a.group_key: has no meaning with `refresh: changes`"]),
+        ("{from: orders, refresh: changed_keys}", ["a.record_key: missing; `refresh: changed_keys` needs"]),
+        ("{from: orders, refresh: changed_keys, record_key: id, group_key: _hoodie_record_key}",
+            ["a.group_key: '_hoodie_record_key' is not given to the steps"]),
+        ("{from: orders, refresh: changed_keys, record_key: [s, day], transform: [{drop: S}, {keep: day}]}",
+            ["a.transform[0].drop: 's' is of the table's `group_key`", "a.transform[1].keep: 's' is of"]),
+        ("{from: orders, refresh: changed_keys, record_key: day, transform: [{rename: {at: day}}]}",
+            ["a.transform[0].rename: 'day' is of the table's `group_key`"]),
+        ("{from: orders, refresh: changed_keys, record_key: n, group_key: shop,"
+            " transform: [{sql: select day as n from input group by day}]}",
+            ["a.transform[0].sql: SQL: `shop` has to come out as it is", "a.group_key: no column 'shop'"]),
         ("{from: orders, checks: [{not_null: id, on_failure: quarantine}]}", ["a.checks: check 1 "]),
     ],
 )  # fmt: skip
@@ -93,3 +116,15 @@ def test_a_statement_over_several_rows_needs_the_whole(tmp_path, statement, text
 )
 def test_a_statement_row_by_row_follows_changes(tmp_path, statement):
     load(tmp_path, f'  a: {{from: orders, transform: [{{sql: "{statement}"}}]}}\n')
+
+
+@pytest.mark.parametrize(
+    "text",
+    re.findall(
+        r"```yaml\n(.*?)```",
+        (Path(__file__).parents[3] / "docs/how-to/medallion.md").read_text("utf-8"),
+        re.DOTALL,
+    ),
+)
+def test_what_the_page_shows_can_be_run(tmp_path, text):
+    check_processing(parse_settings(text, tmp_path / "headwater.yaml", {}), {})

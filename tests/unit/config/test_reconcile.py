@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from headwater.config.loader import parse_settings
-from headwater.config.reconcile import ReconcileConfig
 from headwater.config.settings import Settings
+from headwater.config.source import ReconcileConfig
 from headwater.errors import ConfigError
 
 BASE = "source: {type: local, path: landing}\nlake: lake\ntables: {t: {path: '*.json'}}\n"

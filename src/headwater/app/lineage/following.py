@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headwater.capture.position import parse_instant
+from headwater.ingest.planning.outcome import FOLLOWED
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.medallion.follow_state import FOLLOWED
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from headwater.app.lineage.datasets import DatasetName, name_dataset
 from headwater.app.scope import source_bucket
 from headwater.config.search.index import SearchConfig
 from headwater.config.settings import Settings
@@ -25,6 +26,8 @@ class LineageNode:
     kind: NodeKind
     place: str
     columns: tuple[str, ...] = ()
+    dataset: DatasetName | None = None
+    """What OpenLineage's events call it; None for an index that lies where it does by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class Lineage:
     nodes: tuple[LineageNode, ...]
     edges: tuple[LineageEdge, ...]
 
+    def find(self, name: str) -> LineageNode:
+        """The node of that name. Raises `KeyError`."""
+        return {node.name: node for node in self.nodes}[name]
+
     def list_from(self, name: str) -> list[LineageEdge]:
         """What is made from it."""
         return [edge for edge in self.edges if edge.source == name]
@@ -52,18 +59,18 @@ def build_lineage(settings: Settings) -> Lineage:
     """Of all that is configured; nothing is looked at."""
     places = list_tables(settings)
     source = _build_source(settings)
-    nodes = [source, LineageNode("events", "events", places["events"])]
+    nodes = [source, _build_node("events", "events", places["events"])]
     edges = [LineageEdge(source.name, "events", _describe_capture(settings))]
     for name, table in {**settings.object_tables, **settings.derived_tables}.items():
-        nodes.append(LineageNode(name, "table", places[name], _list_columns(table)))
+        nodes.append(_build_node(name, "table", places[name], _list_columns(table)))
         edges.append(LineageEdge(table.from_ or "events", name, _describe_table(table)))
-    nodes.append(LineageNode("quarantine", "quarantine", places["quarantine"]))
+    nodes.append(_build_node("quarantine", "quarantine", places["quarantine"]))
     edges.append(LineageEdge("events", "quarantine", {}))
     if settings.search is not None:
         search = settings.search
-        nodes.append(LineageNode("chunks", "chunks", places["chunks"], tuple(search.text)))
+        nodes.append(_build_node("chunks", "chunks", places["chunks"], tuple(search.text)))
         edges.append(LineageEdge(search.table, "chunks", dict(_iter_search_rules(search))))
-        nodes.append(LineageNode(INDEX, "index", search.store.url or search.store.path or ""))
+        nodes.append(_build_node(INDEX, "index", search.store.url or search.store.path or ""))
         edges.append(LineageEdge("chunks", INDEX, {"store": search.store.type}))
     return Lineage(tuple(nodes), tuple(edges))
 
@@ -73,7 +80,11 @@ def _build_source(settings: Settings) -> LineageNode:
     place = source_bucket(settings)
     if source.type == "s3":
         place = f"s3://{place}/{source.prefix}"
-    return LineageNode(place, "source", place)
+    return _build_node(place, "source", place)
+
+
+def _build_node(name: str, kind: NodeKind, place: str, columns: tuple[str, ...] = ()) -> LineageNode:
+    return LineageNode(name, kind, place, columns, name_dataset(place) if place else None)
 
 
 def _describe_capture(settings: Settings) -> dict[str, str]:
@@ -93,6 +104,8 @@ def _describe_table(table: TableConfig) -> dict[str, str]:
         rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
     else:
         rules = {"refresh": table.effective_refresh}
+        if table.effective_group_key:
+            rules["group_key"] = ", ".join(table.effective_group_key)
     if table.transform:
         rules["transform"] = ", ".join(step.name or step.kind for step in table.transform)
     if table.checks:

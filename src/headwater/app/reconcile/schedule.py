@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from headwater.capture.reconcile.passes import LISTING, ReconcilePass, find_first, find_last_finished
-from headwater.config.reconcile import ReconcileConfig
+from headwater.config.source import ReconcileConfig
 from headwater.errors import HeadwaterError
 from headwater.observability.clock import Clock
 

@@ -8,7 +8,7 @@ from headwater.config.problems.nearest import find_nearest
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
 
-Problem = tuple[tuple[str, ...], str]
+Problem = tuple[tuple[str | int, ...], str]
 
 _OF_OBJECTS = (
     *("path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring", "format", "mode"),
@@ -16,14 +16,16 @@ _OF_OBJECTS = (
     *("rescued_data_column", "options", "on_bad_object", "start_from", "max_files_per_trigger"),
     *("max_bytes_per_trigger", "large_file_bytes"),
 )
+_OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
 _OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter_duplicates", "concurrency")
 
 
 def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
     """What cannot be beside `from`, or has no meaning without it."""
     if table.from_ is None:
-        if table.refresh is not None:
-            yield ("refresh",), "has no meaning without `from`: it says how a table follows another table"
+        for name in ("refresh", "group_key"):
+            if name in table.model_fields_set:
+                yield (name,), "has no meaning without `from`: it says how a table follows another table"
         return
     given = table.model_fields_set
     for name in _OF_OBJECTS:
@@ -37,18 +39,44 @@ def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
         if name in given:
             text = f"has no meaning beside `from: {table.from_}`: rows are always those of that table now"
             yield (name,), text
-    if table.refresh == "full" and not table.record_key:
+    if table.refresh in ("full", "changed_keys") and not table.record_key:
         yield (
             ("record_key",),
-            "missing; `refresh: full` needs the columns that identify a row of the result, such as those of "
-            "GROUP BY",
+            f"missing; `refresh: {table.refresh}` needs the columns that identify a row of the result, such "
+            "as those of GROUP BY",
         )
+    yield from _iter_group_problems(table)
     for number, check in enumerate(table.checks, 1):
         if check.is_routing:
             yield (
                 ("checks",),
                 f"{check.label(number)}: `on_failure: quarantine` is of objects' records, and these rows "
                 "come from a table. Allowed: fail, warn; or leave rows out by a step",
+            )
+
+
+def _iter_group_problems(table: "TableConfig") -> Iterator[Problem]:
+    """What would take the columns away by which groups of the source and of the result are the same."""
+    if table.refresh != "changed_keys":
+        if table.group_key:
+            text = f"has no meaning with `refresh: {table.effective_refresh}`; only changed_keys has it"
+            yield ("group_key",), text
+        return
+    for name in table.group_key:
+        if name.lower().startswith(("_hoodie_", *_OWN_COLUMNS)):
+            yield ("group_key",), f"{name!r} is not given to the steps; name a column that is"
+    keys = {name.lower(): name for name in table.effective_group_key}
+    for at, step in enumerate(table.transform):
+        changed = [*step.rename, *step.rename.values(), *step.cast, *step.drop, *step.hash]
+        changed += step.mask.columns if step.mask else ()
+        changed += (*step.flatten.columns, *step.flatten.explode) if step.flatten else ()
+        kept = {name.lower() for name in step.keep}
+        lost = {name.lower() for name in changed} & keys.keys()
+        for key in sorted(lost | ((keys.keys() - kept) if kept else set())):
+            yield (
+                ("transform", at, step.kind),
+                f"{keys[key]!r} is of the table's `group_key`, which has to pass the steps as it is; else "
+                "set `refresh: full`",
             )
 
 

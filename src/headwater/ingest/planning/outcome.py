@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 
 from headwater.capture.stored_event import StoredEvent
 
+CHECKPOINT = "checkpoint"
+"""The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
+FOLLOWED = "followed"
+"""The same, of a table that is built from another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectOutcome:

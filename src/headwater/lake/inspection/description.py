@@ -152,7 +152,8 @@ def _read_indexes(timeline: TableTimeline, problems: list[str]) -> tuple[IndexDe
     return found
 
 
-def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, ...]:
+def list_columns(reader: SnapshotReader) -> tuple[Column, ...]:
+    """Columns of a table but Hudi's own. Raises `LakeError`."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     def name_type(arrow_type: Any) -> str:
@@ -161,16 +162,19 @@ def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, 
         except Exception:  # Spark has no word for it, and says so in an error without a class of its own
             return str(arrow_type)
 
+    return tuple(
+        Column(column.name, name_logical_type(column) or name_type(column.type))
+        for column in reader.schema
+        if not column.name.startswith(_META_PREFIX)
+    )
+
+
+def _read_columns(reader: SnapshotReader, problems: list[str]) -> tuple[Column, ...]:
     try:
-        schema = reader.schema
+        return list_columns(reader)
     except LakeError as error:
         problems.append(error.message)
         return ()
-    return tuple(
-        Column(column.name, name_logical_type(column) or name_type(column.type))
-        for column in schema
-        if not column.name.startswith(_META_PREFIX)
-    )
 
 
 def _count_rows(layout: TableLayout, problems: list[str]) -> int | None:

@@ -13,6 +13,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
 from headwater.lake.transforms.sql.carrying import carry_column, list_output_columns, parse_query
 from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.lake.transforms.sql.group_wise import check_group_wise
 from headwater.lake.transforms.sql.row_wise import check_row_wise
 
 Names = tuple[str, ...] | None
@@ -33,7 +34,7 @@ def iter_column_problems(config: TableConfig) -> Iterator[Problem]:
         # Without steps a table's own check of its keys says it, where Hudi's names are known.
         names = names if config.schema_ else None
     else:
-        for key in ("record_key", "ordering", "partition"):
+        for key in ("record_key", "group_key", "ordering", "partition"):
             yield from _iter_unknown(key, getattr(config, key), names, config)
     yield from _iter_unknown("columns", tuple(config.columns), names, config)
     for at, check in enumerate(config.checks):
@@ -66,6 +67,8 @@ def _check_statement(text: str, carried: str, config: TableConfig) -> None:
         carry_column(text, carried)
     elif config.effective_refresh == "full":
         parse_query(text)
+    elif config.effective_refresh == "changed_keys":
+        check_group_wise(text, config.effective_group_key)
     else:
         check_row_wise(text, carried)
 

@@ -10,7 +10,7 @@ import pytest
 from headwater.app.reconcile.schedule import DRAIN_PATIENCE, PassSchedule, choose_due
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.passes import START, find_unfinished
-from headwater.config.reconcile import ReconcileConfig
+from headwater.config.source import ReconcileConfig
 from headwater.errors import HeadwaterError, SourceUnavailableError
 from headwater.observability.clock import ManualClock
 

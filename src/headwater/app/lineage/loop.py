@@ -1,0 +1,180 @@
+"""Lineage as a part of a run: a thread that tells the collector of batches, beside the commits."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headwater.app.background import BackgroundLoop
+from headwater.app.lineage.batch_note import BatchNote, CommitFacts, read_commit_facts
+from headwater.config.lineage import LineageConfig
+from headwater.config.settings import Settings
+from headwater.errors import HeadwaterError
+from headwater.lake.layout import find_address
+from headwater.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from headwater.app.lineage.openlineage import Event, EventBuilder, EventSender, Refusal
+
+log = structlog.stdlib.get_logger(__name__)
+
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_FLUSH_SECONDS = 10.0
+"""How long a run that ends waits for what is still to be told."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A batch that has not been told of. Events are built soon: a commit leaves the timeline one day."""
+
+    note: BatchNote
+    events: "list[Event] | None" = None
+
+
+class LineageLoop(BackgroundLoop):
+    """Never delays or fails a batch. While the collector does not answer, batches wait, and when too many do,
+    the oldest are dropped with a warning. A run that ends gives what waits a few seconds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        config: LineageConfig,
+        environ: Mapping[str, str],
+        now: Callable[[], datetime],
+        metrics: Metrics | None = None,
+    ) -> None:
+        # It needs no session, and tells of a run whose JVM has died, too.
+        super().__init__("lineage", lambda: True)
+        self._settings = settings
+        self._config = config
+        self._environ = environ
+        self._now = now
+        self._metrics = metrics
+        self._waiting: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._is_silent = False
+        self._dropped = 0
+        self._deadline = 0.0
+
+    def note(self, note: BatchNote) -> None:
+        """A batch has ended. Returns at once."""
+        with self._changed:
+            self._waiting.append(_Waiting(note))
+            oldest = self._waiting.popleft() if self._is_full else None
+            self._changed.notify()
+        if oldest is not None:
+            self._drop(oldest, "too many batches wait for the collector")
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._waiting) > self._config.max_waiting_batches
+
+    def stop(self) -> None:
+        """Tell what is left, for some seconds, and end."""
+        with self._changed:
+            self._deadline = time.monotonic() + _FLUSH_SECONDS
+            self._stop.set()
+            self._changed.notify()
+        super().stop()
+
+    def work(self, stop: threading.Event) -> None:
+        """Tell of each batch in the order in which they ended."""
+        from headwater.app.lineage.openlineage import EventBuilder, EventSender
+
+        builder = EventBuilder(self._settings, self._config, self._now())
+        sender = EventSender(self._config, self._environ)
+        try:
+            self._send_once(sender, builder.build_process_begin(self._now()))
+            pause = _FIRST_PAUSE_SECONDS
+            while self._wait_for_work(stop):
+                self._build_events(builder)
+                refusal = self._send_oldest(sender)
+                if refusal is None:
+                    pause = _FIRST_PAUSE_SECONDS
+                    continue
+                if stop.is_set():
+                    break
+                stop.wait(pause)
+                pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
+            self._drop_all()
+            self._send_once(sender, builder.build_process_end(self._now()))
+        finally:
+            sender.close()
+
+    def _wait_for_work(self, stop: threading.Event) -> bool:
+        """Whether there is something to be told; False when the run ends and all is told, or time is up."""
+        with self._changed:
+            while not self._waiting and not stop.is_set():
+                self._changed.wait()
+            return bool(self._waiting) and (not stop.is_set() or time.monotonic() < self._deadline)
+
+    def _build_events(self, builder: "EventBuilder") -> None:
+        with self._changed:
+            new = [waiting for waiting in self._waiting if waiting.events is None]
+        for waiting in new:
+            waiting.events = builder.build_batch(waiting.note, self._read_facts(waiting.note))
+
+    def _read_facts(self, note: BatchNote) -> CommitFacts | None:
+        if note.result is None:
+            return None
+        try:
+            return read_commit_facts(find_address(self._settings, note.table), note.result, self._now())
+        except HeadwaterError as error:
+            log.warning("lineage has no columns and sizes", table=note.table, error=error.message)
+            return None
+
+    def _send_oldest(self, sender: "EventSender") -> "Refusal | None":
+        """Send what is left of the batch that waits longest. Says why it could not be, if it may be later."""
+        with self._changed:
+            waiting = self._waiting.popleft()
+        table, events = waiting.note.table, waiting.events or []
+        while events:
+            refusal = sender.send(events[0])
+            if refusal is not None and refusal.is_lasting:
+                self._drop(waiting, f"the collector refuses it: {refusal.text}")
+                return None
+            if refusal is not None:
+                self._note_silence(refusal)
+                with self._changed:
+                    self._waiting.appendleft(waiting)
+                return refusal
+            events.pop(0)
+        self._note_answer()
+        if self._metrics:
+            self._metrics.count("lineage_batches_sent", table=table)
+        return None
+
+    def _send_once(self, sender: "EventSender", event: "Event") -> None:
+        """Without a second try: nothing hangs on it."""
+        if not self._is_silent and (refusal := sender.send(event)):
+            self._note_silence(refusal)
+
+    def _note_silence(self, refusal: "Refusal") -> None:
+        if not self._is_silent:
+            where = self._config.url or str(self._config.file)
+            log.warning("lineage waits, ingestion goes on", collector=where, error=refusal.text)
+        self._is_silent = True
+
+    def _note_answer(self) -> None:
+        if self._is_silent:
+            log.info("lineage is told again", dropped=self._dropped)
+        self._is_silent, self._dropped = False, 0
+
+    def _drop_all(self) -> None:
+        with self._changed:
+            left = list(self._waiting)
+            self._waiting.clear()
+        for waiting in left:
+            self._drop(waiting, "the run ended before the collector had taken it")
+
+    def _drop(self, waiting: _Waiting, reason: str) -> None:
+        self._dropped += 1
+        log.warning("lineage of a batch is dropped", table=waiting.note.table, reason=reason)
+        if self._metrics:
+            self._metrics.count("lineage_batches_dropped", table=waiting.note.table)

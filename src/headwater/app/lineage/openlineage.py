@@ -1,0 +1,233 @@
+"""Batches as runs of OpenLineage, and where their events are sent. The only file that knows its library."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import Any
+from uuid import UUID
+
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    JobFacet,
+    RunFacet,
+    dataset_version_dataset,
+    error_message_run,
+    input_statistics_input_dataset,
+    job_type_job,
+    output_statistics_output_dataset,
+    parent_run,
+    processing_engine_run,
+    schema_dataset,
+    set_producer,
+    sql_job,
+    storage_dataset,
+)
+from openlineage.client.transport.file import FileConfig, FileTransport
+from openlineage.client.transport.http import HttpConfig, HttpTransport, create_token_provider
+from openlineage.client.transport.transport import Transport
+from openlineage.client.uuid import generate_new_uuid, generate_static_uuid
+
+from headwater import __version__
+from headwater.app.lineage.batch_note import BatchNote, CommitFacts
+from headwater.app.lineage.datasets import DatasetName
+from headwater.app.lineage.graph import Lineage, build_lineage
+from headwater.config.lineage import API_KEY_VARIABLE, LineageConfig
+from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
+from headwater.errors import ConfigError
+from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.observability.redaction import redact_text
+
+Event = RunEvent
+PRODUCER = f"urn:headwater:{__version__}"
+RUN_JOB = "headwater run"
+"""The job whose runs are processes: with its blank it is no table's."""
+_LASTING_STATUSES = frozenset(range(400, 500)) - {401, 403, 404, 408, 425, 429}
+"""What sending the same again does not change. A key, or an address, can be set right meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an event did not arrive; `is_lasting` when it will not, however often it is sent."""
+
+    text: str
+    is_lasting: bool
+
+
+class EventBuilder:
+    """Builds the events of one process. `began` is when that did."""
+
+    def __init__(self, settings: Settings, config: LineageConfig, began: datetime) -> None:
+        set_producer(PRODUCER)
+        self._settings = settings
+        self._namespace = config.namespace
+        self._lineage = build_lineage(settings)
+        self._statements = {name: _read_statements(table) for name, table in settings.tables.items()}
+        self._process = Run(str(generate_new_uuid(began)))
+        self._engine = processing_engine_run.ProcessingEngineRunFacet(
+            version=version("pyspark"), name="spark", openlineageAdapterVersion=__version__
+        )
+
+    def build_process_begin(self, at: datetime) -> Event:
+        """That `headwater run` itself has begun."""
+        return self._build_process(RunState.START, at)
+
+    def build_process_end(self, at: datetime) -> Event:
+        """That it has ended in good order."""
+        return self._build_process(RunState.COMPLETE, at)
+
+    def _build_process(self, state: RunState, at: datetime) -> Event:
+        run = Run(self._process.runId, {"processing_engine": self._engine})
+        return RunEvent(eventTime=_write(at), eventType=state, run=run, job=Job(self._namespace, RUN_JOB))
+
+    def build_batch(self, note: BatchNote, facts: CommitFacts | None) -> list[Event]:
+        """That a batch was begun, and how it ended."""
+        run = self._build_run_id(note, facts)
+        job = Job(self._namespace, note.table, dict(self._iter_job_facets(note.table)))
+        inputs, outputs = [self._build_input(note)], [self._build_output(note, facts)]
+        source, target = (
+            _find_name(self._lineage, name) for name in (self._find_source(note.table), note.table)
+        )
+
+        def build(state: RunState, at: datetime, **found: Any) -> Event:
+            facets = dict(self._iter_run_facets(note if state is RunState.FAIL else None))
+            return RunEvent(
+                eventTime=_write(at), eventType=state, run=Run(str(run), facets), job=job, **found
+            )
+
+        begin = build(
+            RunState.START,
+            note.began,
+            inputs=[InputDataset(source.namespace, source.name)],
+            outputs=[OutputDataset(target.namespace, target.name)],
+        )
+        state = RunState.FAIL if note.result is None else RunState.COMPLETE
+        return [begin, build(state, note.ended, inputs=inputs, outputs=outputs)]
+
+    def _build_run_id(self, note: BatchNote, facts: CommitFacts | None) -> UUID:
+        """Of a commit always the same: a collector that is told twice sees one run."""
+        if facts is None or facts.requested_at is None:
+            return generate_new_uuid(note.began)
+        data = f"{self._namespace}/{note.table}/{facts.instant}"
+        return generate_static_uuid(facts.requested_at, data.encode())
+
+    def _find_source(self, table: str) -> str:
+        """The node of what its rows come from: the bucket, or another table."""
+        return self._settings.tables[table].from_ or self._lineage.nodes[0].name
+
+    def _build_input(self, note: BatchNote) -> InputDataset:
+        name = _find_name(self._lineage, self._find_source(note.table))
+        is_of_objects = self._settings.tables[note.table].from_ is None
+        if note.result is None or not is_of_objects:
+            return InputDataset(name.namespace, name.name)
+        statistics = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
+            size=note.result.bytes, fileCount=note.result.objects["ingested"]
+        )
+        return InputDataset(name.namespace, name.name, {"inputStatistics": statistics})
+
+    def _build_output(self, note: BatchNote, facts: CommitFacts | None) -> OutputDataset:
+        name = _find_name(self._lineage, note.table)
+        if note.result is None:
+            return OutputDataset(name.namespace, name.name)
+        statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
+            rowCount=note.result.rows,
+            size=facts.bytes_written if facts else None,
+            fileCount=facts.files_written if facts else None,
+        )
+        facets = dict(self._iter_dataset_facets(note.table, facts))
+        return OutputDataset(name.namespace, name.name, {"outputStatistics": statistics}, facets=facets)
+
+    def _iter_dataset_facets(
+        self, table: str, facts: CommitFacts | None
+    ) -> Iterator[tuple[str, DatasetFacet]]:
+        base_file_format = self._settings.tables[table].base_file_format
+        yield "storage", storage_dataset.StorageDatasetFacet("hudi", base_file_format)
+        if facts is None:
+            return
+        fields = [
+            schema_dataset.SchemaDatasetFacetFields(column.name, column.type, ordinal_position=at)
+            for at, column in enumerate(facts.columns, 1)
+        ]
+        yield "schema", schema_dataset.SchemaDatasetFacet(fields)
+        yield "version", dataset_version_dataset.DatasetVersionDatasetFacet(facts.instant)
+
+    def _iter_run_facets(self, failed: BatchNote | None) -> Iterator[tuple[str, RunFacet]]:
+        yield "processing_engine", self._engine
+        process, job = self._process.runId, parent_run.Job(self._namespace, RUN_JOB)
+        yield "parent", parent_run.ParentRunFacet(parent_run.Run(process), job)
+        if failed is not None:
+            text = redact_text(failed.error)
+            yield "errorMessage", error_message_run.ErrorMessageRunFacet(text, "PYTHON")
+
+    def _iter_job_facets(self, table: str) -> Iterator[tuple[str, JobFacet]]:
+        yield "jobType", job_type_job.JobTypeJobFacet("BATCH", "HEADWATER", "TABLE")
+        if statements := self._statements[table]:
+            yield "sql", sql_job.SQLJobFacet(";\n".join(statements), "spark")
+
+
+class EventSender:
+    """Sends events to the collector of a configuration, one at a time. Used by one thread."""
+
+    def __init__(self, config: LineageConfig, environ: Mapping[str, str]) -> None:
+        self._transport = _build_transport(config, environ)
+
+    def send(self, event: Event) -> Refusal | None:
+        """None when it has arrived. May wait as long as `timeout_seconds`."""
+        try:
+            self._transport.emit(event)
+        except (OSError, RuntimeError) as error:  # what the library's ways to send raise is one of these
+            return _explain(error)
+        return None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._transport.close(0)
+
+
+def _read_statements(table: TableConfig) -> list[str]:
+    found = []
+    for step in table.transform:
+        try:
+            text = read_sql_file(step.sql_file) if step.sql_file else step.sql
+        except ConfigError:
+            # The batches fail of it, and tell.
+            continue
+        if text:
+            found.append(text.strip().rstrip(";"))
+    return found
+
+
+def _build_transport(config: LineageConfig, environ: Mapping[str, str]) -> Transport:
+    if config.file is not None:
+        return FileTransport(FileConfig(str(config.file), append=True))
+    key = environ.get(API_KEY_VARIABLE)
+    return HttpTransport(
+        HttpConfig(
+            url=f"{(config.url or '').rstrip('/')}/",
+            endpoint=config.endpoint.lstrip("/"),
+            timeout=config.timeout_seconds,
+            auth=create_token_provider({"type": "api_key", "apiKey": key} if key else {}),
+            # Who calls knows when to try again, and when the run has to end.
+            retry={"total": 0},
+        )
+    )
+
+
+def _explain(error: Exception) -> Refusal:
+    response = getattr(error, "response", None)
+    if response is None:
+        return Refusal(redact_text(str(error.__cause__ or error)), is_lasting=False)
+    status = response.status_code
+    return Refusal(f"HTTP {status} {response.reason}", status in _LASTING_STATUSES)
+
+
+def _find_name(lineage: Lineage, node: str) -> DatasetName:
+    found = lineage.find(node).dataset
+    assert found is not None  # noqa: S101 - only an index has none, and it is nobody's source or table
+    return found
+
+
+def _write(at: datetime) -> str:
+    return at.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
