@@ -20,14 +20,13 @@ from headwater.config.hudi.table_sections import (
 )
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.processing.derived import iter_derived_problems
+from headwater.config.processing.schema import FIXED_COLUMNS, iter_schema_problems
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 Refresh = Literal["changes", "changed_keys", "full"]
 SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
 RESCUED_DATA_COLUMN = "_rescued_data"
-_FIXED_COLUMNS = frozenset({"text", "binary", "document"})
-_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 KeyProblem = tuple[tuple[str, ...], str]
 
@@ -280,7 +279,7 @@ class TableConfig(Section):
     @property
     def effective_schema_evolution_mode(self) -> SchemaEvolutionMode:
         """What new columns do: as given, else they are added unless the columns were given."""
-        is_fixed = self.schema_ is not None or self.effective_format in _FIXED_COLUMNS
+        is_fixed = self.schema_ is not None or self.effective_format in FIXED_COLUMNS
         return self.schema_evolution_mode or ("none" if is_fixed else "add_new_columns")
 
     @property
@@ -301,34 +300,11 @@ class TableConfig(Section):
         ]
         # Asks for the format, which has to be known for that.
         if self.from_ is None:
-            problems = problems or [*self._schema_problems()]
+            problems = problems or [*iter_schema_problems(self)]
         problems = problems or [*iter_column_type_problems(self)]
         if problems:
             raise SectionError(problems)
         return self
-
-    def _schema_problems(self) -> Iterator[KeyProblem]:
-        mode, allowed = self.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
-        if mode == "add_new_columns" and self.schema_ is not None:
-            yield (
-                ("schema_evolution_mode",),
-                f"{mode!r} cannot be with `schema`, which gives all columns; give types in `schema_hints`. "
-                + allowed,
-            )
-        if self.effective_format in _FIXED_COLUMNS:
-            text = f"`format: {self.effective_format}` always has the same columns"
-            if mode not in (None, "none"):
-                yield ("schema_evolution_mode",), f"{mode!r} has no meaning: {text}. Allowed: none"
-            if self.rescued_data_column:
-                yield ("rescued_data_column",), f"has no meaning: {text}"
-        name = self.rescued_data_column
-        if name is not None and (
-            not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
-        ):
-            yield (
-                ("rescued_data_column",),
-                f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
-            )
 
     def _format_problems(self) -> Iterator[KeyProblem]:
         if not self.path:

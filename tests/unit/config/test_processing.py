@@ -118,6 +118,7 @@ def test_unknown_key_in_a_list_hides_no_other_problem(tmp_path):
 
 def test_configuration_that_counts_is_a_configuration_again(tmp_path):
     text = HEAD + step("flatten: true") + check("not_null: a, on_failure: quarantine")
+    text += "  gold: {from: orders}\n"
     settings = parse_settings(text, tmp_path / "headwater.yaml", {})
     plain = json.loads(json.dumps(settings.to_effective()))
     again = Settings.model_validate(plain, context={"folder": tmp_path})

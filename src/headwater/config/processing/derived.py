@@ -24,10 +24,12 @@ def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
     """What cannot be beside `from`, or has no meaning without it."""
     if table.from_ is None:
         for name in ("refresh", "group_key"):
-            if name in table.model_fields_set:
+            if getattr(table, name):
                 yield (name,), "has no meaning without `from`: it says how a table follows another table"
         return
-    given = table.model_fields_set
+    # What is told at its default says nothing: so does a configuration that was written out in full.
+    fields = type(table).model_fields
+    given = {name for name in table.model_fields_set if getattr(table, name) != fields[name].default}
     for name in _OF_OBJECTS:
         if name in given:
             key = type(table).model_fields[name].alias or name

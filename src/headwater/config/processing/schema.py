@@ -1,0 +1,40 @@
+"""How a table's columns come about: what does not go together."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headwater.config.table import TableConfig
+
+FIXED_COLUMNS = frozenset({"text", "binary", "document"})
+"""Formats whose columns are always the same."""
+
+_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+Problem = tuple[tuple[str, ...], str]
+
+
+def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
+    """What evolving and rescued columns cannot be beside. The table's format is known."""
+    mode, allowed = table.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
+    if mode == "add_new_columns" and table.schema_ is not None:
+        yield (
+            ("schema_evolution_mode",),
+            f"{mode!r} cannot be with `schema`, which gives all columns; give types in `schema_hints`. "
+            + allowed,
+        )
+    if table.effective_format in FIXED_COLUMNS:
+        text = f"`format: {table.effective_format}` always has the same columns"
+        if mode not in (None, "none"):
+            yield ("schema_evolution_mode",), f"{mode!r} has no meaning: {text}. Allowed: none"
+        if table.rescued_data_column:
+            yield ("rescued_data_column",), f"has no meaning: {text}"
+    name = table.rescued_data_column
+    if name is not None and (
+        not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
+    ):
+        yield (
+            ("rescued_data_column",),
+            f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
+        )
