@@ -24,7 +24,7 @@ def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
     """What cannot be beside `from`, or has no meaning without it."""
     if table.from_ is None:
         for name in ("refresh", "group_key"):
-            if name in table.model_fields_set:
+            if getattr(table, name):
                 yield (name,), "has no meaning without `from`: it says how a table follows another table"
         return
     given = table.model_fields_set
