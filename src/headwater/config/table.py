@@ -13,6 +13,7 @@ from headwater.config.hudi.column_types import ColumnTypes, iter_column_type_pro
 from headwater.config.hudi.table_options import iter_typed_problems
 from headwater.config.hudi.table_sections import (
     BulkInsertConfig,
+    ClusteringConfig,
     FileSizesConfig,
     IndexConfig,
     JavaClassName,
@@ -157,17 +158,26 @@ class TableConfig(Section):
         description="Log files are merged into base files every so many commits (merge_on_read). "
         "Default: Hudi's 5.",
     )
+    clustering: ClusteringConfig | None = Field(
+        None, description="Small files become large, sorted ones every so many commits. Default: never."
+    )
     services: Literal["inline", "semi_async", "async"] = Field(
         "inline",
-        description="Who compacts, cleans and archives: the writer after its commits, or `headwater "
-        "services run` beside it. `semi_async`: the writer plans compactions and the other does them "
-        "(merge_on_read); `async`: the other plans them, too, and cleans and archives. Needs `lock`.",
+        description="Who compacts, clusters, cleans and archives: the writer after its commits, or "
+        "`headwater services run` beside it. `semi_async`: the writer plans compactions and clusterings and "
+        "the other does them; `async`: the other plans them, too, and cleans and archives. Needs `lock`.",
     )
     max_pending_compactions: int = Field(
         5,
         ge=1,
         description="With so many compactions planned and not done, no further one is planned "
         "(semi_async, async).",
+    )
+    max_pending_clustering: int = Field(
+        5,
+        ge=1,
+        description="With so many clusterings planned and not done, no further one is planned "
+        "(`clustering` with semi_async, async).",
     )
     concurrency: Literal["optimistic", "non_blocking"] = Field(
         "optimistic",

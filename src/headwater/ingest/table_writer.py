@@ -152,20 +152,32 @@ class TableWriter:
             self._has_deletes = exists and DELETED in self._table.read().columns
         return self._has_deletes
 
-    def _may_plan_compaction(self) -> bool:
-        """No further plan while too many wait: the writer goes on, and does not pile up work."""
-        if self._config.services != "semi_async":
-            return True
+    def _find_plannable(self) -> tuple[bool, bool]:
+        """Whether a compaction and a clustering may be planned: none while too many wait, so that the writer
+        goes on and does not pile up work."""
+        config = self._config
+        if config.services != "semi_async":
+            return True, True
         timeline = self._table.load_timeline()
-        pending = timeline.count_pending_compactions() if timeline.exists() else 0
-        is_full = pending >= self._config.max_pending_compactions
-        if is_full:
+        if not timeline.exists():
+            return True, True
+        compactions, clusterings = timeline.count_pending_compactions(), 0
+        if config.clustering is not None:
+            clusterings = timeline.count_pending_clusterings()
+        return (
+            self._has_room("compactions", compactions, config.max_pending_compactions),
+            self._has_room("clusterings", clusterings, config.max_pending_clustering),
+        )
+
+    def _has_room(self, what: str, pending: int, limit: int) -> bool:
+        if pending >= limit:
             _log.warning(
-                "table %s: %d compactions wait for `headwater services run`; no further one is planned",
+                "table %s: %d %s wait for `headwater services run`; no further one is planned",
                 self._name,
                 pending,
+                what,
             )
-        return not is_full
+        return pending < limit
 
     def build_options(self) -> WriteOptions:
         """Those of any write of the table, in its own operation."""
@@ -199,13 +211,15 @@ class TableWriter:
             self._are_types_checked = True
         frame = store(frame, self._types) if self._types else frame
         options = self.build_options()
+        plan_compaction, plan_clustering = self._find_plannable()
         operation = "insert" if insert else options.operation
         options = replace(
             options,
             # Only an upsert finds the rows that are to go.
             operation="upsert" if is_retraction else operation,
             unique_keys=unique_keys,
-            plan_compaction=self._may_plan_compaction(),
+            plan_compaction=plan_compaction,
+            plan_clustering=plan_clustering,
             commit_metadata=metadata,
         )
         self._table.write(frame, options)

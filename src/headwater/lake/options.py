@@ -1,6 +1,6 @@
 """Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -8,7 +8,9 @@ from typing import Literal, get_args
 from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.hudi.table_sections import IndexType
 from headwater.config.table import TableConfig
+from headwater.lake.typed_options.clustering import NOT_PLANNED
 from headwater.lake.typed_options.declared import Value, render_options
+from headwater.lake.typed_options.services import NO_PLANNED_COMPACTION
 
 COMMIT_METADATA_PREFIX = "headwater."
 
@@ -107,11 +109,12 @@ _CHANGELOG = {
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
-    inline; 0 leaves compaction to others. Without `plan_compaction` none is planned for them either. The
-    table can be read as it was up to `keep_commits` ago; 0 leaves it at Hudi's ten. `unique_keys` promises
-    that no two rows of this write have the same key. `typed` are the options of
-    `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another one than the
-    table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all of it."""
+    inline; 0 leaves compaction to others. Without `plan_compaction` none is planned for them either, nor a
+    clustering without `plan_clustering`. The table can be read as it was up to `keep_commits` ago; 0 leaves
+    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
+    the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another
+    one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all
+    of it."""
 
     table_name: str
     operation: Operation
@@ -126,6 +129,7 @@ class WriteOptions:
     keep_commits: int = 0
     unique_keys: bool = False
     plan_compaction: bool = True
+    plan_clustering: bool = True
     typed: Mapping[str, Value | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
@@ -163,9 +167,10 @@ class WriteOptions:
         if self.changelog:
             built |= _CHANGELOG
         built |= render_options(self.typed)
-        if not self.plan_compaction:
-            built["hoodie.compact.schedule.inline"] = "false"
-        return built
+        is_left = self.typed.get("services") == "semi_async" and self.table_type == "copy_on_write"
+        if is_left or not self.plan_compaction:
+            built |= NO_PLANNED_COMPACTION
+        return built if self.plan_clustering else built | NOT_PLANNED
 
 
 CHANGELOG_BESIDE_OTHERS = {
@@ -189,6 +194,8 @@ def _keep_options(commits: int) -> dict[str, str]:
 def owner_options(config: TableConfig) -> dict[str, str]:
     """What the configuration of a table says to whatever is done to it; the user's own `hoodie.*` win."""
     typed = render_options(list_typed_options(config))
+    if config.table_type == "copy_on_write" and config.services == "semi_async":
+        typed |= NO_PLANNED_COMPACTION
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
 
@@ -305,28 +312,6 @@ def building_options(
     go of those `without`."""
     built = {"hoodie.metadata.enable": "true", **index_options([partition], given)}
     built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
-    return built
-
-
-Layout = Literal["linear", "z-order", "hilbert"]
-
-
-def clustering_options(
-    sort: Sequence[str], layout: Layout, small_bytes: int, target_bytes: int, partitions: Sequence[str]
-) -> dict[str, str]:
-    """Files below `small_bytes` become files of about `target_bytes`, sorted by `sort`; of some
-    `partitions` (paths), or of all for none."""
-    strategy = "hoodie.clustering.plan.strategy"
-    built = {
-        f"{strategy}.small.file.limit": str(small_bytes),
-        f"{strategy}.target.file.max.bytes": str(target_bytes),
-        f"{strategy}.max.bytes.per.group": str(max(target_bytes, 2 * 1024**3)),
-        "hoodie.layout.optimize.strategy": layout.replace("-", ""),
-    }
-    if sort:
-        built[f"{strategy}.sort.columns"] = ",".join(sort)
-    if partitions:
-        built[f"{strategy}.partition.selected"] = ",".join(partitions)
     return built
 
 

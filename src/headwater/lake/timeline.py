@@ -135,6 +135,12 @@ class Timeline:
             timeline = self._meta_client.getActiveTimeline().filterPendingCompactionTimeline()
             return int(timeline.countInstants())
 
+    def count_pending_clusterings(self) -> int:
+        """Clusterings that are planned and not done."""
+        with explained_lake(self._path):
+            timeline = self._meta_client.getActiveTimeline().filterPendingClusteringTimeline()
+            return int(timeline.countInstants())
+
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
 

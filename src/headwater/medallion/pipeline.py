@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.config.hudi.column_types import list_column_types
+from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
@@ -272,8 +273,8 @@ class DerivedPipeline:
 
     def _check_names(self, new: DataFrame) -> None:
         shown = ", ".join(name for name in new.columns if not name.startswith("_headwater_"))
-        for key in ("record_key", "partition"):
-            for name in getattr(self._config, key):
+        for key, names in list_needed_columns(self._config).items():
+            for name in names:
                 if name not in new.columns:
                     raise ConfigError(
                         f"tables.{self.name}.{key}: no column {name!r} comes out of {self._config.from_!r}",

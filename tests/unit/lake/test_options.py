@@ -97,6 +97,22 @@ def test_words_numbers_lists_and_switches_become_what_hudi_reads():
     assert render_options({"column_stats": ("a", "b")}) == stats | columns
 
 
+def test_clustering_beside_a_writer_gives_way_to_it_and_is_planned_by_whom_services_says():
+    given = {"clustering.after": 4, "clustering.layout": "z-order", "clustering.target_size": 1000}
+    inline = render_options(given)
+    assert inline["hoodie.clustering.inline"] == "true"
+    assert inline["hoodie.layout.optimize.strategy"] == "ZORDER"
+    assert inline["hoodie.clustering.plan.strategy.small.file.limit"] == "800"
+    assert "hoodie.clustering.updates.strategy" not in inline
+    for services, planned in (("semi_async", "true"), ("async", "false")):
+        beside = render_options(given | {"services": services})
+        assert beside["hoodie.clustering.schedule.inline"] == planned
+        assert beside["hoodie.clustering.inline"] == "false"
+        assert beside["hoodie.clustering.async.max.commits"] == "4"
+        assert beside["hoodie.clustering.updates.strategy"].endswith("SparkAllowUpdateStrategy")
+    assert not [key for key in render_options({"services": "semi_async"}) if "clustering" in key]
+
+
 def test_typed_options_win_over_ours_and_those_by_hand_over_both():
     typed = {"metadata_table": True, "keep_hours": 3}
     options = WriteOptions("t", "upsert", ("id",), typed=typed, extra={"hoodie.clean.hours.retained": "4"})

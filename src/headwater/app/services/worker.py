@@ -34,7 +34,12 @@ def find_duty(config: TableConfig) -> Duty | None:
     if config.services == "inline":
         return None
     is_all = config.services == "async"
-    return Duty(plans=is_all, cleans=is_all, expires=is_all and config.keep_partition_days is not None)
+    return Duty(
+        plans=is_all,
+        clusters=config.max_pending_clustering if is_all and config.clustering is not None else 0,
+        cleans=is_all,
+        expires=is_all and config.keep_partition_days is not None,
+    )
 
 
 def list_served(app: App, only: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ def run(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compact, clean and archive the tables with `services: semi_async` or `async`, beside a running `run`.
+    """Compact, cluster, clean and archive the tables with `services: semi_async` or `async`, beside a `run`.
 
     SIGTERM and Ctrl-C finish what is open, then exit. Exit code 1 with --once: a table failed.
     """
@@ -80,13 +80,24 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
             render_text("no table is there yet")
         return
     render_table(
-        ("table", "compacted", "files", "bytes", "expired", "cleaned", "commits left", "seconds"),
+        (
+            "table",
+            "compacted",
+            "clustered",
+            "files",
+            "bytes",
+            "expired",
+            "cleaned",
+            "commits left",
+            "seconds",
+        ),
         [
             (
                 done.table,
                 len(done.compacted.instants),
-                done.compacted.files,
-                done.compacted.bytes,
+                len(done.clustered.instants),
+                done.compacted.files + done.clustered.files,
+                done.compacted.bytes + done.clustered.bytes,
                 "" if done.expired is None else len(done.expired.partitions),
                 "" if done.cleaned is None else done.cleaned.files,
                 "" if done.archived is None else done.archived.after,
@@ -95,3 +106,6 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
             for done in report.done
         ],
     )
+    for done in report.done:
+        for instant in done.given_up:
+            render_text(f"{done.table}: clustering {instant} was given up: a writer has changed its files")

@@ -27,6 +27,7 @@ TYPED_FIELDS = (
     "keep_file_versions",
     "keep_partition_days",
     "compact_after",
+    "clustering",
     "services",
     "concurrency",
     "filter_duplicates",
@@ -39,6 +40,7 @@ TYPED_FIELDS = (
 _CLASSES = ("payload", "merger")
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
 _CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
+_WHO_CLUSTERS = (*_CLUSTERING, f"{PREFIX}clustering.schedule.inline")
 _READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
 _STEP_FOR_TIME = (
     "partition by a column of a step: `transform: "
@@ -62,6 +64,17 @@ def list_typed_options(table: "TableConfig") -> dict[str, OptionValue]:
     return given
 
 
+def list_needed_columns(table: "TableConfig") -> dict[str, tuple[str, ...]]:
+    """Columns that rows have to have, by the key below the table that names them."""
+    sort_by = table.clustering.sort_by if table.clustering else ()
+    return {
+        "record_key": table.record_key,
+        "ordering": table.ordering,
+        "partition": table.partition,
+        "clustering.sort_by": sort_by,
+    }
+
+
 def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     """What does not go together, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)
@@ -71,6 +84,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_class_problems(table)
     yield from _iter_bulk_problems(table)
     yield from _iter_cleaning_problems(table)
+    yield from _iter_clustering_problems(table)
     yield from _iter_writers_problems(table)
 
 
@@ -236,12 +250,38 @@ def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
+def _iter_clustering_problems(table: "TableConfig") -> Iterator[Problem]:
+    limit = type(table).model_fields["max_pending_clustering"].default
+    if table.max_pending_clustering != limit:
+        if table.clustering is None:
+            yield ("max_pending_clustering",), "has no meaning without `clustering`"
+        elif table.services == "inline":
+            yield ("max_pending_clustering",), "has no meaning with `services: inline`, which leaves none"
+    if table.clustering is None:
+        return
+    if table.index is not None and table.index.type == "bucket":
+        yield (
+            ("clustering",),
+            "cannot be with `index: {type: bucket}`: it moves rows out of the files that the index computes; "
+            "leave it out, or use another index",
+        )
+    if table.clustering.layout != "linear" and len(table.clustering.sort_by) < 2:
+        yield (
+            ("clustering", "layout"),
+            f"{table.clustering.layout!r} needs two columns or more in `clustering.sort_by`. Allowed: linear",
+        )
+    for key in _WHO_CLUSTERS:
+        if key in table.hoodie:
+            yield ("hoodie", key), "cannot be beside `clustering`, which with `services` says who does it"
+
+
 def _iter_writers_problems(table: "TableConfig") -> Iterator[Problem]:
-    if table.services == "semi_async" and table.table_type == "copy_on_write":
+    is_compacted = table.table_type == "merge_on_read"
+    if table.services == "semi_async" and not is_compacted and table.clustering is None:
         yield (
             ("services",),
-            "'semi_async' has no meaning with `table_type: copy_on_write`, which has nothing to compact. "
-            "Allowed: inline, async",
+            "'semi_async' has no meaning with `table_type: copy_on_write`, which has nothing to compact, "
+            "without `clustering`. Allowed: inline, async",
         )
     limit = type(table).model_fields["max_pending_compactions"].default
     if table.services == "inline" and table.max_pending_compactions != limit:

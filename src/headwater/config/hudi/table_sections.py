@@ -68,6 +68,21 @@ class BulkInsertConfig(Section):
     )
 
 
+class ClusteringConfig(Section):
+    """Small files of a table become large ones, sorted so that queries pass most of them over. Who plans it
+    and who does it is said by `services`."""
+
+    after: int = Field(ge=1, description="It is planned every so many commits.")
+    sort_by: FieldNames = Field((), description="Rows of the new files are sorted by these columns.")
+    layout: Literal["linear", "z-order", "hilbert"] = Field(
+        "linear", description="By the first of them and then the others (linear), or by all alike."
+    )
+    target_size: ByteCount = Field(
+        ByteSize(128 * 1024**2),
+        description="Files grow to about this; those of four fifths and more stay as they are.",
+    )
+
+
 class FileSizesConfig(Section):
     """Bytes of a table's base files."""
 

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from headwater.config.hudi.column_types import list_column_types
+from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
@@ -93,8 +94,7 @@ class RecordTransform:
 
     def _check_keys(self, data: DataFrame) -> None:
         config = self.config
-        keys = {"record_key": config.record_key, "ordering": config.ordering, "partition": config.partition}
-        check_names(self.table, data.schema, keys, config.partition_columns)
+        check_names(self.table, data.schema, list_needed_columns(config), config.partition_columns)
 
     def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
         """Outcomes, and records that were bad before."""

@@ -15,6 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.hudi.column_types import list_column_types
+from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
@@ -145,12 +146,8 @@ class RecordSource:
             check_convertible(self._name, rename_for_hudi(schema), self._types)
         if not table.transform:
             # Else they are columns of what the steps make, and looked for there.
-            keys = {
-                "record_key": table.record_key,
-                "ordering": table.ordering,
-                "partition": table.partition,
-            }
-            check_names(self._name, rename_for_hudi(schema), keys, table.partition_columns)
+            keys, further = list_needed_columns(table), table.partition_columns
+            check_names(self._name, rename_for_hudi(schema), keys, further)
         self._schema, self._is_provisional = schema, False
 
     def evolve(self, read: BatchRead) -> bool:

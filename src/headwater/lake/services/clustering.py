@@ -1,13 +1,25 @@
 """Clustering: small files become large ones, sorted so that queries skip most of them."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from headwater.errors import UsageError
+from headwater.errors import UsageError, WriteConflictError
+from headwater.lake.jvm import explained_lake
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import Layout, clustering_options
-from headwater.lake.services.result import Candidates, ServiceResult
-from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
+from headwater.lake.services.result import Candidates, ServiceResult, sum_results
+from headwater.lake.services.service_table import (
+    ServiceTable,
+    execute_plan,
+    list_requested,
+    plan_and_execute,
+)
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.typed_options.clustering import (
+    PLANNED_BY_WORKER,
+    Layout,
+    clustering_options,
+    find_small_bytes,
+)
 
 _MEGABYTE = 1024 * 1024
 
@@ -26,7 +38,16 @@ class ClusterOptions:
     @property
     def small_bytes(self) -> int:
         """Files from this size on stay as they are."""
-        return self.target_bytes * 4 // 5
+        return find_small_bytes(self.target_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """What was clustered. `given_up` are the instants of plans of whose files a writer had changed some
+    meanwhile: they are not planned any more, and no row is touched."""
+
+    done: ServiceResult
+    given_up: tuple[str, ...] = ()
 
 
 def plan_clustering(address: TableAddress, options: ClusterOptions) -> Candidates:
@@ -69,6 +90,41 @@ def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
             lambda: client.scheduleClustering(table.java.build_none()),
             lambda instant: client.cluster(instant, True),
         )
+
+
+def keep_clustered(table: ServiceTable, most_pending: int = 0) -> Clustered:
+    """Carry out the plans that wait, and plan and carry out a further one when it is due and fewer than
+    `most_pending` still wait; 0 leaves planning to others.
+
+    When it is due, and what is clustered, is for the table's own options to say. Raises `LakeError`.
+    """
+    done: list[ServiceResult] = []
+    given_up: list[str] = []
+    with table.open_client(PLANNED_BY_WORKER if most_pending else {}) as client:
+        _carry_out(table, client, _list_pending(table), done, given_up)
+        if len(_list_pending(table)) < most_pending:
+            planned = client.scheduleClustering(table.java.build_none())
+            if planned.isPresent():
+                _carry_out(table, client, [str(planned.get())], done, given_up)
+    return Clustered(sum_results(done), tuple(given_up))
+
+
+def _list_pending(table: ServiceTable) -> list[str]:
+    timeline = table.load_meta_client().getActiveTimeline()
+    return list_requested(timeline.filterPendingClusteringTimeline())
+
+
+def _carry_out(
+    table: ServiceTable, client: Any, instants: list[str], done: list[ServiceResult], given_up: list[str]
+) -> None:
+    for instant in instants:
+        try:
+            with explained_lake(table.address.path):
+                done.append(execute_plan(lambda at: client.cluster(at, True), instant))
+        except WriteConflictError:
+            # The writer has been first, and the plan would fail of its rows each time.
+            client.purgePendingClustering(instant)
+            given_up.append(instant)
 
 
 def _check(address: TableAddress, options: ClusterOptions) -> None:

@@ -15,7 +15,7 @@ from headwater.lake.options import Operation, WriteOptions, service_options
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
 from headwater.lake.typed_options.locks import read_session_lock
-from headwater.lake.typed_options.services import NO_COMPACTION
+from headwater.lake.typed_options.services import NO_SERVICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def build_write_options(
             partition=tuple(partition.get()) if partition.isPresent() else (),
             ordering=tuple(config.getOrderingFields()),
             table_type="merge_on_read" if is_merged else "copy_on_write",
-            extra={**table.extra, **NO_COMPACTION, **(extra or {})},
+            extra={**table.extra, **NO_SERVICES, **(extra or {})},
         )
 
 
@@ -92,14 +92,15 @@ def plan_and_execute(
 
     `plan` gives Hudi's `Option` of an instant, `execute` its `HoodieWriteMetadata`.
     """
-    done = [_execute(execute, instant) for instant in pending]
+    done = [execute_plan(execute, instant) for instant in pending]
     planned = plan()
     if planned.isPresent():
-        done.append(_execute(execute, str(planned.get())))
+        done.append(execute_plan(execute, str(planned.get())))
     return sum_results(done)
 
 
-def _execute(execute: Callable[[str], Any], instant: str) -> ServiceResult:
+def execute_plan(execute: Callable[[str], Any], instant: str) -> ServiceResult:
+    """Carry out the plan requested at `instant`; `execute` gives Hudi's `HoodieWriteMetadata`."""
     started = time.monotonic()
     metadata = execute(instant).getCommitMetadata().get()
     return ServiceResult(

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
+from headwater.lake.services.clustering import keep_clustered
 from headwater.lake.services.expiry import Expiry, expire_partitions
 from headwater.lake.services.result import ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
@@ -13,17 +14,20 @@ from headwater.lake.services.service_table import ServiceTable, list_requested, 
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """`plans`: also compactions that nobody has planned yet, when they are due. `cleans`: superseded files,
-    writes that were never completed, and old instants go. `expires`: and so do old partitions."""
+    """`plans`: also compactions that nobody has planned yet, when they are due; clusterings, too, while fewer
+    than `clusters` wait. `cleans`: superseded files, writes that were never completed, and old instants go.
+    `expires`: and so do old partitions."""
 
     plans: bool = False
+    clusters: int = 0
     cleans: bool = False
     expires: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What was done to one table; `cleaned` and `archived` are None where its writer does that."""
+    """What was done to one table; `cleaned` and `archived` are None where its writer does that. Clusterings
+    `given_up` are those whose files a writer had changed since they were planned."""
 
     table: str
     compacted: ServiceResult
@@ -32,6 +36,7 @@ class Upkeep:
     archived: ArchiveResult | None
     seconds: float
     expired: Expiry | None = None
+    given_up: tuple[str, ...] = ()
 
     @property
     def is_idle(self) -> bool:
@@ -39,7 +44,7 @@ class Upkeep:
         is_clean = self.cleaned is None or not self.cleaned.instant
         is_short = self.archived is None or self.archived.before == self.archived.after
         is_kept = self.expired is None or not self.expired.instant
-        is_planned = bool(self.compacted.instants or self.clustered.instants)
+        is_planned = bool(self.compacted.instants or self.clustered.instants or self.given_up)
         return not is_planned and is_clean and is_short and is_kept
 
 
@@ -59,13 +64,18 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
             lambda: client.scheduleCompaction(none()) if duty.plans and is_merged else none(),
             lambda instant: client.compact(instant, True),
         )
-        clustered = plan_and_execute(
-            list_requested(timeline.filterPendingClusteringTimeline()),
-            none,
-            lambda instant: client.cluster(instant, True),
-        )
+    clustered = keep_clustered(table, duty.clusters)
     expired = expire_partitions(table, datetime.now(timezone.utc)) if duty.expires else None
     cleaned = clean(table, CleanPolicy()) if duty.cleans else None
     archived = archive(table) if duty.cleans else None
     seconds = time.monotonic() - started
-    return Upkeep(table.address.name, compacted, clustered, cleaned, archived, seconds, expired)
+    return Upkeep(
+        table=table.address.name,
+        compacted=compacted,
+        clustered=clustered.done,
+        cleaned=cleaned,
+        archived=archived,
+        seconds=seconds,
+        expired=expired,
+        given_up=clustered.given_up,
+    )

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from headwater.lake.typed_options.clustering import render_clustering
+
 Value = str | int | bool | tuple[str, ...]
 
 MERGER_OPTION = "hoodie.write.record.merge.custom.implementation.classes"
@@ -105,6 +107,16 @@ DECLARED = (
         "commits",
         also={"*": {"hoodie.compact.inline": "true"}},
     ),
+    DeclaredOption("clustering.after", "hoodie.clustering.inline.max.commits", "commits"),
+    DeclaredOption("clustering.sort_by", "hoodie.clustering.plan.strategy.sort.columns", "columns"),
+    DeclaredOption(
+        "clustering.layout",
+        "hoodie.layout.optimize.strategy",
+        words={"z-order": "ZORDER"},
+    ),
+    DeclaredOption(
+        "clustering.target_size", "hoodie.clustering.plan.strategy.target.file.max.bytes", "bytes"
+    ),
     DeclaredOption(
         "services",
         "hoodie.compact.schedule.inline",
@@ -138,7 +150,7 @@ def render_options(given: Mapping[str, Value | None]) -> dict[str, str]:
     for name, value in given.items():
         if value is not None:
             rendered |= dict(_iter_rendered(_BY_NAME[name], value))
-    return rendered
+    return rendered | render_clustering(given)
 
 
 def _iter_rendered(option: DeclaredOption, value: Value) -> Iterator[tuple[str, str]]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-NO_COMPACTION = {"hoodie.compact.inline": "false"}
+NO_SERVICES = {"hoodie.compact.inline": "false", "hoodie.clustering.inline": "false"}
 """For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
+
+NO_PLANNED_COMPACTION = {"hoodie.compact.schedule.inline": "false"}
+"""For a write that shall plan none. To a copy-on-write table Hudi fails of planning one."""
 
 COMBINED = {"hoodie.combine.before.insert": "true"}
 """Of rows with one key in one write, one stays, as in an upsert."""

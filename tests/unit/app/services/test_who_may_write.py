@@ -10,6 +10,7 @@ from headwater.app.application import App
 from headwater.app.services.presence import hold_for_run, hold_for_service, is_alone
 from headwater.app.services.worker import find_duty, list_served
 from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
 from headwater.errors import TableBusyError, UsageError
 from headwater.lake.services.upkeep import Duty
 
@@ -61,6 +62,12 @@ def test_worker_does_what_writers_leave_to_it(tmp_path):
     assert find_duty(tables["plain"]) is None
     assert find_duty(tables["half"]) == Duty(plans=False, cleans=False)
     assert find_duty(tables["left"]) == Duty(plans=True, cleans=True)
+    sorted_files = {"clustering": {"after": 4}, "max_pending_clustering": 2}
+    for services, clusters in (("semi_async", 0), ("async", 2)):
+        config = TableConfig(path="*.json", services=services, **sorted_files)
+        assert find_duty(config) == Duty(
+            plans=services == "async", clusters=clusters, cleans=services == "async"
+        )
 
 
 def test_worker_without_anything_to_do_says_what_to_set(tmp_path):

@@ -115,6 +115,7 @@ def test_what_does_not_go_together_is_told_with_its_key_and_what_is_allowed(lock
 
 def test_locks_that_fit_are_taken():
     build(FILES, BUCKETS | {"concurrency": "non_blocking", "services": "semi_async"})
+    build(FILES, {"services": "semi_async", "clustering": {"after": 4}, "max_pending_clustering": 2})
     build(FILES | {"folder": "/shared/locks"}, lake="s3a://b/lake")
     aws = {"packages": "org.apache.hudi:hudi-aws-bundle:1.2.0"}
     build({"provider": "storage"}, lake="s3a://b/lake", spark=aws)

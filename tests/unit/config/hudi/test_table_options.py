@@ -94,6 +94,26 @@ def only_problem(table: dict[str, object]) -> str:
         (MERGE | {"merger": "a.B", "cdc": "data_before"}, "cdc: 'data_before' cannot be with `merger`"),
         (APPEND | {"merger": "a.B"}, "merger: has no meaning with `mode: append`"),
         (MERGE | {"keep_commits": 5, "keep_hours": 5}, "keep_hours: cannot be beside `keep_commits`"),
+        (
+            MERGE | {"clustering": {"after": 4}, "index": {"type": "bucket", "buckets": 2}},
+            "clustering: cannot be with `index: {type: bucket}`",
+        ),
+        (
+            MERGE | {"clustering": {"after": 4, "sort_by": "id", "layout": "hilbert"}},
+            "clustering.layout: 'hilbert' needs two columns or more",
+        ),
+        (
+            MERGE | {"clustering": {"after": 4}, "hoodie": {"hoodie.clustering.inline": "true"}},
+            "hoodie.hoodie.clustering.inline: cannot be beside `clustering`",
+        ),
+        (
+            MERGE | {"max_pending_clustering": 2},
+            "max_pending_clustering: has no meaning without `clustering`",
+        ),
+        (
+            MERGE | {"max_pending_clustering": 2, "clustering": {"after": 4}},
+            "max_pending_clustering: has no meaning with `services: inline`",
+        ),
         (MERGE | {"compact_after": 5}, "compact_after: has no meaning with `table_type: copy_on_write`"),
         (
             MERGE | {"compact_after": 0, "table_type": "merge_on_read"},
