@@ -17,7 +17,7 @@ from headwater.lake.options import (
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
-from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, MERGER_OPTION
+from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, find_merger
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
 
@@ -50,8 +50,8 @@ class Table:
             **options.to_hoodie(),
             **(CHANGELOG_BESIDE_OTHERS if lock and options.changelog else {}),
         }
-        if MERGER_OPTION in hoodie:
-            hoodie.setdefault(MERGE_STRATEGY_OPTION, self._find_strategy(hoodie[MERGER_OPTION]))
+        if (merger := find_merger(hoodie)) is not None:
+            hoodie[MERGE_STRATEGY_OPTION] = self._find_strategy(merger)
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)

@@ -7,7 +7,8 @@ from headwater.lake.typed_options.clustering import render_clustering
 
 Value = str | int | bool | tuple[str, ...]
 
-MERGER_OPTION = "hoodie.write.record.merge.custom.implementation.classes"
+_MERGER_OPTION = "hoodie.write.record.merge.custom.implementation.classes"
+_MERGE_MODE_OPTION = "hoodie.write.record.merge.mode"
 MERGE_STRATEGY_OPTION = "hoodie.write.record.merge.strategy.id"
 """Hudi wants to be told what the merger says of itself."""
 
@@ -61,7 +62,7 @@ DECLARED = (
     DeclaredOption("index.engine", "hoodie.index.bucket.engine"),
     DeclaredOption(
         "merge_mode",
-        "hoodie.write.record.merge.mode",
+        _MERGE_MODE_OPTION,
         words={"commit_time": "COMMIT_TIME_ORDERING", "event_time": "EVENT_TIME_ORDERING"},
     ),
     DeclaredOption(
@@ -70,7 +71,7 @@ DECLARED = (
         words={"true": f"{_PAYLOADS}.PartialUpdateAvroPayload"},
     ),
     DeclaredOption("payload", "hoodie.datasource.write.payload.class"),
-    DeclaredOption("merger", MERGER_OPTION, also={"*": {"hoodie.write.record.merge.mode": "CUSTOM"}}),
+    DeclaredOption("merger", _MERGER_OPTION, also={"*": {_MERGE_MODE_OPTION: "CUSTOM"}}),
     DeclaredOption("filter_duplicates", "hoodie.datasource.write.insert.drop.duplicates"),
     DeclaredOption("bulk_insert.sort", "hoodie.bulkinsert.sort.mode"),
     DeclaredOption(
@@ -142,6 +143,13 @@ DECLARED = (
     ),
 )
 _BY_NAME = {option.name: option for option in DECLARED}
+
+
+def find_merger(options: Mapping[str, str]) -> str | None:
+    """The class whose strategy Hudi has still to be told, of a write's options as Hudi wants them."""
+    is_told = options.get(_MERGE_MODE_OPTION) != "CUSTOM" or MERGE_STRATEGY_OPTION in options
+    merger = options.get(_MERGER_OPTION, "")
+    return merger if merger and not is_told and "," not in merger else None
 
 
 def render_options(given: Mapping[str, Value | None]) -> dict[str, str]:
