@@ -166,9 +166,8 @@ class WriteOptions:
             built["hoodie.table.cdc.supplemental.logging.mode"] = self.cdc.upper()
         if self.changelog:
             built |= _CHANGELOG
-        built |= render_options(self.typed)
-        is_left = self.typed.get("services") == "semi_async" and self.table_type == "copy_on_write"
-        if is_left or not self.plan_compaction:
+        built |= _render_typed(self.typed, self.table_type)
+        if not self.plan_compaction:
             built |= NO_PLANNED_COMPACTION
         return built if self.plan_clustering else built | NOT_PLANNED
 
@@ -193,10 +192,16 @@ def _keep_options(commits: int) -> dict[str, str]:
 
 def owner_options(config: TableConfig) -> dict[str, str]:
     """What the configuration of a table says to whatever is done to it; the user's own `hoodie.*` win."""
-    typed = render_options(list_typed_options(config))
-    if config.table_type == "copy_on_write" and config.services == "semi_async":
-        typed |= NO_PLANNED_COMPACTION
+    typed = _render_typed(list_typed_options(config), config.table_type)
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
+
+
+def _render_typed(typed: Mapping[str, Value | None], table_type: TableType) -> dict[str, str]:
+    rendered = render_options(typed)
+    if table_type == "copy_on_write" and typed.get("services") == "semi_async":
+        # The writer plans what there is to plan: of such a table clusterings only.
+        rendered |= NO_PLANNED_COMPACTION
+    return rendered
 
 
 _INDEX_OPTIONS: Mapping[str, tuple[str, ...]] = {

@@ -196,7 +196,9 @@ class DerivedPipeline:
         source, keys = self._source.read(), self._config.effective_group_key
         check_group_columns(self.name, source, keys, f"{self._config.from_!r}")
         groups = self._persist(find_changed_groups(self._source, before, plan.upto, keys))
-        _log.debug("table %s: %d groups have changed", self.name, groups.count())
+        # Read now, so that what is checked next was still there meanwhile.
+        count = groups.count()
+        _log.debug("table %s: %d groups have changed", self.name, count)
         check_before(self.name, self._source, before)
         new = self._persist(self._derive_whole(take_groups(source, groups, keys, "left_semi")))
         self._check_groups(new, source, groups)

@@ -80,12 +80,13 @@ def convert(value: Column, present: DataType, kind: ColumnType) -> Column:
         return value.cast(ArrayType(FloatType() if kind.element == "float" else DoubleType()))
     if isinstance(present, StructType):
         return value
-    fields = (F.lit("INLINE").alias("type"), value.alias("data"), F.lit(None).cast(_REFERENCE))
-    return F.when(value.isNotNull(), F.struct(*fields[:2], fields[2].alias("reference")))
+    fields = (F.lit("INLINE"), value, F.lit(None).cast(_REFERENCE))
+    named = (field.alias(name) for name, field in zip(_BLOB_FIELDS, fields, strict=True))
+    return F.when(value.isNotNull(), F.struct(*named))
 
 
 def convert_frame(frame: DataFrame, types: Types) -> DataFrame:
-    """The declared columns converted, the others as they are. Raises as `check_convertible` does not."""
+    """The declared columns, which `check_convertible` took, converted; the others as they are."""
     kinds = {field.name: (field.dataType, find_declared(types, field.name)) for field in frame.schema}
     return frame.withColumns(
         {
