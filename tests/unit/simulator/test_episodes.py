@@ -111,6 +111,16 @@ def test_a_mirror_that_is_not_told_of_anything_is_right_after_one_reconcile():
     assert report.counts["dropped"] == 3
 
 
+def test_dead_letters_are_put_back_before_old_messages_count_as_known():
+    # The first version's message dies while the process sleeps; nothing else tells an append table of it.
+    first = (Step("put", 36306, 25634), Step("rubbish", 17164, 31097), Step("receive", 16205, 39228))
+    sleeps = (Step("advance", 12029, 8638), Step("receive", 47541, 43223), Step("advance", 21913, 30707))
+    again = (Step("receive", 14681, 43560), Step("fail", 40637), Step("stop"), Step("put", 59890, 27331))
+    report = run_scenario(build_scenario(20261122006331).with_steps((*first, *sleeps, *again)))
+    assert report.broken is None
+    assert report.counts["dead letters"] == 1
+
+
 def test_the_command_says_what_was_done_and_how_to_see_a_failure_again(capsys):
     assert main(["--seed", "4", "--steps", "300"]) == 0
     assert "all invariants hold" in capsys.readouterr().out
