@@ -23,8 +23,8 @@ from benchmarks.rig.commits import list_commits, parse_completion
 from benchmarks.rig.orders import build_file
 from benchmarks.rig.plain_spark import build_upsert_options
 from headwater.config.environment import read_environment
-from headwater.lake.java import find_java
 from headwater.lake.layout import events_path
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.session import build_spark_settings
 
 FILE_BYTES = 10_000

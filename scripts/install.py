@@ -232,7 +232,7 @@ def find_java() -> str | None:
     code, said = ask_python(
         "import os, sys\n"
         "from headwater.errors import PlatformError\n"
-        "from headwater.lake.java import find_java\n"
+        "from headwater.lake.prerequisites.java import find_java\n"
         "try:\n    java = find_java(os.environ)\n"
         "except PlatformError as error:\n    sys.exit(f'none: {error.message}')\n"
         "print(f'{java.path}\\t{java.version}')"

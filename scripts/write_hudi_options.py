@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 from headwater.config.environment import read_environment
 from headwater.config.hudi.known_options import DATA_FILE
 from headwater.config.settings import Settings
-from headwater.lake.java import find_java
 from headwater.lake.jvm import Jvm, connect
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.session import HUDI_BUNDLE, build_session
 
 PROPERTY = "org.apache.hudi.common.config.ConfigProperty"

@@ -21,8 +21,8 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig import bare_session
 from benchmarks.rig.apps import build_settings, open_app, write_config
 from headwater.config.environment import read_environment
-from headwater.lake.java import find_java
 from headwater.lake.options import WriteOptions
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.session import build_spark_settings
 from headwater.lake.table import Table
 

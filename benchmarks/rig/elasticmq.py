@@ -12,7 +12,7 @@ import pyspark
 
 from benchmarks.pairs import say
 from headwater.config.environment import read_environment
-from headwater.lake.java import find_java
+from headwater.lake.prerequisites.java import find_java
 
 CACHE = Path(__file__).parents[2] / ".cache" / "elasticmq"
 MODULE = ("org.elasticmq", "elasticmq-server_2.13", "1.6.9")

@@ -21,8 +21,8 @@ from headwater.ingest.pipeline import Stores, TablePipeline
 from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecords
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import Checks
-from headwater.lake.java import find_java
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.session import ROWS_ONLY, build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain

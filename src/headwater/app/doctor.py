@@ -9,7 +9,7 @@ from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
 from headwater.capture.resources import Finding
 from headwater.config.settings import Settings
-from headwater.lake.jars import MAVEN_CENTRAL
+from headwater.lake.prerequisites.jars import MAVEN_CENTRAL
 from headwater.observability.clock import Clock, SystemClock
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from headwater.capture.resources import Finding, to_finding
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
-from headwater.lake.jars import MAVEN_CENTRAL, find_download_size, plan_jars
-from headwater.lake.java import find_java
+from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.session import HUDI_BUNDLE
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))

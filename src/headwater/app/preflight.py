@@ -7,7 +7,7 @@ from headwater.app.lake_check import ensure_local_lake
 from headwater.config.settings import Settings
 from headwater.config.source import SourceConfig
 from headwater.errors import ConfigError
-from headwater.lake.java import find_java
+from headwater.lake.prerequisites.java import find_java
 from headwater.lake.transforms.checking import check_processing
 
 

@@ -148,8 +148,8 @@ def test_no_java_is_told_and_stops_a_run(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The machine that runs this test may have a Java in one of the usual places.
-    monkeypatch.setattr("headwater.lake.java._USUAL_PLACES", ())
-    monkeypatch.setattr("headwater.lake.java.find_spec", lambda _: None)
+    monkeypatch.setattr("headwater.lake.prerequisites.java._USUAL_PLACES", ())
+    monkeypatch.setattr("headwater.lake.prerequisites.java.find_spec", lambda _: None)
     settings = build_settings(tmp_path)
     environ = {**environ, "JAVA_HOME": str(write_java(tmp_path / "java8", "1.8.0_1"))}
     assert list_troubles(settings, environ) == {"java": "problem"}

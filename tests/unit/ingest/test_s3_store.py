@@ -17,7 +17,7 @@ from headwater.errors import (
 )
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.object_stores.s3 import S3ObjectStore, build_s3_store
-from tests.fixtures.scripted_server import Answer, ScriptedServer, run_scripted_server
+from tests.fixtures.servers.scripted_server import Answer, ScriptedServer, run_scripted_server
 
 FOUND = {"ETag": '"abc"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT", "x-amz-version-id": "v1"}
 

@@ -12,7 +12,7 @@ from headwater.capture.resources import Finding, to_finding
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
-from headwater.lake.jars import list_found_jars
+from headwater.lake.prerequisites.jars import list_found_jars
 from headwater.lake.typed_options.locks import LOCK_CLASSES
 
 LOCK = "lock"

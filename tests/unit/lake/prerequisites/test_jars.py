@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from headwater.config.settings import Settings
-from headwater.lake.jars import Coordinate, find_download_size, plan_jars
+from headwater.lake.prerequisites.jars import Coordinate, find_download_size, plan_jars
 from headwater.lake.session import HUDI_BUNDLE
-from tests.fixtures.scripted_server import Answer, ScriptedServer, run_scripted_server
+from tests.fixtures.servers.scripted_server import Answer, ScriptedServer, run_scripted_server
 
 HUDI = Coordinate.parse(HUDI_BUNDLE)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import PlatformError
-from headwater.lake.java import JavaHome, find_java
+from headwater.lake.prerequisites.java import JavaHome, find_java
 
 
 def write_java(home: Path, version: str, exit_code: int = 0) -> Path:
