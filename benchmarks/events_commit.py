@@ -17,8 +17,9 @@ from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.notifications import build_body
 from headwater.app import App
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.event_rows import EVENTS_SCHEMA, to_pandas
+from headwater.capture.event_rows import EVENTS_SCHEMA, to_arrow
 from headwater.capture.notifications import parse_message
+from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 
 EVENTS = 10_000
@@ -62,7 +63,7 @@ def build_events(seed: int) -> list[CapturedEvent]:
 
 def write_bare(app: App, path: str, events: list[CapturedEvent]) -> float:
     """Seconds of one bulk_insert with the options of the events table."""
-    rows = to_pandas(events)
+    rows = to_arrow(events)
     options = WriteOptions(
         table_name="floor",
         operation="bulk_insert",
@@ -71,6 +72,6 @@ def write_bare(app: App, path: str, events: list[CapturedEvent]) -> float:
         changelog=True,
     ).to_hoodie()
     started = time.monotonic()
-    frame = app.spark.createDataFrame(rows, schema=EVENTS_SCHEMA).coalesce(1)
+    frame = load_arrow(app.spark, rows, EVENTS_SCHEMA).coalesce(1)
     frame.write.format("hudi").options(**options).mode("append").save(path)
     return time.monotonic() - started

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -50,11 +49,8 @@ _ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def to_pandas(batch: Sequence[CapturedEvent]) -> pd.DataFrame:
-    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds.
-
-    Arrow's columns inside: Spark takes them as they are, and converts others value by value.
-    """
+def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
+    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
     events = [captured.event for captured in batch]
     columns: dict[str, Any] = {
         "event_id": [event.event_id for event in events],
@@ -77,9 +73,7 @@ def to_pandas(batch: Sequence[CapturedEvent]) -> pd.DataFrame:
         "batch_index": range(len(batch)),
         "event_day": [captured.day for captured in batch],
     }
-    table = pa.Table.from_pydict(columns, schema=_ARROW_SCHEMA)
-    rows: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return rows
+    return pa.Table.from_pydict(columns, schema=_ARROW_SCHEMA)
 
 
 def select_read_columns() -> list[Column]:

@@ -19,7 +19,7 @@ from headwater.capture.event_rows import (
     EVENTS_SCHEMA,
     select_history_columns,
     select_read_columns,
-    to_pandas,
+    to_arrow,
     to_stored_event,
 )
 from headwater.capture.position import BEGINNING, Position
@@ -27,6 +27,7 @@ from headwater.capture.seen_events import SeenEvents
 from headwater.capture.stored_event import EventPage, StoredEvent, build_page
 from headwater.errors import LakeError
 from headwater.lake.jvm import explained_lake
+from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit, Timeline
@@ -90,8 +91,7 @@ class EventsTable:
 
     def _commit(self, batch: Sequence[CapturedEvent]) -> None:
         batch_id = uuid.uuid4().hex
-        rows = to_pandas(batch)
-        frame = self._spark.createDataFrame(rows, schema=EVENTS_SCHEMA).coalesce(1)
+        frame = load_arrow(self._spark, to_arrow(batch), EVENTS_SCHEMA).coalesce(1)
         options = WriteOptions(
             table_name="events",
             operation="bulk_insert",

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.object_event import ObjectEvent
@@ -26,9 +26,16 @@ from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, b
 from headwater.ingest.reading.object_reader import Request, build_requests, look_through
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState
+from headwater.lake.local_frames import build_frame
 from headwater.lake.table import Table
 
 _JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "true"}
+_WANTED_SCHEMA = (
+    StructType()
+    .add("at", IntegerType())
+    .add("wanted_object", StringType())
+    .add("wanted_version", StringType())
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -141,7 +148,7 @@ class ObjectComparison:
             (at, build_uri(entry.provider, entry.bucket, entry.key), entry.version)
             for at, (_, entry) in enumerate(objects)
         ]
-        wanted = table.spark.createDataFrame(rows, "at int, wanted_object string, wanted_version string")
+        wanted = build_frame(table.spark, rows, _WANTED_SCHEMA)
         # Hashed before the join: the table's columns have names of anybody's choice.
         hashed = conform_frame(table.read(), schema).select(
             OBJECT, VERSION, _hash([F.col(f"`{name}`") for name in names])

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from headwater.ingest.reading.lineage import OBJECT, VERSION
+from headwater.lake.local_frames import build_frame
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
 
@@ -73,7 +74,7 @@ def _read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
         # Told to the scan: whole files are passed over by their statistics.
         stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
     entries = [(entry.uri, entry.version, entry.removed_at) for entry in gone]
-    wanted = table.spark.createDataFrame(entries, _GONE_SCHEMA)
+    wanted = build_frame(table.spark, entries, _GONE_SCHEMA)
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
     chosen = joined.where(_is_any_version() | (F.col("gone_version") == F.col(VERSION)))
     return chosen.select(*(F.col(f"`{name}`") for name in stored.columns), "gone_at")

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from headwater.errors import WriteConflictError
+from headwater.lake.local_frames import build_frame
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Timeline
@@ -64,7 +65,7 @@ class KeyedTable:
         if rows:
             # Hudi would look for rows of one key with a shuffle, a quarter of a small commit.
             unique = {tuple(row[at] for at in self._key_places): row for row in rows}
-            frame = self._spark.createDataFrame(list(unique.values()), schema=self._schema).coalesce(1)
+            frame = build_frame(self._spark, list(unique.values()), self._schema).coalesce(1)
             self.write_frame(frame, unique_keys=True)
 
     def write_frame(

@@ -87,6 +87,8 @@ _FAST_COMMITS = {
     "hoodie.datasource.meta.sync.enable": "false",
     # Looking for something to clean after every small commit costs a tenth of it.
     "hoodie.clean.trigger.max.commits": "10",
+    # Where there is nothing to remove nothing is noted, and the next commit lists the whole table again.
+    "hoodie.write.empty.clean.interval.hours": "1",
 }
 
 _CHANGELOG = {

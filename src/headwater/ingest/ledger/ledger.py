@@ -6,7 +6,7 @@ derived: each commit of a data table carries the outcomes it decided (`outcome_l
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -29,6 +29,7 @@ from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.lake.keyed_table import KeyedTable
+from headwater.lake.local_frames import load_arrow
 from headwater.observability.crash_points import crash_point
 
 LEDGER_SCHEMA = StructType(
@@ -79,7 +80,8 @@ class Ledger:
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
         """One commit with the states, one an object, and the new mark. Raises `LakeError`."""
-        frame = self._spark.createDataFrame(_to_pandas(table, states), schema=LEDGER_SCHEMA).coalesce(1)
+        rows = pa.Table.from_pylist([{"table": table, **asdict(s)} for s in states], schema=_ARROW_SCHEMA)
+        frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
         self.write_frame(table, frame, mark, unique_objects=True)
 
     def write_frame(self, table: str, frame: DataFrame, mark: Mark, *, unique_objects: bool = False) -> None:
@@ -147,15 +149,6 @@ class Ledger:
 def select_columns() -> list[Any]:
     """The columns of a state, with times as microseconds: PySpark would hand out the driver's local time."""
     return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
-
-
-def _to_pandas(table: str, states: Iterable[LedgerEntry]) -> pd.DataFrame:
-    rows = [{"table": table, **asdict(state)} for state in states]
-    # Arrow's columns inside: Spark takes them as they are, and converts others value by value.
-    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=_ARROW_SCHEMA).to_pandas(
-        types_mapper=pd.ArrowDtype
-    )
-    return frame
 
 
 def _format_marks(marks: Mapping[str, Mark]) -> str:

@@ -5,12 +5,13 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.lake.local_frames import build_frame
 from headwater.lake.logical_types.columns import find_declared, find_fault
 
 UNPARSABLE = "unparsable"
@@ -24,6 +25,13 @@ BAD_RECORD_SCHEMA = StructType(
         StructField("reason", StringType()),
         StructField("text", StringType()),
         StructField("detail", StringType()),
+    ]
+)
+
+_OBJECT_SCHEMA = StructType(
+    [
+        StructField("object_index", IntegerType()),
+        *(StructField(name, StringType()) for name in ("bucket", "key", "version", "event_id")),
     ]
 )
 
@@ -90,9 +98,10 @@ def quarantine_frame(
     ]
     if not affected:
         return None
-    objects = records.sparkSession.createDataFrame(
+    objects = build_frame(
+        records.sparkSession,
         [(at, o.stored.event.bucket, o.stored.event.key, o.version, o.stored.event_id) for at, o in affected],
-        "object_index int, bucket string, key string, version string, event_id string",
+        _OBJECT_SCHEMA,
     )
     bad = records.where(F.col("corrupt").isNotNull()).join(
         F.broadcast(objects), on="object_index", how="inner"

@@ -1,20 +1,12 @@
 """A handful of small objects, fetched in this process: no Python worker has to be woken for them."""
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
-
-_NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype()}
-
-
-def to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Integers stay integers where some are null."""
-    frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
-    return frame
+from headwater.lake.local_frames import load_arrow
 
 
 def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: StructType) -> DataFrame:
@@ -33,7 +25,7 @@ def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: 
             *([StructField("rescued", StringType())] if plan.rescues else []),
         ]
     )
-    frame = spark.createDataFrame(to_pandas(flat), schema=schema)
+    frame = load_arrow(spark, flat, schema)
     fields = [F.col(f"`outcome.{field.name}`").alias(field.name) for field in outcome]
     is_outcome = F.col("`outcome.status`").isNotNull()
     return frame.select(

@@ -27,8 +27,17 @@ from headwater.ingest.reading.split_scan import (
     number_blocks,
     replace_undecodable,
 )
+from headwater.lake.local_frames import build_frame
 
 _STATE_THREADS = 8
+_NUMBERS_SCHEMA = (
+    StructType()
+    .add("object_index", IntegerType())
+    .add("block_start", LongType())
+    .add("offset", LongType())
+    .add("first_record", LongType())
+    .add("layout", IntegerType())
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +98,7 @@ class LargeObjectReader:
             (n.object_index, n.start, n.offset, n.first_record, layouts.find(n.object_index))
             for n in number_blocks(blocks)
         ]
-        numbers = self._spark.createDataFrame(
-            rows, "object_index int, block_start long, offset long, first_record long, layout int"
-        )
+        numbers = build_frame(self._spark, rows, _NUMBERS_SCHEMA)
         loaded = self._scan.load(scanned).join(
             F.broadcast(numbers), on=["object_index", "block_start"], how="inner"
         )

@@ -12,6 +12,7 @@ from pyspark.sql.types import IntegerType, MapType, StringType, StructField, Str
 
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.selection import parse_partition_values
+from headwater.lake.local_frames import build_frame
 
 OBJECT = "_headwater_object"
 VERSION = "_headwater_version"
@@ -81,7 +82,8 @@ def with_lineage(
         joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
         joined = joined.select(*numbered.columns, "lineage.*")
     else:
-        known = spark.createDataFrame(
+        known = build_frame(
+            spark,
             [(lineage.object_index, *_to_values(lineage)) for lineage in lineages],
             StructType([StructField("object_index", IntegerType()), *schema.fields]),
         )

@@ -27,8 +27,9 @@ from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.reading.handful import fetch_here, to_pandas
+from headwater.ingest.reading.handful import fetch_here
 from headwater.ingest.reading.schema import CORRUPT, parser_options
+from headwater.lake.local_frames import load_arrow
 
 COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 
@@ -182,7 +183,7 @@ class ObjectReader:
         return Records(self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema)))
 
     def _distribute(self, requests: Sequence[Request], wanted: pa.Table) -> DataFrame:
-        frame = self._spark.createDataFrame(to_pandas(wanted), schema=_REQUEST_SCHEMA)
+        frame = load_arrow(self._spark, wanted, _REQUEST_SCHEMA)
         total = sum(r.ref.size or 0 for r in requests)
         tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
         # createDataFrame spreads the rows over all cores already.

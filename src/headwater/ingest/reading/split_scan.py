@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
@@ -21,12 +21,14 @@ from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig, Request
+from headwater.lake.local_frames import build_frame
 
 _log = logging.getLogger(__name__)
 
 LINE_FORMATS = frozenset({"json", "csv", "text"})
 _SPLIT_FORMATS = LINE_FORMATS | {"parquet", "orc"}
 _WHOLE_OBJECT_OPTIONS = frozenset({"multiline", "wholetext", "encoding", "charset"})
+_PATHS_SCHEMA = StructType().add("path", StringType()).add("object_index", IntegerType())
 _GLOB_CHARACTERS = str.maketrans({c: f"\\{c}" for c in "\\{}[]*?"})
 
 # zstd needs native libraries; the others Hadoop reads in a framing of its own.
@@ -138,7 +140,7 @@ class SplitScan:
             F.monotonically_increasing_id().alias("row_id"),
             value.alias("value"),
         )
-        known = self._spark.createDataFrame(list(paths.items()), "path string, object_index int")
+        known = build_frame(self._spark, list(paths.items()), _PATHS_SCHEMA)
         return numbered.join(F.broadcast(known), on="path", how="inner").drop("path")
 
     def scan(self, requests: Sequence[Request]) -> tuple[list[Block], list[Request]]:
