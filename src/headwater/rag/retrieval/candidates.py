@@ -1,5 +1,6 @@
 """Rows that a leg has found, as ranking looks at them. Pure."""
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from headwater.rag.vector_stores.protocol import Hit
 
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
+_ANY_NEGATION = re.compile(rf"\b(?:{'|'.join((*_NEGATIONS, *_NEGATIONS_AFTER))})\b", re.IGNORECASE)
 # Words before a word among which a negation counts.
 _REACH = 3
 _REMEMBERED = 32_768
@@ -25,6 +27,15 @@ class Candidate(NamedTuple):
         """Whether the stem is anywhere in the row."""
         words = self.passage.words
         return words.text.has(stem) or stem in words.keyword_stems
+
+    def affirms(self, stem: str) -> bool:
+        """Whether the stem stands anywhere in its text without a negation beside it."""
+        if not self.passage.words.text.has(stem):
+            return False
+        text = self.passage.text
+        # Most texts negate nothing, and need not be analysed; what has accents may yet be one of the words.
+        negates_nothing = text.isascii() and _ANY_NEGATION.search(text) is None
+        return negates_nothing or affirms(text, stem)
 
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.rag.retrieval.candidates import Candidate, affirms
+from headwater.rag.retrieval.candidates import Candidate
 from headwater.rag.retrieval.understanding import Understanding
 
 DENSE, WORDS = 0, 1
@@ -167,8 +167,7 @@ def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[st
                 # The field that would say so says otherwise: "also in red" does not make a thing red.
                 continue
             elif all(candidate.has(stem) for stem in group):
-                text = candidate.passage.text
-                measured[at] += 1 if all(affirms(text, stem) for stem in group) else -0.5
+                measured[at] += 1 if all(map(candidate.affirms, group)) else -0.5
     return measured
 
 

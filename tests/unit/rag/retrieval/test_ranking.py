@@ -64,10 +64,14 @@ def test_without_any_price_a_price_word_changes_nothing() -> None:
         ("not one cable, but a strap", False),
         ("No strap. Comes with a long cable", True),
         ("nothing", False),
+        ("NO cable", False),
+        ("nö cable", False),
+        ("", False),
     ],
 )
 def test_a_negated_mention_is_none(text: str, affirmed: bool) -> None:
     assert affirms(text, "cabl") is affirmed
+    assert Candidate(Passage("c", "row", 0, text, {}, ""), [1.0, None]).affirms("cabl") is affirmed
 
 
 def test_of_several_chunks_the_one_found_higher_is_taken() -> None:
