@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from headwater.rag.vector_stores.protocol import Hit, SearchRequest
 
 # Sums of the same numbers differ in the last bits from segment to segment; ties must not depend on that.
@@ -37,13 +39,19 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hi
 
 def group_hits(hits: Sequence[Hit]) -> list[Hit]:
     """The best hit of each row, best first."""
-    order = [
-        (-round(hit.score, _DECIMALS), hit.passage.row_key, hit.passage.chunk_number, at)
-        for at, hit in enumerate(hits)
-    ]
+    scores = np.round([hit.score for hit in hits], _DECIMALS)
+    if (scores[1:] < scores[:-1]).all():
+        # As the store gives them, with nothing tied.
+        ordered = hits
+    else:
+        order = [
+            (-score, hit.passage.row_key, hit.passage.chunk_number, at)
+            for at, (hit, score) in enumerate(zip(hits, scores.tolist(), strict=True))
+        ]
+        ordered = [hits[at] for *_, at in sorted(order)]
     best: dict[str, Hit] = {}
-    for _, row_key, _, at in sorted(order):
-        best.setdefault(row_key, hits[at])
+    for hit in ordered:
+        best.setdefault(hit.passage.row_key, hit)
     return list(best.values())
 
 
