@@ -16,7 +16,7 @@ from headwater.errors import ObjectForbiddenError, SourceError
 from headwater.ingest.cleaners.local import LocalCleaner
 from headwater.ingest.cleaners.memory import MemoryCleaner
 from headwater.ingest.cleaners.protocol import CleanTarget, SourceCleaner
-from headwater.ingest.cleaners.s3 import S3Cleaner
+from headwater.ingest.cleaners.s3 import CopySizes, S3Cleaner
 from headwater.ingest.object_stores.memory import MemoryObjectStore
 from headwater.ingest.object_stores.protocol import ObjectRef, ObjectState
 from tests.fixtures.emulator import EmulatorSession
@@ -105,7 +105,12 @@ def memory() -> Harness:
     )
 
 
-def build_s3(emulator: EmulatorSession, *, versioned: bool) -> Harness:
+WHOLE = CopySizes()
+# As for an object above 5 GB.
+IN_PARTS = CopySizes(in_parts=1, part=5 * 1024**2)
+
+
+def build_s3(emulator: EmulatorSession, *, versioned: bool, sizes: CopySizes = WHOLE) -> Harness:
     client: Any = emulator.clients.s3
     bucket, archive = (f"{name}-{uuid.uuid4().hex[:12]}" for name in ("cleaned", "archive"))
     for name in (bucket, archive):
@@ -134,17 +139,18 @@ def build_s3(emulator: EmulatorSession, *, versioned: bool) -> Harness:
         put,
         read(bucket),
         read(archive, "old/"),
-        lambda target: S3Cleaner(client, bucket, target),
+        lambda target: S3Cleaner(client, bucket, target, sizes),
         f"{archive}/old/",
         read_tags=read_tags,
     )
 
 
-@pytest.fixture(params=["memory", "local", "s3", "s3 with versions"])
+@pytest.fixture(params=["memory", "local", "s3", "s3 with versions", "s3 in parts"])
 def harness(request: pytest.FixtureRequest) -> Harness:
     if request.param.startswith("s3"):
         emulator = request.getfixturevalue("emulator")
-        return build_s3(emulator, versioned=request.param != "s3")
+        sizes = IN_PARTS if request.param == "s3 in parts" else WHOLE
+        return build_s3(emulator, versioned=request.param == "s3 with versions", sizes=sizes)
     found: Harness = request.getfixturevalue(request.param)
     return found
 
@@ -234,10 +240,12 @@ def test_a_link_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "archive/link.json").is_symlink()
 
 
-def test_s3_moves_metadata_and_tags_and_keeps_versions(emulator: EmulatorSession) -> None:
-    harness = build_s3(emulator, versioned=True)
+@pytest.mark.parametrize("sizes", [WHOLE, IN_PARTS], ids=["whole", "in parts"])
+def test_s3_moves_metadata_and_tags_and_keeps_versions(emulator: EmulatorSession, sizes: CopySizes) -> None:
+    harness = build_s3(emulator, versioned=True, sizes=sizes)
     client: Any = emulator.clients.s3
-    listed = harness.put("a.json", b"one")
+    data = bytes(range(256)) * (11 * 1024**2 // 256)
+    listed = harness.put("a.json", data)
     harness.tag(team="data").clean(listed)
     assert harness.move().clean(listed) == "cleaned"
     archive, _, prefix = harness.move_to.partition("/")
@@ -245,6 +253,9 @@ def test_s3_moves_metadata_and_tags_and_keeps_versions(emulator: EmulatorSession
     assert (found["ContentType"], found["Metadata"]) == ("text/x-odd", {"who": "me"})
     tags = client.get_object_tagging(Bucket=archive, Key=f"{prefix}a.json")["TagSet"]
     assert tags == [{"Key": "team", "Value": "data"}]
+    assert harness.read_moved("a.json") == data
+    # The etag of what came in parts tells how many they were.
+    assert ("-3" in found["ETag"]) is (sizes is IN_PARTS)
 
 
 def test_s3_leaves_a_delete_marker_and_every_version(emulator: EmulatorSession) -> None:

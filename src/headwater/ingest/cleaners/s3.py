@@ -1,5 +1,6 @@
 """Objects of an S3 bucket, tagged, moved or deleted through boto3."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,22 +18,32 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, TagTypeDef
 
 MAX_TAGS = 10
-_LARGEST_COPY = 5 * 1024**3
-"""What S3 copies in one request; it keeps metadata and tags by itself there, and only there."""
 _HEADERS = ("CacheControl", "ContentDisposition", "ContentEncoding", "ContentLanguage", "ContentType")
 _RIGHTS = "`headwater plan --policies` prints all that the role ingest needs"
 _ABSENT = frozenset({"404", "NoSuchKey"})
 
 
+@dataclass(frozen=True, slots=True)
+class CopySizes:
+    """Bytes. S3 copies an object of less than `in_parts` in one request, and keeps its metadata and tags by
+    itself there, and only there; a larger one in parts of `part`."""
+
+    in_parts: int = 5 * 1024**3
+    part: int = 512 * 1024**2
+
+
 class S3Cleaner:
     """Asks for the object right before it acts; the store checks the etag once more where it can."""
 
-    def __init__(self, client: "S3Client", bucket: str, target: CleanTarget) -> None:
+    def __init__(
+        self, client: "S3Client", bucket: str, target: CleanTarget, sizes: CopySizes = CopySizes()
+    ) -> None:
         self._client = client
         self._bucket = bucket
         self._target = target
         self._checks_deletes = True
-        self._copying = TransferConfig(multipart_threshold=_LARGEST_COPY, multipart_chunksize=512 * 1024**2)
+        self._sizes = sizes
+        self._copying = TransferConfig(multipart_threshold=sizes.in_parts, multipart_chunksize=sizes.part)
 
     def clean(self, listed: ListedObject) -> CleanResult:
         """See `SourceCleaner.clean`."""
@@ -86,12 +97,14 @@ class S3Cleaner:
         bucket, _, prefix = self._target.move_to.partition("/")
         source: Any = {"Bucket": self._bucket, "Key": listed.key}
         extra: dict[str, Any] = {"CopySourceIfMatch": f'"{listed.etag}"'}
-        if found["ContentLength"] >= _LARGEST_COPY:
+        if found["ContentLength"] >= self._sizes.in_parts:
             headers: dict[str, Any] = {**found}
             extra |= {name: headers[name] for name in _HEADERS if name in headers}
             extra["Metadata"] = found.get("Metadata", {})
             tags = self._client.get_object_tagging(Bucket=self._bucket, Key=listed.key)["TagSet"]
             extra["Tagging"] = urlencode([(tag["Key"], tag["Value"]) for tag in tags])
+            # Without these words newer clients leave out what they are given.
+            extra |= {"MetadataDirective": "REPLACE", "TaggingDirective": "REPLACE"}
         self._client.copy(source, bucket, prefix + listed.key, ExtraArgs=extra, Config=self._copying)
 
     def _delete(self, listed: ListedObject) -> None:
