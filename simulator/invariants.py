@@ -276,7 +276,7 @@ class Watch:
 
     def _check_confirmed(self, kind: TableKind, state: LedgerEntry, told: Sequence[StoredEvent]) -> None:
         """Content whose own event came after it was found by looking does not count as unnamed."""
-        if not state.looked:
+        if not state.looked or state.status != "ingested":
             return
         for stored in told:
             event = stored.event

@@ -168,7 +168,9 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         return replace(known, **counted, **(_decide(known, outcome, instant) if is_newest else {}))
     # A removal that the table ignores must not make versions late that it has overtaken: they are taken in.
     changes = {**counted, **({} if outcome.reason == "removal_ignored" else _advance(known, stored))}
-    if outcome.status == "superseded" and known.version == event.version and not is_from_listing(stored):
+    # Of an object without rows it is not known whether what was found by looking is this, or what was before.
+    is_confirmed = outcome.status == "superseded" and is_content_of(known, event.version)
+    if is_confirmed and not is_from_listing(stored):
         changes["looked"] = False
     if outcome.reason == "already_ingested":
         if is_cleaned(known) and is_new_content(stored, known):

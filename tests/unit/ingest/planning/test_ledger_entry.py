@@ -8,6 +8,7 @@ import pytest
 from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
 from headwater.ingest.planning.ledger_entry import VANISHED, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outdated import is_doubtful
 from tests.fixtures.events import START, build_event, build_stored
 
 MIRROR = FoldRules(mirrors=True, on_object_removed="retract")
@@ -87,6 +88,19 @@ def test_another_version_taken_in_leaves_content_found_by_looking_unnamed():
     assert not state_of(
         found, replace(confirmed, stored=build_stored(build_event(version_id="v4", sequence=4)))
     ).looked
+
+
+def test_the_same_empty_object_twice_does_not_name_content_found_by_looking():
+    found = ingested(build_event(sequence=1), "e9", looked=True)
+    empty, again = (build_stored(build_event(sequence=sequence, etag="empty", size=0)) for sequence in (2, 4))
+    state = state_of(
+        found,
+        ObjectOutcome(empty, "skipped", "empty_object", version="empty", etag="empty"),
+        ObjectOutcome(again, "superseded", "superseded", version="empty", etag="empty"),
+    )
+    # So the table is asked whether it has the content of the event to come.
+    assert state.looked
+    assert is_doubtful(build_stored(build_event(sequence=9, etag="e9")), {state.object_id: state})
 
 
 def test_tags_that_overtake_their_object_do_not_count_as_its_content():
