@@ -1,5 +1,6 @@
 """Tables that a process left half-made: the next one makes them good."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_table_with_a_write_that_was_begun_is_kept(spark, folder):
     begun.touch()
     assert not Table(spark, str(folder)).load_timeline().clear_unfinished_creation()
     assert begun.exists()
+
+
+@pytest.mark.long
+def test_table_with_nothing_to_clean_is_looked_through_for_that_once(spark, folder):
+    table = Table(spark, str(folder))
+    for at in range(13):
+        table.write(spark.range(at, at + 1), replace(OPTIONS, operation="insert"))
+    # Without a clean on the timeline each of the commits from here on would list the whole table.
+    cleans = [path.name for path in (folder / ".hoodie" / "timeline").glob("*_*.clean")]
+    assert len(cleans) == 1
+    assert sorted(row["id"] for row in table.read().collect()) == list(range(13))
 
 
 def test_snapshot_planned_before_an_incremental_read_of_another_thread(spark, folder):
