@@ -23,7 +23,7 @@ from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import Checks
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import ROWS_ONLY, build_session, find_jvm_process, is_session_alive
+from headwater.lake.session import NEEDED_SETTINGS, build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
@@ -53,7 +53,7 @@ class App:
     def spark(self) -> SparkSession:
         """The session of this run; one given from outside is used and left running."""
         if self._given_spark is not None:
-            for key, value in ROWS_ONLY.items():
+            for key, value in NEEDED_SETTINGS.items():
                 self._given_spark.conf.set(key, value)
             return self._given_spark
         java = find_java(self.environ)

@@ -46,10 +46,17 @@ S3A_EXCLUDES = (
 )
 """What PySpark brings itself, newer; a second copy on the class path breaks at run time."""
 
-ROWS_ONLY = {"spark.sql.parquet.enableVectorizedReader": "false"}
-"""Every incremental read sets this for the whole session (HoodieFileGroupReaderBasedFileFormat), and a
-snapshot that another thread has planned by then fails with a ClassCastException: so it is set from the start.
-Measured over a million rows, batches would read them in 0.8 to 1.1 times the time."""
+NEEDED_SETTINGS = {
+    # Every incremental read sets this for the whole session (HoodieFileGroupReaderBasedFileFormat), and a
+    # snapshot that another thread has planned by then fails with a ClassCastException: so it is set from the
+    # start. Measured over a million rows, batches would read them in 0.8 to 1.1 times the time.
+    "spark.sql.parquet.enableVectorizedReader": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+}
+"""Without these something is wrong or fails; so a session that somebody else has made gets them, too."""
 
 _SPARK_SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -62,13 +69,9 @@ _SPARK_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # Records are kept for the seconds of one batch: compressing them takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
     # One Python stage waits for a whole batch of the one before it: with Spark's 10,000, for a second.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
-    # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
-    "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
-    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
-    **ROWS_ONLY,
+    **NEEDED_SETTINGS,
     # Batches are small and many: a heap that is not cleaned leaves shuffle files behind.
     "spark.cleaner.periodicGC.interval": "10min",
 }

@@ -15,6 +15,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headwater.app import App
+from headwater.config.settings import Settings
 from headwater.lake.local_frames import build_frame
 
 SCHEMA = (
@@ -65,3 +67,16 @@ def test_value_of_another_type_is_refused(spark):
 def test_row_of_another_length_is_refused(spark):
     with pytest.raises(ValueError, match="longer"):
         build_frame(spark, [("a",), ("b", 2)], SCHEMA)
+
+
+def test_session_that_somebody_else_has_made_takes_rows_with_gaps(spark, tmp_path):
+    theirs = spark.newSession()
+    theirs.conf.set("spark.sql.execution.arrow.pyspark.enabled", "false")
+    lake = {
+        "lake": str(tmp_path / "lake"),
+        "source": {"type": "local", "path": str(tmp_path / "in")},
+        "tables": {"t": {"path": "*.json"}},
+    }
+    app = App(Settings.model_validate(lake), spark=theirs)
+    rows = build_frame(app.spark, [("a", None, 1, None, None, None, AT)], SCHEMA).collect()
+    assert (rows[0]["count"], rows[0]["place"], rows[0]["is_new"]) == (None, 1, None)
