@@ -10,6 +10,7 @@ from headwater.lake.typed_options.reference import PAGE, render_page
 
 ALWAYS = {
     "hoodie.clean.trigger.max.commits": "10",
+    "hoodie.write.empty.clean.interval.hours": "1",
     "hoodie.datasource.meta.sync.enable": "false",
     "hoodie.datasource.write.commitmeta.key.prefix": "headwater.",
     "hoodie.datasource.write.hive_style_partitioning": "true",
