@@ -1,13 +1,18 @@
-"""A file of a table that is gone: Hudi passes over it, `verify` tells of it and makes it good."""
+"""A file of a table that is gone or cut short: Hudi passes over it, `verify` tells of it and mends it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from headwater.app import App
 from headwater.app.objects.verify import Verify
-from headwater.lake.layout import table_path
+from headwater.app.processing import with_whole_tables
+from headwater.errors import TableDamagedError
+from headwater.lake.layout import find_address, table_path
+from headwater.lake.services.compaction import compact
+from headwater.lake.services.service_table import ServiceTable
 from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.long
@@ -42,3 +47,36 @@ def test_removed_data_file_is_found_and_its_rows_are_brought_back(spark, tmp_pat
     assert len(lake.rows("things", "id", "note")) == 20
     assert check_and_repair(lake, spark) == 1
     assert lake.rows("things", "id", "note") == rows
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["cut", "gone"])
+def test_rows_of_a_damaged_log_stop_a_run_and_are_brought_back_from_their_object(spark, tmp_path, is_there):
+    lake = FolderLake(
+        spark, tmp_path, things={"path": "*.json", "record_key": "id", "table_type": "merge_on_read"}
+    )
+    for note in ("old", "new"):
+        lake.put("a.json", lines(0, note))
+        lake.ingest("things")
+    rows = lake.rows("things", "id", "note")
+    [log] = Path(table_path(lake.lake, "things")).rglob(".*.log.*_*[0-9]")
+    # A store has no checksums beside the files.
+    log.with_name(f".{log.name}.crc").unlink()
+    if is_there:
+        os.truncate(log, log.stat().st_size // 2)
+    else:
+        log.unlink()
+    assert lake.rows("things", "id", "note") == [(at, "old") for at in range(20)]
+
+    app = App(lake.settings, spark=spark)
+    pipeline = with_whole_tables(app.build_pipeline("things"), lake.settings)
+    with pytest.raises(TableDamagedError, match=log.name):
+        pipeline.run_batch()
+    report = Verify(app).run()
+    assert not report.is_complete
+    assert [damage.path for damage in report.tables["things"].damaged] == [log.name]
+
+    compact(ServiceTable(spark, find_address(lake.settings, "things")), accept_loss=True)
+    assert Verify(App(lake.settings, spark=spark), deep=1).repair() == 1
+    assert pipeline.run_batch() is None
+    assert lake.rows("things", "id", "note") == rows
+    assert Verify(App(lake.settings, spark=spark), deep=1).run().is_complete
