@@ -121,7 +121,8 @@ def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritab
     """For what failed since these folders, where Spark puts aside what it has no memory for, are full."""
     places = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
     return LakeNotWritableError(
-        f"{what}: no space left for Spark's temporary files in {places}; nothing of this batch is there",
+        f"{what}: no space left for Spark's temporary files{f' in {places}' if places else ''}; "
+        "nothing of this batch is there",
         hint="free space there, or name a larger place: `spark: {config: {spark.local.dir: FOLDER}}`; then "
         "start it again: it goes on where it was",
     )

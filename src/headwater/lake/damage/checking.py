@@ -95,8 +95,8 @@ def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> Ta
         f"table {name}: {told} wrote {'it' if one else 'them'}: {named}{more}",
         hint="put the file back as it was (a backup, an older version of the object), or `headwater table "
         f"{name} restore` to a savepoint before that commit, or `headwater table {name} compact "
-        f"--accept-loss` and then `headwater verify --table {name} --deep --repair`, which reads objects "
-        "whose rows are lost again",
+        f"--accept-loss` and then `headwater replay --table {name} --since` a time before that commit, which "
+        "reads the objects of lost rows again",
     )
 
 

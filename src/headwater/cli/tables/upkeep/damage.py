@@ -54,7 +54,7 @@ def render_check(found: "FileCheck") -> None:
     for one in found.skipped:
         render_text(
             f"problem: compaction {one.instant} passed over {one.blocks:,} damaged blocks when it wrote "
-            f"{one.path}: what they held is lost; `headwater verify --repair` finds whose rows those are"
+            f"{one.path}: what they held is lost; `headwater replay` reads the objects of that time again"
         )
     for problem in found.problems:
         render_text(f"problem: {problem}")
