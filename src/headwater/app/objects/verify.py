@@ -45,8 +45,11 @@ class TableReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the table equals the bucket, but for what is on its way, and its files are whole."""
-        return self.counts.is_complete and not self.damaged
+        """Whether the table equals the bucket, but for what is on its way, and its logs are whole.
+
+        Rows of a base file that is gone are counted as missing, until they are there again.
+        """
+        return self.counts.is_complete and all(damage.kind != "log" for damage in self.damaged)
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ class Damage:
     written to it."""
 
     path: str
+    kind: Literal["base", "log"]
     what: Literal["gone", "size", "unreadable"]
     instant: str
     rows: int
@@ -72,16 +73,17 @@ def check_files(address: TableAddress, *, archived: bool = False, contents: bool
 
 
 def ensure_whole(address: TableAddress) -> None:
-    """Raise `TableDamagedError` when files of the newest state are not what the active timeline says of them.
+    """Raise `TableDamagedError` when log files of the newest state are not what the active timeline says.
 
-    A table of which only Spark can tell passes. Raises `TableNotFoundError` and `LakeError`.
+    A base file that is gone stops nothing: no compaction makes that worse, or ends it. A table of which only
+    Spark can tell passes. Raises `TableNotFoundError` and `LakeError`.
     """
     try:
         found = check_files(address)
     except TableUnsupportedError:
         return
-    if found.damaged:
-        raise build_damage_error(address, found.damaged)
+    if logs := tuple(one for one in found.damaged if one.kind == "log"):
+        raise build_damage_error(address, logs)
 
 
 def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> TableDamagedError:
@@ -94,9 +96,9 @@ def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> Ta
     return TableDamagedError(
         f"table {name}: {told} wrote {'it' if one else 'them'}: {named}{more}",
         hint="put the file back as it was (a backup, an older version of the object), or `headwater table "
-        f"{name} restore` to a savepoint before that commit, or `headwater table {name} compact "
-        f"--accept-loss` and then `headwater replay --table {name} --since` a time before that commit, which "
-        "reads the objects of lost rows again",
+        f"{name} restore` to a savepoint before that commit, or `headwater replay --table {name} --since` a "
+        "time before that commit, which reads the objects of lost rows again, and then `headwater table "
+        f"{name} compact --accept-loss`",
     )
 
 
@@ -146,4 +148,4 @@ def _read_contents(folder: TableFolder, files: Sequence[PromisedFile]) -> Iterat
 def _build_damage(
     file: PromisedFile, what: Literal["gone", "size", "unreadable"], found: int | None
 ) -> Damage:
-    return Damage(file.path, what, file.instant, file.rows, file.size, found)
+    return Damage(file.path, file.kind, what, file.instant, file.rows, file.size, found)

@@ -56,6 +56,8 @@ def test_file_that_is_gone_is_named(tmp_path, table):
     [damage] = check_files(address).damaged
     assert (damage.path, damage.what, damage.found) == (base.path, "gone", None)
     assert "is gone" in damage.describe()
+    # No compaction makes that worse, and none would end it.
+    ensure_whole(address)
 
 
 def test_file_of_an_archived_commit_is_looked_for_when_asked(tmp_path):
