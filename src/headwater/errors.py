@@ -11,6 +11,7 @@ HeadwaterError                exit code 1
 │   ├── TableNotFoundError    2
 │   ├── TableBusyError        1  (retryable) another process writes it, and nothing keeps the two apart
 │   ├── WriteConflictError    1  (retryable) another writer has changed the same files meanwhile
+│   ├── TableDamagedError     1  files of the table are not as its commits wrote them
 │   ├── TableMismatchError    1  what lies there is not the table that was configured
 │   └── TableUnsupportedError 1  only Spark can read it
 ├── CatalogError              1  a catalog refuses what it was asked
@@ -114,6 +115,13 @@ class WriteConflictError(LakeError):
     """Another writer has changed the same files since this write began; nothing of it is in the table."""
 
     retryable = True
+
+
+class TableDamagedError(LakeError):
+    """Files of the table are gone, cut short or unreadable: rows that were committed cannot be read.
+
+    Trying again does not help: the files have to be put back, or the table has to be taken back or mended.
+    """
 
 
 class TableMismatchError(LakeError):

@@ -18,6 +18,7 @@ from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.lineage.batch_note import BatchNote
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.objects.redrive import RetryLoop
+from headwater.app.processing import with_whole_tables
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.search import IndexLoop
 from headwater.capture.captured_event import CapturedEvent
@@ -304,11 +305,13 @@ class Run:
         return runner
 
     def _build_pipelines(self) -> list[Pipeline]:
-        derived = self._app.settings.derived_tables
-        return [
+        settings = self._app.settings
+        derived = settings.derived_tables
+        built: list[Pipeline] = [
             *(self._app.build_pipeline(name) for name in self._totals if name not in derived),
             *(self._app.build_derived_pipeline(name) for name in derived if name in self._totals),
         ]
+        return [with_whole_tables(pipeline, settings) for pipeline in built]
 
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()

@@ -26,6 +26,7 @@ from headwater.errors import (
     ConfigError,
     HeadwaterError,
     NewColumnsError,
+    TableDamagedError,
     TableMismatchError,
     TransformError,
 )
@@ -40,7 +41,14 @@ _FOREIGN_COMMITS_SECONDS = 5.0
 _ONCE_ATTEMPTS = 5
 _MAX_BACKOFF_SECONDS = 60.0
 
-_LASTING = (CheckFailedError, ConfigError, NewColumnsError, TableMismatchError, TransformError)
+_LASTING = (
+    CheckFailedError,
+    ConfigError,
+    NewColumnsError,
+    TableDamagedError,
+    TableMismatchError,
+    TransformError,
+)
 """What stays as it is until somebody does something."""
 
 OnBatch = Callable[[BatchResult], None]

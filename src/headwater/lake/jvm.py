@@ -17,34 +17,12 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import (
-    LakeError,
-    LakeNotWritableError,
-    TableBusyError,
-    TableMismatchError,
-    WriteConflictError,
-)
+from headwater.errors import LakeError
+from headwater.lake.failures import explain_lake_failure
 
-_REFUSALS = (
-    "Permission denied",
-    "AccessDenied",
-    "Read-only file system",
-    "Mkdirs failed",
-    "ParentNotDirectoryException",
-)
-# The last one is that of a limit on files of a process or a file system.
-_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")
 _MERGER = "org.apache.hudi.common.model.HoodieRecordMerger"
-_OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
-_LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
-_GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
-_CONFLICT = re.compile(
-    r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
-)
-_UNTYPED = re.compile(r"lacking writer type: (VECTOR|BLOB) for field: '[^']*\.(\w+)'")
 _SCHEME = re.compile(r"^\w+:(?=/)")
 _LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
-_CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,60 +306,17 @@ def explained_lake(path: str) -> Iterator[None]:
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        raise explain_lake_failure(path, error) from error
+        raise explain_lake_failure(path, error, list_temporary_folders()) from error
 
 
-def explain_lake_failure(path: str, error: Exception) -> LakeError:
-    """Turn what Hudi or Hadoop threw into one sentence with a fix."""
-    text = str(error)
-    if any(sign in text for sign in _REFUSALS):
-        return LakeNotWritableError(
-            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
-        )
-    if any(sign in text for sign in _NO_SPACE):
-        return LakeNotWritableError(f"no space left under {path}", hint="free space or move the lake")
-    if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
-        return LakeError(
-            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
-        )
-    if any(sign in text for sign in _OVERLAPS):
-        return WriteConflictError(
-            f"{path}: another writer has changed the same files meanwhile; nothing of this write is there",
-            hint="try it again; `run` does so by itself",
-        )
-    if any(sign in text for sign in _LOCK_FAILURES):
-        return TableBusyError(
-            f"{path}: its lock could not be had",
-            hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",
-        )
-    if gone := _GONE.search(text):
-        return LakeError(
-            f"{path}: a file of the table is gone: {gone[1]}",
-            hint="bring it back; of a data table `headwater verify` tells whose rows are missing, and with "
-            "`--repair` reads those objects again",
-        )
-    if mismatch := _explain_mismatch(path, text):
-        return mismatch
-    first_line = next(
-        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
-    )
-    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
-
-
-def _explain_mismatch(path: str, text: str) -> LakeError | None:
-    """For a write that is not of the table that lies there."""
-    if conflict := _CONFLICT.search(text):
-        differing = "; ".join(
-            f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
-        )
-        return LakeError(
-            f"{path}: the table was made with other settings: {differing}",
-            hint="set them as they were, or build the table anew at another place",
-        )
-    if untyped := _UNTYPED.search(text):
-        kind, column = untyped[1].lower(), untyped[2]
-        return TableMismatchError(
-            f"{path}: column {column} is a {kind} there, and what was to be written has none",
-            hint="declare it in the table's `columns`; `headwater table NAME describe` shows its type",
-        )
-    return None
+def list_temporary_folders() -> tuple[str, ...]:
+    """Where the session of this process puts aside what it has no memory for; none without a session."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        return ()
+    try:
+        found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
+        return tuple(str(folder) for folder in found.localDirsString())
+    # Of a session that has ended.
+    except (Py4JError, OSError):
+        return ()

@@ -1,13 +1,16 @@
 """The only place that builds a SparkSession, and the one that maps a PySpark version to its jars."""
 
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -15,6 +18,7 @@ from pyspark.sql import SparkSession
 from headwater.config.environment import temporary_environment
 from headwater.config.settings import PoolConfig, Settings
 from headwater.errors import PlatformError
+from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -57,6 +61,9 @@ NEEDED_SETTINGS = {
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
 }
 """Without these something is wrong or fails; so a session that somebody else has made gets them, too."""
+
+_OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
+"""What Spark makes for itself in its folder for temporary files."""
 
 _SPARK_SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -157,8 +164,8 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     with _jvm_environment({"JAVA_HOME": java_home}), _output_to(log_file):
         try:
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
-        except (PySparkException, OSError, RuntimeError) as error:
-            raise _explain_start_failure(log_file) from error
+        except (PySparkException, Py4JError, OSError, RuntimeError) as error:
+            raise _explain_start_failure(log_file, str(error)) from error
     spark.sparkContext.setLogLevel("WARN")
     return spark
 
@@ -187,7 +194,15 @@ def find_jvm_process(spark: SparkSession) -> int | None:
     return None if process is None else int(process.pid)
 
 
-def _explain_start_failure(log_file: Path) -> PlatformError:
+def _explain_start_failure(log_file: Path, text: str) -> PlatformError:
+    if is_no_space(text):
+        found = _OWN_FOLDER.search(text)
+        where = found[1] if found else tempfile.gettempdir()
+        return PlatformError(
+            f"Spark did not start: no space left for its temporary files in {where}{measure_free(where)}",
+            hint="it copies its jars there, some 90 MB: free space, or name a larger place: "
+            "`spark: {config: {spark.local.dir: FOLDER}}`",
+        )
     log = log_file.read_text("utf-8", errors="replace")[-50_000:]
     if "UNRESOLVED DEPENDENCIES" in log or "unresolved dependency" in log or "download failed" in log:
         return PlatformError(

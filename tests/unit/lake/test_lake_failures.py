@@ -1,9 +1,12 @@
 """What Hudi and Hadoop throw, in one sentence; the texts are theirs."""
 
+import re
+
 import pytest
 
-from headwater.errors import LakeError, LakeNotWritableError, TableMismatchError
-from headwater.lake.jvm import explain_lake_failure
+from headwater.errors import LakeError, LakeNotWritableError, TableDamagedError, TableMismatchError
+from headwater.lake.failures import explain_lake_failure
+from headwater.lake.snapshot_reader import explain_read_failure
 
 
 @pytest.mark.parametrize(
@@ -14,10 +17,86 @@ from headwater.lake.jvm import explain_lake_failure
         "org.apache.hudi.exception.HoodieUpsertException ... java.io.IOException: File too large",
     ],
 )
-def test_a_place_that_takes_no_more_is_told(text):
-    error = explain_lake_failure("/lake/t", RuntimeError(text))
+def test_a_place_that_takes_no_more_is_told_with_what_is_free(text, tmp_path):
+    error = explain_lake_failure(f"{tmp_path}/lake/t", RuntimeError(text), ["/spark"])
     assert isinstance(error, LakeNotWritableError)
-    assert error.message == "no space left under /lake/t"
+    told = re.fullmatch(
+        rf"no space left under {tmp_path}/lake/t \(([\d,.]+) of ([\d,.]+) MB free\); "
+        "nothing of this write is there",
+        error.message,
+    )
+    assert told
+    free, total = (float(amount.replace(",", "")) for amount in told.groups())
+    assert 0 <= free < total
+    assert "clean" in error.hint
+
+
+def test_a_store_without_space_has_no_amount():
+    error = explain_lake_failure("s3a://lake/t", RuntimeError("java.io.IOException: Disk quota exceeded"))
+    assert error.message == "no space left under s3a://lake/t; nothing of this write is there"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "org.apache.spark.storage.DiskStore.put(DiskStore.scala:89)",
+        "org.apache.spark.shuffle.sort.BypassMergeSortShuffleWriter.write(BypassMergeSortShuffleWriter.java:1)",
+        "org.apache.hudi.common.util.collection.BitCaskDiskMap.put(BitCaskDiskMap.java:1)",
+    ],
+)
+def test_full_folder_for_temporary_files_is_told_from_a_full_lake(frame, tmp_path):
+    text = f"java.io.IOException: No space left on device\n\tat {frame}"
+    error = explain_lake_failure("/lake/t", RuntimeError(text), [f"{tmp_path}/blockmgr-1"])
+    assert isinstance(error, LakeNotWritableError)
+    assert f"no space left for Spark's temporary files in {tmp_path}/blockmgr-1 (" in error.message
+    assert "spark.local.dir" in error.hint
+
+
+def test_lake_that_is_full_while_rows_are_put_aside_is_told_as_the_lake(tmp_path):
+    text = (
+        "Caused by: java.io.IOException: No space left on device\n"
+        "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)\n"
+        "\tat org.apache.hadoop.fs.RawLocalFileSystem.write(RawLocalFileSystem.java)\n"
+        "\tat org.apache.parquet.hadoop.ParquetFileWriter.end(ParquetFileWriter.java)\n"
+        "\tat org.apache.spark.storage.BlockManager.doPutIterator(BlockManager.scala)\n"
+    )
+    error = explain_lake_failure("/lake/t", RuntimeError(text), [f"{tmp_path}/blockmgr-1"])
+    assert error.message.startswith("no space left under /lake/t (")
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        (
+            "Caused by: org.apache.hudi.exception.CorruptedLogFileException: HoodieLogFile("
+            "pathStr=file:/lake/t/.a_1.log.1_0-1-1, fileSize=1229) could not be read.",
+            "file:/lake/t/.a_1.log.1_0-1-1",
+        ),
+        (
+            "HoodieIOException: IOException when reading logfile "
+            "HoodieLogFile(pathStr=file:/t/.b.log.1, fileSize=1)",
+            "file:/t/.b.log.1",
+        ),
+        (
+            "ChecksumException: Checksum error: file:/t/.b.log.1_0-1-1 at 512 exp: 1 got: 2",
+            "file:/t/.b.log.1_0-1-1",
+        ),
+        ("HoodieException: Exception when reading log file \n\tat x", ""),
+    ],
+)
+def test_damaged_file_is_named_where_hudi_names_it(text, file):
+    error = explain_lake_failure("/lake/t", RuntimeError(text))
+    assert isinstance(error, TableDamagedError)
+    named = f"a file of the table is damaged: {file}" if file else "a log file is damaged"
+    assert error.message == f"/lake/t: {named}"
+    assert "check --contents" in error.hint
+
+
+@pytest.mark.parametrize("text", ["Invalid magic", "Invalid log format version: 4294967294"])
+def test_damaged_log_is_told_as_such_without_a_jvm(text):
+    error = explain_read_failure("/lake/t", text)
+    assert isinstance(error, TableDamagedError)
+    assert error.message == "/lake/t: a log file is damaged"
 
 
 @pytest.mark.parametrize(

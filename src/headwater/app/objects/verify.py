@@ -15,6 +15,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.config.settings import Settings
+from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     DeepCounts,
@@ -22,7 +23,8 @@ from headwater.ingest.planning.verification import (
     TableVerification,
     verify_objects,
 )
-from headwater.lake.layout import table_path
+from headwater.lake.damage import Damage, check_files
+from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 
@@ -31,13 +33,23 @@ _PROBLEMS_SHOWN = 100
 
 @dataclass(slots=True)
 class TableReport:
-    """One table: all of it, its folders when they were asked for, and the first problems found."""
+    """One table: all of it, its folders when they were asked for, and the first problems found. `damaged` are
+    its files that are not as the commits wrote them."""
 
     counts: TableVerification = field(default_factory=TableVerification)
     watermark: datetime | None = None
     folders: dict[str, TableVerification] = field(default_factory=dict)
     problems: list[Finding] = field(default_factory=list)
     deep: DeepCounts | None = None
+    damaged: tuple[Damage, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the table equals the bucket, but for what is on its way, and its logs are whole.
+
+        Rows of a base file that is gone are counted as missing, until they are there again.
+        """
+        return self.counts.is_complete and all(damage.kind != "log" for damage in self.damaged)
 
 
 @dataclass(slots=True)
@@ -54,7 +66,7 @@ class VerifyReport:
     @property
     def is_complete(self) -> bool:
         """Whether every table equals the bucket, but for what is on its way."""
-        return all(report.counts.is_complete for report in self.tables.values())
+        return all(report.is_complete for report in self.tables.values())
 
 
 class Verify:
@@ -128,7 +140,7 @@ class Verify:
                     yield self._build_event(finding, started_at)
 
     def _verify(self, name: str, folder_depth: int) -> TableReport:
-        report = TableReport(deep=DeepCounts() if self._deep else None)
+        report = TableReport(deep=DeepCounts() if self._deep else None, damaged=self._find_damage(name))
         for finding in self._iter_findings(name, report.deep or DeepCounts()):
             report.counts.add(finding)
             if folder_depth:
@@ -137,6 +149,12 @@ class Verify:
             if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _PROBLEMS_SHOWN:
                 report.problems.append(finding)
         return report
+
+    def _find_damage(self, name: str) -> tuple[Damage, ...]:
+        try:
+            return check_files(find_address(self._settings, name)).damaged
+        except (TableNotFoundError, TableUnsupportedError):
+            return ()
 
     def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)

@@ -55,7 +55,7 @@ def verify(
 ) -> None:
     """Compare the bucket with the events, the ledger and the rows of every table.
 
-    Exit code 3: something is missing, wrong or in quarantine.
+    Exit code 3: something is missing, wrong, damaged or in quarantine.
     """
     from headwater.app.objects.verify import Verify
     from headwater.app.scope import build_scope
@@ -94,6 +94,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
                 "watermark": table.watermark,
                 "reasons": dict(table.counts.reasons),
                 "deep": table.deep,
+                "damaged": table.damaged,
                 "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
                 "problems": [
                     {"kind": found.kind, "key": found.key, "detail": found.detail} for found in table.problems
@@ -122,14 +123,22 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
             render_text(f"{name}: {describe_deep(table.deep)}")
         for reason, count in sorted(table.counts.reasons.items()):
             render_text(f"{name}: {count:,} {reason}")
+        for damage in table.damaged:
+            render_text(f"{name}: damaged: {damage.describe()}")
         for found in table.problems:
             render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
     if not rows:
         return
+    _render_ends(report, repair=repair)
+
+
+def _render_ends(report: "VerifyReport", *, repair: bool) -> None:
     when = report.watermark.strftime("%Y-%m-%d %H:%M:%SZ")
     render_text(f"\nEverything that changed up to {when} is in the tables or accounted for.")
     if any(table.problems for table in report.tables.values()) and not repair:
         render_text("Bring in what is missing: headwater verify --repair")
+    if any(table.damaged for table in report.tables.values()):
+        render_text("What to do about damaged files: headwater table NAME check")
     if any(table.counts.quarantined for table in report.tables.values()):
         render_text("What is in quarantine, and why: headwater quarantine list")
 

@@ -10,11 +10,12 @@ from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services
 from headwater.cli.tables.migration import bootstrap, versions
 from headwater.cli.tables.named_table import NamedTable
-from headwater.cli.tables.upkeep import expiry, metadata
+from headwater.cli.tables.upkeep import damage, expiry, metadata
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
 COMMANDS: tuple[ModuleType, ...] = (
     inspection,
+    damage,
     indexes,
     services,
     expiry,

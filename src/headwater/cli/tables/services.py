@@ -40,6 +40,9 @@ def compact(
     logs_only: Annotated[
         bool, typer.Option("--logs", help="Make one log file of several; base files stay as they are.")
     ] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Also when log files are damaged: their rows are lost then.")
+    ] = False,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -49,12 +52,17 @@ def compact(
     """
     from headwater.lake.services import compaction
 
+    if logs_only and accept_loss:
+        raise UsageError("--accept-loss is for base files: --logs loses nothing", hint="one of the two")
     if dry_run:
         _, address = NamedTable.of(ctx).load()
         render_candidates(compaction.plan_compaction(address), "log files", as_json=as_json)
         return
     with open_table(ctx) as table:
-        done = (compaction.compact_logs if logs_only else compaction.compact)(table)
+        if logs_only:
+            done = compaction.compact_logs(table)
+        else:
+            done = compaction.compact(table, accept_loss=accept_loss)
         render_result(done, "compacted", as_json=as_json)
 
 

@@ -9,6 +9,8 @@ from pyspark.errors import PySparkException
 
 from headwater import errors
 from headwater.errors import HeadwaterError, IngestError
+from headwater.lake.failures import explain_full_temporary, is_no_space
+from headwater.lake.jvm import list_temporary_folders
 
 # An error raised in an executor's Python arrives as text at the end of its traceback.
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+Error): (?P<message>[^\n]*)(?:\n\s*-> (?P<hint>[^\n]*))?")
@@ -25,6 +27,8 @@ def explained_read(table: str) -> Iterator[None]:
 
 def explain_read_failure(table: str, text: str) -> HeadwaterError:
     """The error an executor raised, or an `IngestError` with the first telling line."""
+    if is_no_space(text):
+        return explain_full_temporary(f"table {table}", list_temporary_folders())
     found = _OURS.search(text)
     if found:
         kind = getattr(errors, found["name"], IngestError)

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField, StructType
 
 from headwater.config.hudi.column_types import BlobType, VectorType
 from headwater.errors import UsageError
-from headwater.lake.jvm import explain_lake_failure
+from headwater.lake.failures import explain_lake_failure
 from headwater.lake.logical_types.columns import HUDI_TYPE, parse_hudi_type
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark

@@ -1,6 +1,7 @@
 """Compaction: the log files of a merge-on-read table become base files."""
 
 from headwater.errors import UsageError
+from headwater.lake.damage import ensure_whole
 from headwater.lake.layout import TableAddress
 from headwater.lake.services.result import Candidates, ServiceResult
 from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
@@ -25,13 +26,16 @@ def plan_compaction(address: TableAddress) -> Candidates:
     )
 
 
-def compact(table: ServiceTable) -> ServiceResult:
+def compact(table: ServiceTable, *, accept_loss: bool = False) -> ServiceResult:
     """Compact all file groups with logs; first what a service that was killed has planned.
 
-    Raises `UsageError` for a copy-on-write table, and `LakeError`.
+    What lies in a log file that was cut short is lost with a compaction: with `accept_loss` only. Raises
+    `UsageError` for a copy-on-write table, `TableDamagedError` and other `LakeError`s.
     """
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
+    if not accept_loss:
+        ensure_whole(table.address)
     pending = list_requested(meta_client.getActiveTimeline().filterPendingCompactionTimeline())
     with table.open_client(compaction_options()) as client:
         return plan_and_execute(
@@ -47,11 +51,12 @@ _FEWEST_BLOCKS = 2
 def compact_logs(table: ServiceTable) -> ServiceResult:
     """Make one log file of several, of each file group that has them: readers merge less, base files stay.
 
-    First what a service that was killed has planned. Raises `UsageError` for a copy-on-write table, and
-    `LakeError`.
+    First what a service that was killed has planned. Raises `UsageError` for a copy-on-write table,
+    `TableDamagedError` and other `LakeError`s.
     """
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
+    ensure_whole(table.address)
     pending = list_requested(meta_client.getActiveTimeline().filterPendingLogCompactionTimeline())
     with table.open_client(log_compaction_options(_FEWEST_BLOCKS)) as client:
         return plan_and_execute(

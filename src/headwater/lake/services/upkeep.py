@@ -3,7 +3,9 @@
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Any
 
+from headwater.lake.damage import ensure_whole
 from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
 from headwater.lake.services.clustering import keep_clustered
@@ -49,7 +51,8 @@ class Upkeep:
 
 
 def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
-    """One pass: plans that are waiting first, then what is due. Raises `LakeError`.
+    """One pass: plans that are waiting first, then what is due. Raises `LakeError`: a `TableDamagedError`
+    before a compaction that would make the loss of rows last.
 
     When something is due is for the table's own options to say (`ServiceTable.extra`).
     """
@@ -59,10 +62,15 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
     is_merged = str(meta_client.getTableType().name()) == "MERGE_ON_READ"
     with table.open_client({}) as client:
         none = table.java.build_none
+
+        def compact(instant: str) -> Any:
+            ensure_whole(table.address)
+            return client.compact(instant, True)
+
         compacted = plan_and_execute(
             list_requested(timeline.filterPendingCompactionTimeline()),
             lambda: client.scheduleCompaction(none()) if duty.plans and is_merged else none(),
-            lambda instant: client.compact(instant, True),
+            compact,
         )
     clustered = keep_clustered(table, duty.clusters)
     expired = expire_partitions(table, datetime.now(timezone.utc)) if duty.expires else None

@@ -8,8 +8,8 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError, UsageError
+from headwater.lake.failures import explain_lake_failure
 from headwater.lake.inspection.properties import TableProperties
-from headwater.lake.jvm import explain_lake_failure
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark
 from headwater.lake.snapshot_reader import is_by_time

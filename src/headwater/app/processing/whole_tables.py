@@ -1,0 +1,53 @@
+"""A run does not go on with a merge-on-read table whose files are not whole.
+
+Readers pass over a log file that was cut short, as a power failure may leave it, and the next compaction
+within the run would make the loss last.
+"""
+
+from collections.abc import Sequence
+
+from headwater.config.settings import Settings
+from headwater.errors import TableNotFoundError
+from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.runner import Pipeline
+from headwater.lake.damage import ensure_whole
+from headwater.lake.layout import TableAddress, find_address
+
+
+class WholeTables:
+    """A pipeline that looks at the files of these tables once, before it begins."""
+
+    def __init__(self, pipeline: Pipeline, tables: Sequence[TableAddress]) -> None:
+        self.name = pipeline.name
+        self._pipeline = pipeline
+        self._tables = tables
+        self._has_looked = False
+
+    def run_batch(self) -> BatchResult | None:
+        """As the pipeline's; raises `TableDamagedError`, too."""
+        if not self._has_looked:
+            self._look()
+        return self._pipeline.run_batch()
+
+    def save_checkpoint(self) -> bool:
+        """As the pipeline's."""
+        return self._pipeline.save_checkpoint()
+
+    def _look(self) -> None:
+        for address in self._tables:
+            try:
+                ensure_whole(address)
+            except TableNotFoundError:
+                continue
+        self._has_looked = True
+
+
+def with_whole_tables(pipeline: Pipeline, settings: Settings) -> Pipeline:
+    """The pipeline, with a look at its table and the one it is built from, where those have log files."""
+    names = (pipeline.name, settings.tables[pipeline.name].from_)
+    found = [
+        find_address(settings, name)
+        for name in names
+        if name in settings.tables and settings.tables[name].table_type == "merge_on_read"
+    ]
+    return WholeTables(pipeline, found) if found else pipeline

@@ -1,0 +1,6 @@
+"""What lies in a table's folder against what its commits say they wrote; without a JVM."""
+
+from headwater.lake.damage.checking import Damage, FileCheck, build_damage_error, check_files, ensure_whole
+from headwater.lake.damage.promises import SkippedBlocks
+
+__all__ = ["Damage", "FileCheck", "SkippedBlocks", "build_damage_error", "check_files", "ensure_whole"]

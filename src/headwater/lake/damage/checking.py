@@ -1,0 +1,151 @@
+"""Are the files that the commits promise there, whole?
+
+Hudi takes a log file that was cut short for a write that was cut short, and passes over it without a word:
+readers show older rows, and a compaction makes that last. The length of each file stands in the commit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from headwater.errors import LakeError, TableDamagedError, TableUnsupportedError
+from headwater.lake.damage.promises import PromisedFile, Promises, SkippedBlocks
+from headwater.lake.inspection.folder import TableFolder
+from headwater.lake.inspection.timeline import TableTimeline, sort_by_completion
+from headwater.lake.layout import TableAddress
+
+_NAMED = 3
+_COUNTED = (".parquet", ".orc")
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file that is not as its commit wrote it: `gone`, of another `size`, or `unreadable` although its size
+    is right. `path` is below the table's folder; `promised` and `found` are bytes, `rows` those that were
+    written to it."""
+
+    path: str
+    kind: Literal["base", "log"]
+    what: Literal["gone", "size", "unreadable"]
+    instant: str
+    rows: int
+    promised: int
+    found: int | None
+
+    def describe(self) -> str:
+        """In one line."""
+        state = "is gone" if self.found is None else "cannot be read"
+        if self.what == "size":
+            state = f"has {self.found:,} bytes and not {self.promised:,}"
+        return f"{self.path} {state} ({self.rows:,} rows of commit {self.instant})"
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """`files` were compared. `skipped` are compactions of the active timeline that passed over damaged
+    blocks; `problems` name commits that cannot be read: their files were not compared."""
+
+    files: int
+    damaged: tuple[Damage, ...]
+    skipped: tuple[SkippedBlocks, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all is there, as far as that can be told."""
+        return not (self.damaged or self.skipped or self.problems)
+
+
+def check_files(address: TableAddress, *, archived: bool = False, contents: bool = False) -> FileCheck:
+    """Compare the files of the newest state with what the commits on the active timeline say of them;
+    `archived`: with older commits, too. `contents` reads every log file, and the footer of each base file.
+
+    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    """
+    found = _look(address, archived=archived, contents=contents)
+    if not found.damaged:
+        return found
+    # What was compacted and cleaned between a look at the timeline and one at the folder is no damage, nor
+    # what an archived commit has superseded: both looks have to tell of it.
+    again = _look(address, archived=True, contents=contents)
+    seen = {one.path for one in found.damaged}
+    return replace(found, damaged=tuple(one for one in again.damaged if one.path in seen))
+
+
+def ensure_whole(address: TableAddress) -> None:
+    """Raise `TableDamagedError` when log files of the newest state are not what the active timeline says.
+
+    A base file that is gone stops nothing: no compaction makes that worse, or ends it. A table of which only
+    Spark can tell passes. Raises `TableNotFoundError` and `LakeError`.
+    """
+    try:
+        found = check_files(address)
+    except TableUnsupportedError:
+        return
+    if logs := tuple(one for one in found.damaged if one.kind == "log"):
+        raise build_damage_error(address, logs)
+
+
+def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> TableDamagedError:
+    """The error that names them, and the ways out."""
+    named = "; ".join(one.describe() for one in damaged[:_NAMED])
+    more = f"; and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+    one = len(damaged) == 1
+    told = "a file is not as its commit" if one else f"{len(damaged):,} files are not as their commits"
+    name = address.name
+    return TableDamagedError(
+        f"table {name}: {told} wrote {'it' if one else 'them'}: {named}{more}",
+        hint="put the file back as it was (a backup, an older version of the object), or `headwater table "
+        f"{name} restore` to a savepoint before that commit, or `headwater replay --table {name} --since` a "
+        "time before that commit, which reads the objects of lost rows again, and then `headwater table "
+        f"{name} compact --accept-loss`",
+    )
+
+
+def _look(address: TableAddress, *, archived: bool, contents: bool) -> FileCheck:
+    timeline = TableTimeline(address)
+    instants = [*(i for i in timeline.archived if archived and i.is_write), *timeline.completed_writes]
+    promises, problems = Promises(), []
+    for instant, metadata in timeline.read_metadata(sort_by_completion(instants)).items():
+        if isinstance(metadata, LakeError):
+            problems.append(metadata.message)
+            continue
+        promises.add(instant, metadata)
+    # The timeline first: what comes between is not promised yet.
+    stored = {file.path: file.size for file in timeline.folder.list_data_files()}
+    damaged = [one for file in promises.files if (one := _compare(file, stored.get(file.path)))]
+    if contents:
+        known = {one.path for one in damaged}
+        damaged += _read_contents(
+            timeline.folder, [file for file in promises.files if file.path not in known]
+        )
+    active = {instant.requested for instant in timeline.completed_writes}
+    return FileCheck(
+        files=len(promises.files),
+        damaged=tuple(sorted(damaged, key=lambda one: one.path)),
+        skipped=tuple(one for one in promises.skipped if one.instant in active),
+        problems=tuple(problems),
+    )
+
+
+def _compare(file: PromisedFile, found: int | None) -> Damage | None:
+    if found == file.size:
+        return None
+    return _build_damage(file, "gone" if found is None else "size", found)
+
+
+def _read_contents(folder: TableFolder, files: Sequence[PromisedFile]) -> Iterator[Damage]:
+    rows = folder.count_file_rows([file.path for file in files if file.kind == "base"])
+    for file in files:
+        if file.kind == "log":
+            is_read = folder.count_merged_rows("", [file.path]) is not None
+        else:
+            is_read = rows[file.path] == file.rows or not file.path.endswith(_COUNTED)
+        if not is_read:
+            yield _build_damage(file, "unreadable", file.size)
+
+
+def _build_damage(
+    file: PromisedFile, what: Literal["gone", "size", "unreadable"], found: int | None
+) -> Damage:
+    return Damage(file.path, file.kind, what, file.instant, file.rows, file.size, found)

@@ -1,0 +1,175 @@
+"""What Hudi, Hadoop and Spark say when a table cannot be used -> one of our errors. Pure, but for a look at
+how much space is left."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from headwater.errors import (
+    LakeError,
+    LakeNotWritableError,
+    TableBusyError,
+    TableDamagedError,
+    TableMismatchError,
+    WriteConflictError,
+)
+
+_REFUSALS = (
+    "Permission denied",
+    "AccessDenied",
+    "Read-only file system",
+    "Mkdirs failed",
+    "ParentNotDirectoryException",
+)
+# The last one is that of a limit on files of a process or a file system.
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")
+# Who was writing is the first of these below what was thrown. Spark sorts, shuffles and caches, and Hudi puts
+# what does not fit into memory while it merges, in folders for temporary files; a lake is written by Hadoop.
+_WRITING = re.compile(
+    r"\bat (?:(?P<lake>org\.apache\.(?:hadoop\.fs|hudi\.(?:hadoop|io|storage))\.)"
+    r"|(?P<temporary>org\.apache\.spark\.(?:storage|shuffle|io|unsafe|util\.collection)\."
+    r"|\S*(?:UnsafeExternalSorter|UnsafeSorterSpill|ExternalSpillableMap|BitCaskDiskMap|RocksDbDiskMap)))"
+)
+_OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
+_LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
+_GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
+_DAMAGED_FILE = re.compile(
+    r"(?:CorruptedLogFileException: |reading logfile )HoodieLogFile\(pathStr=(?P<log>[^,]+),"
+    r"|Checksum error: (?P<checked>\S+) at \d"
+    r"|RuntimeException: (?P<base>\S+) is not a Parquet file"
+)
+# Hudi does not say which file it was.
+_DAMAGED_LOG = (
+    "Exception when reading log file",
+    "Invalid magic",
+    "Invalid log format version",
+    "Invalid block",
+)
+_CONFLICT = re.compile(
+    r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
+)
+_UNTYPED = re.compile(r"lacking writer type: (VECTOR|BLOB) for field: '[^']*\.(\w+)'")
+_CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
+
+
+def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] = ()) -> LakeError:
+    """Turn what Hudi or Hadoop threw into one sentence with a fix. `temporary` are the folders where Spark
+    puts aside what it has no memory for."""
+    text = str(error)
+    if any(sign in text for sign in _REFUSALS):
+        return LakeNotWritableError(
+            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
+        )
+    if no_space := explain_no_space(path, text, temporary):
+        return no_space
+    if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
+        return LakeError(
+            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+        )
+    if any(sign in text for sign in _OVERLAPS):
+        return WriteConflictError(
+            f"{path}: another writer has changed the same files meanwhile; nothing of this write is there",
+            hint="try it again; `run` does so by itself",
+        )
+    if any(sign in text for sign in _LOCK_FAILURES):
+        return TableBusyError(
+            f"{path}: its lock could not be had",
+            hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",
+        )
+    if gone := _GONE.search(text):
+        return LakeError(
+            f"{path}: a file of the table is gone: {gone[1]}",
+            hint="bring it back; of a data table `headwater verify` tells whose rows are missing, and with "
+            "`--repair` reads those objects again",
+        )
+    if found := explain_damage(path, text) or _explain_mismatch(path, text):
+        return found
+    first_line = next(
+        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
+    )
+    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
+
+
+def explain_no_space(path: str, text: str, temporary: Sequence[str] = ()) -> LakeNotWritableError | None:
+    """For a write that found no place, by what was thrown: what is full, and how much is free there now; None
+    for anything else."""
+    if not is_no_space(text):
+        return None
+    if temporary and _is_temporary(text):
+        return explain_full_temporary(path, temporary)
+    return LakeNotWritableError(
+        f"no space left under {path}{measure_free(path)}; nothing of this write is there",
+        hint="free space there (`headwater table NAME clean` removes what nobody reads), or move the lake; "
+        "then start it again: it goes on where it was",
+    )
+
+
+def _is_temporary(text: str) -> bool:
+    sign = next(sign for sign in _NO_SPACE if sign in text)
+    writing = _WRITING.search(text, text.index(sign))
+    return writing is not None and writing.lastgroup == "temporary"
+
+
+def is_no_space(text: str) -> bool:
+    """Whether something was thrown because a file system, or a quota, was full."""
+    return any(sign in text for sign in _NO_SPACE)
+
+
+def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritableError:
+    """For what failed since these folders, where Spark puts aside what it has no memory for, are full."""
+    places = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
+    return LakeNotWritableError(
+        f"{what}: no space left for Spark's temporary files{f' in {places}' if places else ''}; "
+        "nothing of this batch is there",
+        hint="free space there, or name a larger place: `spark: {config: {spark.local.dir: FOLDER}}`; then "
+        "start it again: it goes on where it was",
+    )
+
+
+def explain_damage(path: str, text: str) -> TableDamagedError | None:
+    """For a file of the table that is not what a reader takes, by what Hudi or hudi-rs said; None for
+    anything else."""
+    named = _DAMAGED_FILE.search(text)
+    if not named and not any(sign in text for sign in _DAMAGED_LOG):
+        return None
+    told = (
+        f"a file of the table is damaged: {named[named.lastgroup or 0]}" if named else "a log file is damaged"
+    )
+    return TableDamagedError(
+        f"{path}: {told}",
+        hint="`headwater table NAME check --contents` names what is damaged, its commit, and the ways out",
+    )
+
+
+def measure_free(path: str) -> str:
+    """How much is free on the file system of a folder of this machine; nothing for a store."""
+    parts = urlsplit(path)
+    if parts.scheme not in {"", "file"}:
+        return ""
+    folder = Path(parts.path).absolute()
+    try:
+        found = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
+    except OSError:
+        return ""
+    return f" ({found.free / 1e6:,.1f} of {found.total / 1e6:,.1f} MB free)"
+
+
+def _explain_mismatch(path: str, text: str) -> LakeError | None:
+    """For a write that is not of the table that lies there."""
+    if conflict := _CONFLICT.search(text):
+        differing = "; ".join(
+            f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
+        )
+        return LakeError(
+            f"{path}: the table was made with other settings: {differing}",
+            hint="set them as they were, or build the table anew at another place",
+        )
+    if untyped := _UNTYPED.search(text):
+        kind, column = untyped[1].lower(), untyped[2]
+        return TableMismatchError(
+            f"{path}: column {column} is a {kind} there, and what was to be written has none",
+            hint="declare it in the table's `columns`; `headwater table NAME describe` shows its type",
+        )
+    return None
