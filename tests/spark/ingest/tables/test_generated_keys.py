@@ -37,7 +37,9 @@ def serve(lake, spark) -> ServiceTable:
     return ServiceTable(spark, find_address(lake.settings, "t"), owner_options(lake.settings.tables["t"]))
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_every_run_adds_what_is_new_and_conditions_find_rows_to_delete(build, spark, table_type):
     lake = build(t=TABLE | {"table_type": table_type})
     lake.ingest_each("t", FIRST, NEXT)
