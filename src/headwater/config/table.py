@@ -89,6 +89,9 @@ class TableConfig(Section):
         "or they are marked in `_headwater_removed_at`. Default: ignore. A mirror always retracts.",
     )
     record_key: FieldNames = Field((), description="Fields that identify a row (merge).")
+    generated_keys: bool = Field(
+        False, description="Hudi gives each row a key of its own, instead of event and row number (append)."
+    )
     ordering: FieldNames = Field(
         (), description="The row with the higher value wins (merge); default: the newer event."
     )

@@ -48,7 +48,7 @@ def build_deletes(
 
     `keys` are the columns that tell a row's place: record key and partition.
     """
-    stored = _read_stored(table, gone)
+    stored = _drop_own(read_stored(table, gone))
     if new_rows is not None:
         rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
         # True of all of them. Without it Spark looks for all stored rows among the new ones, which sorts the
@@ -63,13 +63,13 @@ def build_deletes(
 
 def build_tombstones(table: Table, gone: Sequence[Gone]) -> DataFrame:
     """The stored rows of the objects with the time of the removal."""
-    stored = _read_stored(table, gone)
+    stored = _drop_own(read_stored(table, gone))
     return stored.withColumn(REMOVED_AT, F.col("gone_at")).drop("gone_at")
 
 
-def _read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
+def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
+    """The stored rows of the objects, with Hudi's own columns and `gone_at`, when their object went."""
     stored = table.read()
-    stored = stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_")))
     if len(gone) <= _FILTER_LIMIT:
         # Told to the scan: whole files are passed over by their statistics.
         stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
@@ -78,6 +78,10 @@ def _read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
     chosen = joined.where(_is_any_version() | (F.col("gone_version") == F.col(VERSION)))
     return chosen.select(*(F.col(f"`{name}`") for name in stored.columns), "gone_at")
+
+
+def _drop_own(stored: DataFrame) -> DataFrame:
+    return stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_")))
 
 
 def _is_any_version() -> Column:

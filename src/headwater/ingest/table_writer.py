@@ -26,7 +26,7 @@ from headwater.ingest.reading.lineage import (
     with_lineage,
 )
 from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
-from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones
+from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
@@ -54,6 +54,8 @@ class TableWriter:
         """A mirror's row is told by its place in its object: a new version writes over the old one."""
         if self._config.from_ is not None:
             return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
+        if self._config.generated_keys:
+            return ()
         if self._config.filter_duplicates:
             return self._config.record_key
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
@@ -76,6 +78,12 @@ class TableWriter:
         if gone and not self._table.load_timeline().exists():
             gone = ()  # the objects are known, but none of them ever had a row
         rows = self._build_rows(read) if read else None
+        if gone and self._config.generated_keys:
+            # Hudi either adds rows or deletes some. A batch that is done again finds none to delete.
+            self._delete(gone, {} if rows is not None else metadata)
+            if rows is None:
+                return True
+            gone = ()
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
         parts = [part for part in (rows, *self._build_retracted(rows, gone)) if part is not None]
         if not parts:
@@ -92,6 +100,13 @@ class TableWriter:
         insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
         return True
+
+    def _delete(self, gone: Sequence[Gone], metadata: Mapping[str, str]) -> None:
+        """A commit without the rows of the objects; none where there is nothing to delete or to tell."""
+        rows = read_stored(self._table, gone)
+        if metadata or not rows.isEmpty():
+            options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
+            self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
 
     def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
         """Rows to be there and, marked by `DELETED`, rows to go; no two are one row. Raises `LakeError`."""

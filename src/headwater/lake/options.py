@@ -107,20 +107,24 @@ _CHANGELOG = {
     "hoodie.keep.max.commits": "1200",
 }
 
+_ROWS_AS_READ = {"_hoodie.spark.sql.writes.prepped": "true"}
+"""Hudi's own columns say where a row lies, as in a DELETE of Spark SQL."""
+
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
     inline; 0 leaves compaction to others. Without `plan_compaction` none is planned for them either, nor a
     clustering without `plan_clustering`. The table can be read as it was up to `keep_commits` ago; 0 leaves
-    it at Hudi's ten. `unique_keys` promises that no two rows of this write have the same key. `typed` are
-    the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi refuses another
-    one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`) wins over all
-    of it."""
+    it at Hudi's ten. Without a `record_key` Hudi generates the keys, rows are only added, and a delete wants
+    them with Hudi's own columns. `unique_keys` promises that no two rows of this write have the same key.
+    `typed` are the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi
+    refuses another one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`)
+    wins over all of it."""
 
     table_name: str
     operation: Operation
-    record_key: tuple[str, ...]
+    record_key: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
     ordering: tuple[str, ...] = ()
     table_type: TableType = "copy_on_write"
@@ -149,7 +153,7 @@ class WriteOptions:
         built[TABLE_NAME_PROPERTY] = self.table_name
         built["hoodie.datasource.write.operation"] = self.operation
         built["hoodie.datasource.write.table.type"] = self.table_type.upper()
-        built["hoodie.datasource.write.recordkey.field"] = ",".join(self.record_key)
+        built |= self._key_options()
         built["hoodie.datasource.write.partitionpath.field"] = ",".join(self.partition)
         if self.ordering:
             built["hoodie.table.ordering.fields"] = ",".join(self.ordering)
@@ -172,6 +176,17 @@ class WriteOptions:
         if not self.plan_compaction:
             built |= NO_PLANNED_COMPACTION
         return built if self.plan_clustering else built | NOT_PLANNED
+
+    def list_delete_columns(self, columns: Iterable[str]) -> list[str]:
+        """What a delete is told of each row, of those that it was read with."""
+        own = (name for name in columns if name.startswith("_hoodie_") and name != DELETED)
+        return list(dict.fromkeys((*(self.record_key or own), *self.partition, *self.ordering)))
+
+    def _key_options(self) -> dict[str, str]:
+        if self.record_key:
+            return {"hoodie.datasource.write.recordkey.field": ",".join(self.record_key)}
+        # Then Hudi generates keys; told of an empty one, it fails of a field without a name.
+        return _ROWS_AS_READ if self.operation == "delete" else {}
 
 
 CHANGELOG_BESIDE_OTHERS = {

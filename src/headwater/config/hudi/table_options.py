@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headwater.config.hudi.checking import PREFIX
+from headwater.config.hudi.generated_keys import iter_generated_key_problems
 
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
@@ -80,6 +81,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
     yield from _iter_generator_problems(table)
+    yield from iter_generated_key_problems(table)
     yield from _iter_merge_problems(table)
     yield from _iter_class_problems(table)
     yield from _iter_bulk_problems(table)
@@ -200,7 +202,7 @@ def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
             f"has no meaning with `mode: {table.effective_mode}`, whose rows replace each other; "
             "use `mode: append`",
         )
-    if table.filter_duplicates and not table.record_key:
+    if table.filter_duplicates and not table.record_key and not table.generated_keys:
         yield ("record_key",), "missing; `filter_duplicates` needs the fields that tell a duplicate"
     if table.filter_duplicates and table.operation == "bulk_insert":
         yield (

@@ -34,8 +34,7 @@ def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> De
     if dry_run or not count:
         return Deletion(count)
     options = build_write_options(table, "delete")
-    keys = [*options.record_key, *options.partition, *options.ordering]
-    return _write(table, rows.select(*dict.fromkeys(keys)), options, count)
+    return _write(table, rows.select(*options.list_delete_columns(rows.columns)), options, count)
 
 
 def delete_partitions(table: ServiceTable, paths: tuple[str, ...], *, dry_run: bool = False) -> Deletion:

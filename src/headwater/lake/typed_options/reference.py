@@ -36,8 +36,9 @@ tables:
     column_stats: [updated_at, customer]
 ```
 
-What a table was made with stays: its type, `record_key`, `partition` and their style, `ordering` and buckets.
-A configuration that says otherwise ends the table's run with what differs, and nothing is written.
+What a table was made with stays: its type, `record_key` or `generated_keys`, `partition` and their style,
+`ordering` and buckets. A configuration that says otherwise ends the table's run with what differs, and
+nothing is written.
 
 | option | type | default | unit | meaning | Hudi key | since |
 | --- | --- | --- | --- | --- | --- | --- |

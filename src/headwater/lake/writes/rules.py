@@ -16,6 +16,8 @@ _ALLOWED: dict[str, tuple[WriteOperation, ...]] = {
 }
 OWN_PREFIX = "_headwater_"
 """Columns that headwater fills; a frame need not have them."""
+ROW_ORIGIN = (f"{OWN_PREFIX}event_id", f"{OWN_PREFIX}row")
+"""By these rows of an append table are told apart, also where they are not its key."""
 
 
 def check_operation(name: str, config: TableConfig, operation: str) -> None:

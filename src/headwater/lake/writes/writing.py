@@ -23,6 +23,7 @@ from headwater.lake.writers.presence import Intent, Patience, WriterPresence
 from headwater.lake.writes.rules import (
     OVERWRITES,
     OWN_PREFIX,
+    ROW_ORIGIN,
     WriteOperation,
     check_columns,
     check_operation,
@@ -96,7 +97,8 @@ def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOpt
     check_columns(name, frame.columns, [field.name for field in fields], needed)
     types = {field.name: field.dataType for field in fields}
     given = {column.lower() for column in frame.columns}
-    filled = {c: _build_own(types[c]) for c in needed if c.startswith(OWN_PREFIX) and c.lower() not in given}
+    own = [c for c in (needed if options.record_key else ROW_ORIGIN) if c.startswith(OWN_PREFIX)]
+    filled = {c: _build_own(types[c]) for c in own if c.lower() not in given}
     try:
         return _build_types(name, frame.withColumns(filled), StructType(fields)).to(StructType(fields))
     except AnalysisException as error:
