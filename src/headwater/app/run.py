@@ -18,9 +18,9 @@ from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.lineage.batch_note import BatchNote
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.objects.redrive import RetryLoop
-from headwater.app.processing import with_whole_tables
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.search import IndexLoop
+from headwater.app.services.whole_tables import with_whole_tables
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult

@@ -10,7 +10,7 @@ import pytest
 from headwater.app import App
 from headwater.app.objects.routing import Routing
 from headwater.app.objects.verify import Verify
-from headwater.app.processing import with_whole_tables
+from headwater.app.services.whole_tables import with_whole_tables
 from headwater.errors import TableDamagedError
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.services.compaction import compact
