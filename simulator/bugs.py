@@ -35,6 +35,8 @@ BUGS: dict[str, str] = {
     "looked_not_noted": "content found by looking counts as that of its event",
     "looked_not_confirmed": "content found by looking stays unconfirmed when its own event comes",
     "looked_not_kept": "after a restart nobody remembers that content was found by looking",
+    "time_of_look_forgotten": "what was so before a look or a listing counts as newer than what that found",
+    "kept_rows_not_noted": "content whose rows are there already does not become what counts",
     # writing
     "shrunk_object_keeps_rows": "an overwrite leaves the rows behind that the new content does not have",
     "empty_object_keeps_rows": "an object overwritten with nothing keeps its rows",

@@ -20,13 +20,8 @@ def list_live_rows(bucket: Bucket) -> dict[str, list[Place]]:
     }
 
 
-def check_table(
-    kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, required: set[int], *, is_exact: bool
-) -> None:
-    """Raises `InvariantBrokenError`. `required`: the writes of which there is an event.
-
-    `is_exact` False: what the table is to hold after this is not promised, only that no row is there twice.
-    """
+def check_table(kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, required: set[int]) -> None:
+    """Raises `InvariantBrokenError`. `required`: the writes of which there is an event."""
     if kind == "mirror":
         check_mirrored(rows, bucket)
         return
@@ -41,10 +36,7 @@ def check_table(
         # and rows that another version had written over do not come back.
         rows = [row for row in rows if row.key not in bucket.thinned]
         live = {key: places for key, places in live.items() if key not in bucket.thinned}
-    if not is_exact:
-        live = {}
-    else:
-        _check_removals(kind, rows, live)
+    _check_removals(kind, rows, live)
     if kind.startswith("append"):
         _check_append(kind, rows, bucket, required, live)
     else:

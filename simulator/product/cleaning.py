@@ -1,6 +1,5 @@
 """`clean_source` with the real decision of `headwater.ingest.cleaning`: announce, then act."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -10,13 +9,13 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import CLEANED_EVENT, build_own_event, with_content
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.ingest.cleaning.decision import Claim, CleanDecision, CleanPolicy, decide_cleaning
-from headwater.ingest.planning.verification import Known, TableRules
+from headwater.ingest.planning.verification import Known
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket, Record
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable
-from simulator.product.data_rows import RULES, DataRow, TableKind
+from simulator.product.data_rows import DataRow, TableKind, build_rules, count_rows
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.pipeline import SimulatedPipeline
 
@@ -122,10 +121,9 @@ class SimulatedCleaning:
             for stored in self._places.events.iter_all()
         )
         items = [i for i in self._places.quarantine.peek() if i.table == kind and i.key == key]
-        rows = Counter(row.version for row in self._places.data[kind].peek() if row.key == key)
+        rows = count_rows(self._places.data[kind].peek(), {key}).get(key, {})
         entry = pipeline.ledger.find_states({object_id}).get(object_id)
-        is_following = RULES[kind].on_object_removed == "retract"
-        rules = TableRules(is_following, counts_rows=not RULES[kind].merges)
+        rules = build_rules(kind)
         # What was quarantined before may have been put anew since: the entry tells.
         quarantined = items[0].reason if items and entry is None else None
         return Claim(Known(entry, rows, waits, quarantined), rules)

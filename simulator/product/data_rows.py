@@ -1,12 +1,14 @@
 """A data table's rows, and what one batch does to them: `headwater.ingest.table_writer` without Spark."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from headwater.capture.object_event import ObjectEvent
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.verification import TableRules, WriteCounts
 from simulator.outside.hudi import HudiTable, Write
 from simulator.product.reading import ReadObject
 
@@ -106,6 +108,25 @@ def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) 
         if found is None or found.event_time <= row.event_time:
             kept.append(row)
     return kept
+
+
+def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> dict[str, WriteCounts]:
+    """By key, of these or of all: see `headwater.ingest.row_counts`."""
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for row in rows:
+        if row.removed_at is None and (keys is None or row.key in keys):
+            counts.setdefault(row.key, {}).setdefault(row.version, Counter())[row.event_id] += 1
+    return {key: {name: list(c.values()) for name, c in found.items()} for key, found in counts.items()}
+
+
+def build_rules(kind: TableKind) -> TableRules:
+    """What may be asked of the table's rows: see `headwater.app.objects.streams`."""
+    rules = RULES[kind]
+    return TableRules(
+        follows_removals=rules.on_object_removed == "retract",
+        counts_rows=not rules.merges,
+        adds_rows=not (rules.merges or rules.mirrors),
+    )
 
 
 def describe(outcomes: Sequence[ObjectOutcome]) -> str:

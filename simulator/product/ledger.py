@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from headwater.capture.position import Position
@@ -92,6 +93,12 @@ class _SpoiltLedger(TableLedger):
     @property
     def has_looked(self) -> bool:
         return self._has_looked if "looked_not_kept" in self.bugs else super().has_looked
+
+    def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
+        found = super().find_states(object_ids)
+        if "time_of_look_forgotten" not in self.bugs:
+            return found
+        return {name: replace(state, looked_at=None) for name, state in found.items()}
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
         built = super().build_metadata(outcomes)

@@ -14,14 +14,9 @@ from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
-from headwater.ingest.planning.ledger_entry import (
-    LedgerEntry,
-    apply_outcome,
-    is_cleaning,
-    is_from_listing,
-    sort_key,
-)
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
+from headwater.ingest.planning.order import is_cleaning, is_from_listing
+from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
 from headwater.ingest.planning.outdated import (
     ContentState,
     find_applied,
@@ -31,11 +26,11 @@ from headwater.ingest.planning.outdated import (
 )
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from simulator.bugs import Bugs
-from simulator.outside.bucket import BucketStore
+from simulator.outside.bucket import BUCKET, BucketStore
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
-from simulator.product.data_rows import RULES, DataRow, Gone, TableKind, build_rows, plan_write
+from simulator.product.data_rows import RULES, DataRow, Gone, TableKind, build_rows, count_rows, plan_write
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.ledger import SimulatedLedger, build_table_ledger
 from simulator.product.reading import ObjectReading, ReadObject
@@ -197,7 +192,7 @@ class SimulatedPipeline:
         self._crashes.at("objects read")
         if "rejects_after_commit" not in self._bugs:
             self._write_rejects(outcomes)
-        outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
+        outcomes = order_outcomes(outcomes)
         self._shared.watch.note_decided(self.kind, plan, outcomes)
         self._write(plan, states, objects, outcomes)
         self._crashes.at("data written")
@@ -212,10 +207,10 @@ class SimulatedPipeline:
         if not self._rules.mirrors:
             doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
 
-        def find(refs: Sequence[ObjectRef]) -> set[ContentState]:
+        def find(refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
             if self._rules.mirrors:
                 return find_applied(((ref.bucket, ref.key) for ref in refs), states)
-            return set() if self._rules.merges else keep_left(self._find_ingested(refs), plan)
+            return {} if self._rules.merges else keep_left(self._find_ingested(refs), plan)
 
         found = ObjectReading(self._shared.store, find, self._crashes, self._bugs).read(to_read, doubtful)
         cleaned = find_cleaned(plan.decisions, states)
@@ -225,16 +220,21 @@ class SimulatedPipeline:
             for entry in found
         ]
 
-    def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[ContentState]:
+    def _find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
         if not refs or not self._table.exists:
-            return set()
-        keys = {ref.key: ref.bucket for ref in refs}
-        rows = (row for row in self._table.read() if row.key in keys and row.removed_at is None)
-        return {(keys[row.key], row.key, row.version) for row in rows}
+            return {}
+        counts = count_rows(self._table.read(), {ref.key for ref in refs})
+        return {
+            (BUCKET, key, version): writes[-1]
+            for key, by_version in counts.items()
+            for version, writes in by_version.items()
+        }
 
     def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
         if "looked_not_noted" in self._bugs:
             outcome = replace(outcome, looked=False)
+        if "kept_rows_not_noted" in self._bugs:
+            outcome = replace(outcome, kept=0)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
             outcome = replace(outcome, status="skipped")
         is_answer = self._rules.mirrors or outcome.stored.event_id in looks

@@ -1,6 +1,6 @@
 """Objects of a batch to rows and outcomes, as in `headwater.ingest.reading`; with the real `download`."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.capture.object_event import name_version
@@ -9,14 +9,15 @@ from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
+from headwater.ingest.planning.ledger_entry import is_repair
+from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.outdated import ContentState
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes
 
-FindIngested = Callable[[Sequence[ObjectRef]], set[ContentState]]
+FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
 
 _LOOKS = 3
 _MAX_BYTES = 1024
@@ -65,14 +66,22 @@ class ObjectReading:
             unnamed = (
                 {} if number else {id(r): _found(r, seen) for r, seen, _ in fetched if _is_unnamed(r, seen)}
             )
-            taken = self._find_ingested(list(unnamed.values())) | named if unnamed else set()
+            unsure = {
+                id(r): r.ref
+                for r, seen, _ in fetched
+                if not number and r.stored.event_id in doubtful and seen.status == "read"
+            }
+            known = self._find_ingested([*unnamed.values(), *unsure.values()])
+            taken = known.keys() | named
             for request, seen, lines in fetched:
                 ref = unnamed.get(id(request))
                 retry = None if number == _LOOKS - 1 else self._look_again(request, seen, named)
                 if retry is not None:
                     again.append(retry)
                 elif ref is not None and _address(ref) in taken:
-                    self._note_ingested(request)
+                    self._note_ingested(request, ref, known)
+                elif id(request) in unsure and _address(request.ref) in known:
+                    self._note_ingested(request, request.ref, known)
                 else:
                     self._found.append(ReadObject(self._to_outcome(request, seen, len(lines)), lines))
                     taken |= {_address(ref)} if ref else set()
@@ -80,8 +89,18 @@ class ObjectReading:
             requests = self._keep_new(again, named)
         return self._found
 
-    def _note_ingested(self, request: Request) -> None:
-        self._found.append(ReadObject(ObjectOutcome(request.stored, "superseded", "already_ingested")))
+    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
+        version = name_version(ref.version_id, ref.etag)
+        outcome = ObjectOutcome(
+            request.stored,
+            "superseded",
+            "already_ingested",
+            version=version,
+            etag=ref.etag or "",
+            looked=_is_looked(request, version),
+            kept=known.get(_address(ref), 0),
+        )
+        self._found.append(ReadObject(outcome))
 
     def _build_request(self, decision: Decision) -> Request:
         event, is_look = decision.stored.event, decision.action == "look"
@@ -94,13 +113,14 @@ class ObjectReading:
 
     def _drop_ingested(self, requests: list[Request], doubtful: Collection[str]) -> list[Request]:
         def is_doubtful(request: Request) -> bool:
-            return request.stored.event.kind == "restored" or request.stored.event_id in doubtful
+            is_unsure = request.stored.event_id in doubtful and request.ref.version_id is not None
+            return is_unsure or request.stored.event.kind == "restored"
 
         known = self._find_ingested([request.ref for request in requests if is_doubtful(request)])
         kept = []
         for request in requests:
             if is_doubtful(request) and _address(request.ref) in known:
-                self._note_ingested(request)
+                self._note_ingested(request, request.ref, known)
             else:
                 kept.append(request)
         return kept
@@ -115,7 +135,7 @@ class ObjectReading:
         return replace(request, ref=ref, observed=True)
 
     def _keep_new(self, again: Sequence[Request], named: set[ContentState]) -> list[Request]:
-        known = self._find_ingested([request.ref for request in again]) | named if again else set()
+        known = named | self._find_ingested([request.ref for request in again]).keys() if again else set()
         kept = []
         for request in again:
             if _address(request.ref) in known:
@@ -147,8 +167,7 @@ class ObjectReading:
             status, reason = ("ingested", "") if good else ("skipped", "no_records")
         elif status in ("missing", "unavailable", "superseded"):
             reason = reason or status
-        event, version = request.stored.event, name_version(seen.version_id, seen.etag)
-        is_other = request.observed and version != event.version
+        version = name_version(seen.version_id, seen.etag)
         return ObjectOutcome(
             stored=request.stored,
             status=status,
@@ -157,8 +176,13 @@ class ObjectReading:
             rows=good,
             version=version,
             etag=seen.etag or "",
-            looked=is_other or is_from_listing(request.stored),
+            looked=_is_looked(request, version),
         )
+
+
+def _is_looked(request: Request, version: str) -> bool:
+    is_other = request.observed and version != request.stored.event.version
+    return is_other or is_from_listing(request.stored)
 
 
 def _address(ref: ObjectRef) -> ContentState:

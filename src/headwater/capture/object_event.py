@@ -24,8 +24,9 @@ def build_order_key(sequencer: str | None) -> str | None:
 class ObjectEvent:
     """One event of one object, the same for every sender's notification format.
 
-    `event_time` is aware, UTC. `size` is in bytes. `sequencer` is as sent; `order_key` is what
-    orders the events of one object. `raw` is the record's JSON text as received.
+    `event_time` is aware, UTC. `size` is in bytes. `sequencer` is as sent, or names the listing that has
+    shown the object; `order_key` is what orders the events of one object. `raw` is the record's JSON text
+    as received.
     """
 
     provider: str
@@ -45,15 +46,16 @@ class ObjectEvent:
     def event_id(self) -> str:
         """Identity of the event: redelivery has the same id.
 
-        Events without a sequencer (tags, ACLs; all of moto's) are told apart by event time, name and
-        etag instead, so that two writes of one key, or tags set and taken away, stay two events.
+        Events without an order (tags, ACLs; all of moto's) are told apart by event time, name and
+        etag instead, so that two writes of one key, or tags set and taken away, stay two events. What two
+        listings have shown are two events: between them it may have been away.
         """
         if self.order_key:
             moment = (self.order_key, "", "", "")
         else:
             # In UTC: a time read back from a table may be in the session's zone.
             time = self.event_time.astimezone(timezone.utc).isoformat()
-            moment = ("", time, self.event_name, self.etag or "")
+            moment = (self.sequencer or "", time, self.event_name, self.etag or "")
         return _digest(self.provider, self.bucket, self.key, self.version_id or "", *moment, self.kind)
 
     @property

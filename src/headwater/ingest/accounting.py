@@ -7,7 +7,8 @@ from datetime import datetime
 
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import VANISHED, is_from_listing
+from headwater.ingest.planning.ledger_entry import VANISHED
+from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
@@ -22,7 +23,9 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
     looked = reason == "empty_object" and is_from_listing(stored)
-    return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked)
+    # A listing that names content by its etag does not know the version.
+    kept = 0 if is_from_listing(stored) else decision.kept
+    return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked, kept=kept)
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:

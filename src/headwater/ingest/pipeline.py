@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pyspark.sql import functions as F
-
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import Position, build_position
 from headwater.capture.quarantine_table import QuarantineTable
@@ -26,21 +24,24 @@ from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.ledger_entry import (
-    LedgerEntry,
-    is_from_listing,
-    is_repair,
-    sort_key,
+from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair
+from headwater.ingest.planning.order import is_from_listing
+from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes, order_outcomes
+from headwater.ingest.planning.outdated import (
+    ContentState,
+    find_applied,
+    find_outdated,
+    is_doubtful,
+    keep_left,
 )
-from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes
-from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.processing.processor import ProcessedRecords
 from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import OBJECT, VERSION, build_uri
-from headwater.ingest.retraction import REMOVED_AT, Gone
+from headwater.ingest.reading.lineage import build_uri
+from headwater.ingest.retraction import Gone
+from headwater.ingest.row_counts import find_row_counts
 from headwater.ingest.table_state import (
     TableState,
     load_metadata,
@@ -216,7 +217,7 @@ class TablePipeline:
             # counted twice. One that is done again decides about the object again.
             self._resolve_quarantine(outcomes, states)
             # Each object's in the order of its events, as the ledger counts them.
-            outcomes.sort(key=lambda outcome: (outcome.stored.event.object_id, sort_key(outcome.stored)))
+            outcomes = order_outcomes(outcomes)
             crash_point("before_data_commit")
             started = time.monotonic()
             committed = self._write(read, plan, outcomes, states)
@@ -355,22 +356,20 @@ class TablePipeline:
             gone.append(Gone(uri, event.event_time, found.version, found.is_replaced))
         return gone
 
-    def _find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> set[tuple[str, str, str]]:
+    def _find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> dict[ContentState, int]:
         """States whose rows the table has, and still has when this batch has taken away what it retracts."""
         if self._rules.merges:
             # It may take content in again: the same rows come to lie in the same places, and the newest wins.
-            return set()
+            return {}
         return keep_left(self._find_ingested(refs), plan)
 
-    def _find_ingested(self, refs: Sequence[ObjectRef]) -> set[tuple[str, str, str]]:
-        if not self._table.load_timeline().exists():
-            return set()
+    def _find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
         by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
-        stored = self._table.read().where(F.col(OBJECT).isin(list(by_uri)))
-        if REMOVED_AT in stored.columns:
-            stored = stored.where(F.col(REMOVED_AT).isNull())
-        rows = stored.select(OBJECT, VERSION).distinct().collect()
-        return {(by_uri[row[OBJECT]].bucket, by_uri[row[OBJECT]].key, row[VERSION] or "") for row in rows}
+        return {
+            (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
+            for uri, counts in find_row_counts(self._table, list(by_uri)).items()
+            for version, writes in counts.items()
+        }
 
     def _build_result(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], committed: bool, seconds: float, more: bool

@@ -1,25 +1,43 @@
 """How many rows of a data table come from which version of which object."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.ingest.reading.lineage import OBJECT, VERSION
+from headwater.ingest.planning.verification import WriteCounts
+from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, VERSION
+from headwater.ingest.retraction import REMOVED_AT
 from headwater.lake.table import Table
 
 
-def count_rows(table: Table, uri: str) -> Mapping[str, int]:
-    """Rows of one object by version. Raises `LakeError`."""
-    found = table.read().where(F.col(OBJECT) == F.lit(uri)).groupBy(VERSION).count().collect()
-    return {row[VERSION]: row["count"] for row in found}
+def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
+    """By address, of those of the objects that have rows. Raises `LakeError`."""
+    if not table.load_timeline().exists():
+        return {}
+    counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
+    return {row[OBJECT]: _group(row["writes"]) for row in counted.collect()}
 
 
-def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """Key below `uri_prefix`, and its rows by version; in the order of keys. Raises `LakeError`."""
+def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteCounts]]:
+    """Key below `uri_prefix`, and what its versions have; in the order of keys. Raises `LakeError`."""
     if not table.load_timeline().exists():
         return
-    counted = table.read().groupBy(OBJECT, VERSION).agg(F.count(F.lit(1)).alias("rows"))
-    by_version = F.map_from_entries(F.collect_list(F.struct(F.coalesce(VERSION, F.lit("")), "rows")))
-    found = counted.where(F.col(OBJECT).startswith(uri_prefix)).groupBy(OBJECT).agg(by_version.alias("rows"))
-    for row in found.orderBy(OBJECT).toLocalIterator(prefetchPartitions=True):
-        yield row[OBJECT][len(uri_prefix) :], row["rows"]
+    counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    for row in counted.orderBy(OBJECT).toLocalIterator(prefetchPartitions=True):
+        yield row[OBJECT][len(uri_prefix) :], _group(row["writes"])
+
+
+def _count(rows: DataFrame) -> DataFrame:
+    if REMOVED_AT in rows.columns:
+        rows = rows.where(F.col(REMOVED_AT).isNull())
+    version: Column = F.coalesce(VERSION, F.lit("")).alias("version")
+    counted = rows.groupBy(OBJECT, version, EVENT_ID).agg(F.count(F.lit(1)).alias("rows"))
+    return counted.groupBy(OBJECT).agg(F.collect_list(F.struct("version", "rows")).alias("writes"))
+
+
+def _group(writes: Sequence[tuple[str, int]]) -> WriteCounts:
+    found: dict[str, list[int]] = {}
+    for version, rows in writes:
+        found.setdefault(version, []).append(rows)
+    return found

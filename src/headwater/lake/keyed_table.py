@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
@@ -94,8 +95,14 @@ class KeyedTable:
         self._write(frame.select(*self._schema.fieldNames()), options)
 
     def read(self) -> DataFrame | None:
-        """The newest snapshot; None when nothing was ever written."""
-        return self._table.read() if self.load_timeline().exists() else None
+        """The newest snapshot; None when nothing was ever written. A column that came with a later release is
+        null until the first write that has it."""
+        if not self.load_timeline().exists():
+            return None
+        frame = self._table.read()
+        there = set(frame.columns)
+        later = {f.name: F.lit(None).cast(f.dataType) for f in self._schema.fields if f.name not in there}
+        return frame.withColumns(later) if later else frame
 
     def count_pieces(self) -> int:
         """In how many pieces to take all of it to the driver, none of which is large. Raises `LakeError`."""

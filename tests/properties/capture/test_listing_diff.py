@@ -1,6 +1,6 @@
 import tracemalloc
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -164,3 +164,15 @@ def test_memory_does_not_grow_with_a_million_keys() -> None:
     assert found["vanished"] == 9_870
     assert found["missing"] == 12_858
     assert peak < 100_000
+
+
+def test_same_bytes_put_later_are_a_change() -> None:
+    """What lay there between may have been seen, so a table has to be told."""
+    listed = build_object("a")
+
+    def compare(seconds: float) -> str:
+        known = KnownState("a", "e", event_time=WHEN + timedelta(seconds=seconds))
+        (found,) = compare_listing([listed], [known])
+        return found.verdict
+
+    assert (compare(-0.5), compare(0), compare(0.7)) == ("changed", "same", "same")

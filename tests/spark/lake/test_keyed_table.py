@@ -1,7 +1,9 @@
 """The small tables of headwater's own: the same key is the same row."""
 
+from datetime import datetime, timezone
+
 import pytest
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampType
 
 from headwater.lake.keyed_table import KeyedTable
 
@@ -29,3 +31,16 @@ def test_of_rows_with_one_key_the_last_one_counts_in_a_commit_and_across_commits
 def test_frame_that_promises_nothing_may_hold_a_key_twice(table, spark):
     table.write_frame(spark.createDataFrame([("a", "x", 1), ("a", "x", 1)], SCHEMA))
     assert rows(table) == [("a", "x", 1)]
+
+
+def test_column_of_a_later_release_is_null_until_it_is_written(table, spark, tmp_path):
+    table.write_rows([("a", "x", 1), ("b", "x", 1)])
+    wider = StructType([*SCHEMA.fields, StructField("at", TimestampType())])
+    later = KeyedTable(spark, str(tmp_path / "t"), "t", wider, ("id",), ("day",))
+
+    def read() -> list[tuple[str, int, bool]]:
+        return sorted((row["id"], row["n"], row["at"] is not None) for row in later.read().collect())
+
+    assert read() == [("a", 1, False), ("b", 1, False)]
+    later.write_rows([("a", "x", 2, datetime(2026, 5, 1, tzinfo=timezone.utc))])
+    assert read() == [("a", 2, True), ("b", 1, False)]

@@ -20,6 +20,7 @@ EMPHASIS = {
     "vanished_not_told": ("remove", "drop"),
     "listing_of_known": ("drop",),
     "listing_wins": ("reconcile",),
+    "time_of_look_forgotten": ("reconcile", "remove", "drop"),
     "position_by_request": ("reconcile",),
     "sequencer_case_kept": ("put",),
     "cleaned_before_announced": ("clean",),

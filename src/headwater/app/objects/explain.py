@@ -16,7 +16,7 @@ from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.row_counts import count_rows
+from headwater.ingest.row_counts import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
@@ -134,7 +134,9 @@ class Explain:
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
         decided = {decision.event_id for decision in decisions}
         pending = sum(1 for row in events if row["event_id"] not in decided)
-        return TableView(None, state, count_rows(table, uri) if uri else {}, pending)
+        counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
+        rows = {version: sum(writes) for version, writes in counts.items()}
+        return TableView(None, state, rows, pending)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))

@@ -69,6 +69,7 @@ def build_rules(config: TableConfig) -> TableRules:
     return TableRules(
         follows_removals=config.effective_on_object_removed == "retract",
         counts_rows=config.effective_mode != "merge",
+        adds_rows=config.effective_mode == "append",
     )
 
 

@@ -41,7 +41,8 @@ class Comparison:
             return "missing"
         if self.listed is None:
             return "same" if self.known.may_be_gone else "vanished"
-        return "same" if is_same_state(self.listed, self.known) else "changed"
+        is_same = is_same_state(self.listed, self.known) and not is_put_again(self.listed, self.known)
+        return "same" if is_same else "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,20 @@ class ListingChanges:
 
 
 def is_same_state(listed: ListedObject, known: KnownState) -> bool:
-    """By version where both sides tell one, else by etag, else by size: never by time, which is coarse."""
+    """By version where both sides tell one, else by etag, else by size."""
     if listed.version_id and known.version_id:
         return listed.version_id == known.version_id
     if listed.etag and known.etag:
         return listed.etag == known.etag
     return known.size is None or listed.size == known.size
+
+
+def is_put_again(listed: ListedObject, known: KnownState) -> bool:
+    """Whether the same bytes were put after what is known: what lay there between may have been seen.
+
+    Stores list times to the second, and no event is told before its object is modified.
+    """
+    return known.event_time is not None and listed.last_modified.replace(microsecond=0) > known.event_time
 
 
 def compare_listing(

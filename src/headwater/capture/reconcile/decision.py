@@ -70,7 +70,7 @@ def _build_listed(listed: ListedObject, origin: EventOrigin) -> ObjectEvent:
         bucket=origin.bucket,
         key=listed.key,
         version_id=listed.version_id,
-        sequencer=None,
+        sequencer=f"{origin.listed_at:%Y-%m-%dT%H:%M:%S.%fZ}",
         order_key=None,
         kind="created",
         event_name=LISTED_EVENT,

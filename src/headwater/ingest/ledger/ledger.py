@@ -54,6 +54,7 @@ LEDGER_SCHEMA = StructType(
         StructField("looked", BooleanType()),
         StructField("instant", StringType()),
         StructField("first_seen", TimestampType()),
+        StructField("looked_at", TimestampType()),
     ]
 )
 """Partitioned by `table`. `instant` is the commit of the data table in which the object was last decided."""

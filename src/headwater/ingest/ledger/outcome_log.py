@@ -28,6 +28,7 @@ class LoggedOutcome:
     looked: bool = False
     detail: str = ""
     etag: str = ""
+    kept: int = 0
 
     def to_outcome(self, stored: StoredEvent) -> ObjectOutcome:
         """The outcome, given its event."""
@@ -42,6 +43,7 @@ class LoggedOutcome:
             version=self.version,
             etag=self.version if self.etag == _SAME else self.etag,
             looked=self.looked,
+            kept=self.kept,
         )
 
 
@@ -53,7 +55,7 @@ def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
         # An object without versions is told by its etag anyway.
         etag = _SAME if o.etag and o.etag == o.version else o.etag
         row = [o.stored.event_id, o.status, o.reason, o.version, o.rows, o.bad_rows, o.bytes]
-        row += [o.looked, detail, etag]
+        row += [o.looked, detail, etag, o.kept]
         while row[-1] in ("", 0, False):
             row.pop()
         rows.append(row)

@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 
-TIMES = frozenset({"event_time", "first_seen"})
+TIMES = frozenset({"event_time", "first_seen", "looked_at"})
 NAMES = tuple(field.name for field in fields(LedgerEntry))
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

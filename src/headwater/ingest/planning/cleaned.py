@@ -14,14 +14,12 @@ from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
     LedgerEntry,
     is_cleaned,
-    is_cleaning,
     is_drop,
-    is_from_listing,
     is_new_content,
     is_repair,
     names_content_of,
-    sort_key,
 )
+from headwater.ingest.planning.order import is_cleaning, is_from_listing, sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 

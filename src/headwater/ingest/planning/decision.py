@@ -26,12 +26,14 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do for one event, and why nothing is read for it. `version`: only that version's rows go."""
+    """What to do for one event, and why nothing is read for it. `version`: only that version's rows go.
+    `kept`: so many rows of the content are in the table already."""
 
     stored: StoredEvent
     action: Action
     reason: Reason | None = None
     version: str = ""
+    kept: int = 0
 
 
 def find_rowless_reason(event: ObjectEvent) -> Reason | None:

@@ -17,13 +17,12 @@ from headwater.ingest.planning.ledger_entry import (
     VANISHED,
     LedgerEntry,
     is_drop,
-    is_from_listing,
     is_repair,
     is_retract,
     names_content_of,
-    sort_key,
 )
 from headwater.ingest.planning.mirror import decide_mirrored
+from headwater.ingest.planning.order import is_from_listing, order_events, sort_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,10 @@ def fold(
     """
     known = states or {}
     unique = {stored.event_id: stored for stored in events}
-    ordered = sorted(unique.values(), key=lambda stored: (stored.event.object_id, sort_key(stored)))
+    ordered = sorted(unique.values(), key=lambda stored: stored.event.object_id)
     decisions: list[Decision] = []
     for object_id, group in groupby(ordered, key=lambda stored: stored.event.object_id):
-        found, prior = list(group), known.get(object_id)
+        found, prior = order_events(group, lambda stored: stored), known.get(object_id)
         if any(is_retract(stored.event) for stored in found):
             decisions += [_let_go(stored, prior) for stored in found]
             continue
@@ -78,7 +77,11 @@ def fold(
 
 
 def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
-    last_change = max((at for at, stored in enumerate(events) if _changes_content(stored)), default=-1)
+    # What the newest event tells anyway, a listing need not.
+    told = {at for at in range(len(events)) if _is_told(events, at)}
+    last_change = max(
+        (at for at, stored in enumerate(events) if _changes_content(stored) and at not in told), default=-1
+    )
     last_removal = -1
     vanished = None
     if rules.on_object_removed != "ignore":
@@ -90,16 +93,19 @@ def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: Fo
     decisions = []
     for at, stored in enumerate(events):
         # Versions stay readable after a write, not after a removal that the table is to follow.
-        is_over = at < last_removal or (at < last_change and _is_replaced(stored, events))
-        is_over = is_over or (vanished is not None and _time(stored) <= _time(vanished))
+        is_over = at in told or at < last_removal or (at < last_change and _is_replaced(events, at))
+        is_over = is_over or (vanished is not None and _last_seen(stored) <= _time(vanished))
+        is_over = is_over or _is_stale(events, at, prior)
         is_removed = -1 < last_removal < at
         if is_removed and stored.event.kind == "removed":
             decisions.append(_decide_back(stored, prior))
         elif at < last_removal and stored.event.kind == "removed" and not is_certain_removal(stored.event):
             decisions.append(Decision(stored, "skip", "superseded"))
         else:
-            # What was taken in before goes with the removal.
-            decisions.append(_decide(stored, prior, None if is_removed else prior, rules, is_over=is_over))
+            # What was taken in before goes with the removal; nor has a listing shown that after an event.
+            is_passed = is_from_listing(stored) and any(map(_is_sent, events[:at]))
+            left = None if is_removed or is_passed else prior
+            decisions.append(_decide(stored, prior, left, rules, is_over=is_over))
     return decisions
 
 
@@ -109,15 +115,45 @@ def _let_go(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
     return Decision(stored, "retract", "filtered")
 
 
-def _is_replaced(stored: StoredEvent, events: Sequence[StoredEvent]) -> bool:
+def _is_told(events: Sequence[StoredEvent], at: int) -> bool:
+    """Whether a listing has shown what the store tells of itself, in this batch."""
+    listed = events[at]
+    if not is_from_listing(listed) or is_repair(listed.event) or is_drop(listed.event):
+        return False
+    before = [stored for stored in events[:at] if _is_sent(stored)][-1:]
+    after = [stored for stored in events[at + 1 :] if _is_sent(stored)]
+    states = [stored.event for stored in (*before, *after) if stored.event.kind != "removed"]
+    return listed.event.kind != "removed" and any(event.etag == listed.event.etag for event in states)
+
+
+def _is_sent(stored: StoredEvent) -> bool:
+    return _changes_content(stored) and not is_from_listing(stored)
+
+
+def _is_replaced(events: Sequence[StoredEvent], at: int) -> bool:
     """Whether what the event speaks of cannot be had any more after the last change of the batch.
 
     A listing may have seen something newer than all versions that are told of, and than another listing.
     """
-    if stored.event.version_id or not is_from_listing(stored):
-        return not stored.event.version_id
-    told = [other.event for other in events if not is_from_listing(other)]
-    return any(not event.version_id or event.etag == stored.event.etag for event in told)
+    if not is_from_listing(events[at]):
+        return not events[at].event.version_id
+    return any(_is_sent(stored) and not stored.event.version_id for stored in events[at + 1 :])
+
+
+def _is_stale(events: Sequence[StoredEvent], at: int, prior: LedgerEntry | None) -> bool:
+    """Whether the empty object that a listing has shown, which nobody reads, was written over since."""
+    listed = events[at]
+    if not is_from_listing(listed) or find_rowless_reason(listed.event) is None:
+        return False
+    known_at = prior.event_time if prior is not None and prior.order_key else None
+    is_known = known_at is not None and known_at > listed.received_at
+    return is_known or any(map(_is_sent, events[at + 1 :]))
+
+
+def _last_seen(stored: StoredEvent) -> datetime:
+    """When what the event tells of is known to have been so."""
+    is_shown = is_from_listing(stored) and stored.event.kind != "removed"
+    return stored.received_at if is_shown else _time(stored)
 
 
 def _time(stored: StoredEvent) -> datetime:
@@ -149,7 +185,9 @@ def _decide(
     if is_over or _is_late(stored, prior, rules):
         return Decision(stored, "skip", "superseded")
     if _is_taken_in(stored, left, rules):
-        return Decision(stored, "read") if is_repair(event) else Decision(stored, "skip", "already_ingested")
+        if is_repair(event):
+            return Decision(stored, "read")
+        return Decision(stored, "skip", "already_ingested", kept=left.rows if left else 0)
     return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
 
 
@@ -187,7 +225,8 @@ def _decide_back(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
 def _is_behind(removal: StoredEvent, prior: LedgerEntry) -> bool:
     """Whether the table has taken in something newer than the removal."""
     if not is_from_listing(removal):
-        return sort_key(removal) <= prior.sort_key
+        is_seen_since = prior.looked_at is not None and _time(removal) <= prior.looked_at
+        return is_seen_since or sort_key(removal) <= prior.sort_key
     # What a listing did not show may have come since.
     return prior.event_time is not None and prior.event_time > removal.event.event_time
 

@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import (
-    CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
     RETRACT_EVENT,
-    TAGGED_EVENT,
 )
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.order import SortKey, is_cleaning, is_from_listing, sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
-
-SortKey = tuple[str, str, str]
 
 CONTENT_KINDS = frozenset({"created", "removed", "restored"})
 """Kinds of events after which something else may lie under the key."""
@@ -30,6 +28,8 @@ CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 
 MAX_DETAIL_CHARS = 300
 
+_UNREAD = frozenset({"empty_object", "folder_marker"})
+
 _NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
 # Nobody has seen what lies there, so the rows of the version before stay until somebody can.
@@ -43,7 +43,7 @@ class LedgerEntry:
     `order_key` and `event_id` are those of the newest event that was decided, `event_time` is the newest of
     all, listings that did not show the object included; `version` is the version id or etag of the content
     that counts, and `rows` what it put into the table. `looked` says that content was found by looking under
-    the key, and no event has named it yet.
+    the key, and no event has named it yet. At `looked_at` or later this or something older was seen there.
     `instant` is the commit in which the object was last decided, empty while there is none.
     """
 
@@ -66,23 +66,13 @@ class LedgerEntry:
     looked: bool = False
     instant: str = ""
     first_seen: datetime | None = None
+    looked_at: datetime | None = None
 
     @property
     def sort_key(self) -> SortKey:
         """Compares with `sort_key` of an event of the same object."""
         time = self.event_time.isoformat() if self.event_time else ""
         return (self.order_key, time, self.event_id)
-
-
-def sort_key(stored: StoredEvent) -> SortKey:
-    """Order of the events of one object: order key first, event time where there is none."""
-    event = stored.event
-    return (event.order_key or "", event.event_time.isoformat(), stored.event_id)
-
-
-def is_from_listing(stored: StoredEvent) -> bool:
-    """Whether the event was made from a listing: it has no place in the order of the object's events."""
-    return stored.source == "listing" and not stored.event.order_key
 
 
 def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
@@ -111,11 +101,6 @@ def is_drop(event: ObjectEvent) -> bool:
 def is_retract(event: ObjectEvent) -> bool:
     """Whether the event is for tables that do not take the object any more."""
     return event.event_name == RETRACT_EVENT
-
-
-def is_cleaning(event: ObjectEvent) -> bool:
-    """Whether the event says that `clean_source` is done with the object, or about to be."""
-    return event.event_name in (CLEANED_EVENT, TAGGED_EVENT)
 
 
 def is_cleaned(state: LedgerEntry) -> bool:
@@ -162,26 +147,60 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # Tags may overtake the object they are put on: nothing of its content has been taken in.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
         return replace(known, **counted, **first)
+    is_in = outcome.reason == "already_ingested"
+    decide = partial(_keep if is_in else _decide, known, outcome, instant)
     if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
         # What lay there when a late event was looked after is newer than all that was known.
         is_newest = outcome.looked and outcome.version
-        return replace(known, **counted, **(_decide(known, outcome, instant) if is_newest else {}))
-    # A removal that the table ignores must not make versions late that it has overtaken: they are taken in.
-    changes = {**counted, **({} if outcome.reason == "removal_ignored" else _advance(known, stored))}
+        return replace(known, **counted, **(decide() if is_newest else {}))
+    is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
+    # A removal that the table ignores, or that is of another version, must not make versions late that it has
+    # overtaken: they are taken in.
+    is_passing = outcome.reason == "removal_ignored" or is_other_version
+    changes = {**counted, **({} if is_passing else _advance(known, stored))}
+    if is_from_listing(stored) and names_content_of(stored, known):
+        changes["looked_at"] = _see(known, stored)
     # Of an object without rows it is not known whether what was found by looking is this, or what was before.
     is_confirmed = outcome.status == "superseded" and is_content_of(known, event.version)
     if is_confirmed and not is_from_listing(stored):
         changes["looked"] = False
-    if outcome.reason == "already_ingested":
-        if is_cleaned(known) and is_new_content(stored, known):
-            # The same bytes once more: what is removed from now on is not what was cleaned.
-            changes["reason"] = ""
-        return replace(known, **changes)
-    is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
-    is_nothing_new = outcome.status == "superseded" or outcome.reason in _NOTHING_NEW
-    if not is_other_version and not (is_nothing_new and known.status != "pending"):
-        changes |= _decide(known, outcome, instant)
+    if is_in and is_cleaned(known) and is_new_content(stored, known):
+        # The same bytes once more: what is removed from now on is not what was cleaned.
+        changes["reason"] = ""
+    is_nothing_new = (outcome.status == "superseded" and not is_in) or outcome.reason in _NOTHING_NEW
+    is_older = is_other_version or _is_behind_look(outcome, known)
+    if not is_older and not (is_nothing_new and known.status != "pending"):
+        changes |= decide()
     return replace(known, **changes)
+
+
+def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
+    """Whether what the event tells of was so before that was there which was found by looking.
+
+    That has no place in the order of the events, so the times have to tell. Without versions only what lies
+    there can be read at all; empty objects are not read.
+    """
+    event = outcome.stored.event
+    if known.looked_at is None or outcome.looked or event.event_time > known.looked_at:
+        return False
+    if known.status == "removed" or is_from_listing(outcome.stored):
+        return False
+    is_unread = outcome.status == "skipped" and outcome.reason in _UNREAD
+    return event.kind == "removed" or (
+        event.version != known.version and (bool(event.version_id) or is_unread)
+    )
+
+
+def _see(state: LedgerEntry, stored: StoredEvent) -> datetime:
+    """`looked_at` after something was seen because of the event: that was later than the event came."""
+    return max(state.looked_at or stored.received_at, stored.received_at)
+
+
+def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
+    """The content is that of rows which the table had before."""
+    if not outcome.kept or outcome.version == state.version:
+        return {}
+    return _decide(state, replace(outcome, status="ingested", reason="", rows=outcome.kept), instant)
 
 
 def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
@@ -228,5 +247,6 @@ def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[st
         "bad_rows": outcome.bad_rows,
         "bytes": outcome.bytes,
         "looked": outcome.looked or is_unnamed,
+        "looked_at": _see(state, outcome.stored) if outcome.looked else state.looked_at,
         "instant": instant,
     }

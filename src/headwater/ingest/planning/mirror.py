@@ -14,11 +14,10 @@ from headwater.ingest.planning.ledger_entry import (
     CONTENT_KINDS,
     LedgerEntry,
     is_drop,
-    is_from_listing,
     is_repair,
     names_content_of,
-    sort_key,
 )
+from headwater.ingest.planning.order import is_from_listing, sort_key
 
 # The store's clock and ours may differ by so much.
 _CLOCK_MARGIN = timedelta(minutes=5)
@@ -27,13 +26,12 @@ _CLOCK_MARGIN = timedelta(minutes=5)
 def decide_mirrored(events: Sequence[StoredEvent], prior: LedgerEntry | None) -> list[Decision]:
     """Decide for one object's events, given in order. `prior` is what the table has applied so far."""
     changes = [stored for stored in events if stored.event.kind in CONTENT_KINDS]
-    real = [stored for stored in changes if not is_from_listing(stored)]
-    newest = next(reversed(real or changes), None)
+    real = [stored for stored in changes if not (is_from_listing(stored) or _is_late(stored, prior))]
+    listed = [stored for stored in changes if is_from_listing(stored)]
+    newest = next(reversed(real or listed), None)
     # A listing has seen something else than the newest event says, or than another listing: which of them is
     # newer, nobody knows.
-    differs = newest is not None and any(
-        is_from_listing(stored) and stored.event.version != newest.event.version for stored in changes
-    )
+    differs = newest is not None and any(_shows_other(stored.event, newest.event) for stored in listed)
     decisions = []
     for stored in events:
         if stored.event.kind not in CONTENT_KINDS:
@@ -47,15 +45,23 @@ def decide_mirrored(events: Sequence[StoredEvent], prior: LedgerEntry | None) ->
     return decisions
 
 
+def _is_late(stored: StoredEvent, prior: LedgerEntry | None) -> bool:
+    """Whether the table has applied this, or something newer."""
+    return prior is not None and not is_from_listing(stored) and sort_key(stored) <= prior.sort_key
+
+
+def _shows_other(listed: ObjectEvent, told: ObjectEvent) -> bool:
+    """Whether a listing has seen something else than an event, or another listing, tells of."""
+    return listed.kind != told.kind or listed.etag != told.etag
+
+
 def _decide_newest(stored: StoredEvent, prior: LedgerEntry | None, *, differs: bool) -> Decision:
     event = stored.event
-    if prior and sort_key(stored) <= prior.sort_key:
-        return Decision(stored, "skip", "superseded")
     # What was found by looking may be newer than this event: its own one is still to come.
     is_sure = not (differs or _may_be_older(event, prior) or _is_behind_listing(event, prior))
     if event.kind == "removed":
         return Decision(stored, "retract" if is_sure and is_certain_removal(event) else "look")
-    if _has_applied(prior, stored):
+    if _has_applied(prior, stored) and not differs:
         return Decision(stored, "skip", "already_ingested")
     if not is_sure:
         return Decision(stored, "look")
@@ -83,7 +89,11 @@ def _decide_listed(stored: StoredEvent, prior: LedgerEntry | None, *, differs: b
 
 def _may_be_older(event: ObjectEvent, prior: LedgerEntry | None) -> bool:
     """Whether the content that was found by looking may have come after the event."""
-    if prior is None or not prior.looked:
+    if prior is None:
+        return False
+    if prior.looked_at is not None and event.event_time <= prior.looked_at:
+        return True
+    if not prior.looked:
         return False
     found_by = parse_instant(prior.instant) if prior.instant else None
     return found_by is None or event.event_time < found_by + _CLOCK_MARGIN

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.order import order_events
 
 CHECKPOINT = "checkpoint"
 """The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
@@ -18,7 +19,7 @@ class ObjectOutcome:
 
     `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
     version id or etag that was read, `etag` that of the same content; `looked` says that it is not
-    the event's own but what lay there.
+    the event's own but what lay there. `kept` rows of that content were in the table before.
     """
 
     stored: StoredEvent
@@ -31,6 +32,7 @@ class ObjectOutcome:
     version: str = ""
     etag: str = ""
     looked: bool = False
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,14 @@ class BatchResult:
     more: bool = False
     warnings: tuple[str, ...] = ()
     freshness: tuple[float, ...] = field(default=(), repr=False)
+
+
+def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
+    """Object by object, those of one object in the order of its events."""
+    by_object: dict[str, list[ObjectOutcome]] = {}
+    for outcome in outcomes:
+        by_object.setdefault(outcome.stored.event.object_id, []).append(outcome)
+    return [one for name in sorted(by_object) for one in order_events(by_object[name], lambda o: o.stored)]
 
 
 def count_outcomes(outcomes: Iterable[ObjectOutcome]) -> tuple[Counter[str], Counter[str]]:

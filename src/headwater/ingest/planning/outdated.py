@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules
-from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair, keeps_rows, sort_key
+from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair, keeps_rows
+from headwater.ingest.planning.order import sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 
@@ -49,10 +50,10 @@ def find_outdated(
     return outdated
 
 
-def keep_left(found: Iterable[ContentState], plan: BatchPlan) -> set[ContentState]:
+def keep_left(found: Mapping[ContentState, int], plan: BatchPlan) -> dict[ContentState, int]:
     """Of the states whose rows the table has, those that it still has after the batch's retractions."""
     gone = {(d.stored.event.bucket, d.stored.event.key): d.version for d in plan.choose("retract")}
-    return {(bucket, key, name) for bucket, key, name in found if gone.get((bucket, key)) not in ("", name)}
+    return {state: rows for state, rows in found.items() if gone.get(state[:2]) not in ("", state[2])}
 
 
 def is_doubtful(stored: StoredEvent, states: Mapping[str, LedgerEntry]) -> bool:
@@ -65,7 +66,8 @@ def is_doubtful(stored: StoredEvent, states: Mapping[str, LedgerEntry]) -> bool:
 
 def find_applied(
     addresses: Iterable[tuple[str, str]], states: Mapping[str, LedgerEntry]
-) -> set[ContentState]:
-    """What a mirror has applied of these buckets and keys."""
-    applied = {(s.bucket, s.key): s.version for s in states.values() if s.status in ("ingested", "skipped")}
-    return {(*address, applied[address]) for address in addresses if applied.get(address)}
+) -> dict[ContentState, int]:
+    """What a mirror has applied of these buckets and keys, and how many rows that is."""
+    applied = {(s.bucket, s.key): s for s in states.values() if s.status in ("ingested", "skipped")}
+    found = (applied.get(address) for address in addresses)
+    return {(s.bucket, s.key, s.version): s.rows for s in found if s is not None and s.version}

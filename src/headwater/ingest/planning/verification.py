@@ -26,13 +26,20 @@ _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
+WriteCounts = Mapping[str, Sequence[int]]
+"""By version of one object: the rows of each write of it, in no order. Where rows are only added, the same
+content may have been written more than once. Rows that are marked as removed do not count."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableRules:
     """`follows_removals`: rows of a removed object go. `counts_rows`: an object's rows stay its own, so they
-    can be counted (not in a merge, where another object may write over them)."""
+    can be counted (not in a merge, where another object may write over them). `adds_rows`: content that is
+    put once more has its rows once more, too."""
 
     follows_removals: bool
     counts_rows: bool
+    adds_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +97,13 @@ class TableVerification:
 class TableStreams:
     """What one table has of the objects it takes (`includes`), in the order of keys.
 
-    `rows` are a key's rows by version, `pending` keys of events behind the checkpoint, `quarantined` reasons
+    `rows` are a key's `WriteCounts`, `pending` keys of events behind the checkpoint, `quarantined` reasons
     by key of objects that the ledger need not know.
     """
 
     includes: Callable[[str], bool]
     entries: Iterable[LedgerEntry]
-    rows: Iterable[tuple[str, Mapping[str, int]]]
+    rows: Iterable[tuple[str, WriteCounts]]
     pending: Iterable[str]
     quarantined: Mapping[str, str]
     rules: TableRules
@@ -107,7 +114,7 @@ class Known:
     """What one table has of one object: see `verify_objects`."""
 
     entry: LedgerEntry | None
-    rows: Mapping[str, int]
+    rows: WriteCounts
     is_pending: bool
     quarantined: str | None
 
@@ -166,9 +173,8 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
         return Finding("quarantined", listed.key, reason or "quarantined", listed)
     if entry.status != "ingested":
         return Finding("skipped", listed.key, entry.reason or entry.status, listed)
-    found = known.rows.get(entry.version, 0)
-    if rules.counts_rows and found != entry.rows:
-        detail = f"it gave {entry.rows} rows, the table has {found}"
+    if not _has_rows(known, entry, rules):
+        detail = f"it gave {entry.rows} rows, the table has {_count(known, entry)}"
         return Finding("wrong_rows", listed.key, detail, listed)
     return Finding("ingested", listed.key, "", listed, entry)
 
@@ -190,7 +196,7 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
     entry = known.entry
     if entry is not None and is_cleaned(entry):
         return _find_cleaned(entry, known, rules)
-    count = sum(known.rows.values())
+    count = sum(map(sum, known.rows.values()))
     is_applied = known.entry is not None and known.entry.status == "ingested" and not rules.counts_rows
     if not rules.follows_removals or not (count or is_applied):
         return None
@@ -205,11 +211,22 @@ def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Findin
         return Finding("pending", entry.key, "its event waits")
     if entry.status != "ingested":
         return None
-    found = known.rows.get(entry.version, 0)
-    if rules.counts_rows and found != entry.rows:
+    if not _has_rows(known, entry, rules):
+        found = _count(known, entry)
         detail = f"it gave {entry.rows} rows and was cleaned, the table has {found}: put it back to repair it"
         return Finding("wrong_rows", entry.key, detail)
     return Finding("ingested", entry.key, CLEANED)
+
+
+def _has_rows(known: Known, entry: LedgerEntry, rules: TableRules) -> bool:
+    if not rules.counts_rows:
+        return True
+    writes = known.rows.get(entry.version, ())
+    return entry.rows in writes if rules.adds_rows and entry.rows else sum(writes) == entry.rows
+
+
+def _count(known: Known, entry: LedgerEntry) -> int:
+    return sum(known.rows.get(entry.version, ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class TransformPreview:
         decision = Decision(_build_event(ref), "look")
         source.ensure_schema([decision.stored], state)
         for rounds_left in reversed(range(_ROUNDS)):
-            read = read_batch([decision], source.read, lambda _: set())
+            read = read_batch([decision], source.read, lambda _: {})
             if not (rounds_left and source.evolve(read)):
                 break
             read.release()

@@ -10,7 +10,8 @@ from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import is_from_listing, is_repair
+from headwater.ingest.planning.ledger_entry import is_repair
+from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import (
     Records,
@@ -24,8 +25,8 @@ State = tuple[str, str, str]
 """Bucket, key, and version id or etag."""
 
 ReadObjects = Callable[[Sequence[Request]], Records]
-FindIngested = Callable[[Sequence[ObjectRef]], set[State]]
-"""States among the given ones whose rows the table has."""
+FindIngested = Callable[[Sequence[ObjectRef]], Mapping[State, int]]
+"""States whose rows the table has, those among the given ones at least, and how many rows a write of each."""
 
 _LOOKS = 3
 _INDEXES_A_LOOK = 1_000_000
@@ -67,9 +68,9 @@ def read_batch(
     `doubtful` are ids of events whose content may be in the table, too.
     """
     named = {_state(d.stored) for d in decisions if d.action == "read" and not is_from_listing(d.stored)}
-    reading = _Reading(read, find_ingested, named)
+    reading = _Reading(read, find_ingested, named, doubtful)
     try:
-        requests = reading.drop_ingested(build_requests(decisions), doubtful)
+        requests = reading.drop_ingested(build_requests(decisions))
         for look in range(_LOOKS):
             if not requests:
                 break
@@ -83,30 +84,36 @@ def read_batch(
 class _Reading:
     """The looks at one batch's objects, and what they have told so far."""
 
-    def __init__(self, read: ReadObjects, find_ingested: FindIngested, named: set[State]) -> None:
+    def __init__(
+        self, read: ReadObjects, find_ingested: FindIngested, named: set[State], doubtful: Collection[str]
+    ) -> None:
         self._read = read
         self._find_ingested = find_ingested
         self._named = named
+        self._doubtful = doubtful
         self._frames: list[DataFrame] = []
         self._outcomes: list[tuple[int, ObjectOutcome]] = []
         self._samples: list[tuple[StoredEvent, str]] = []
         self._bad: list[Row] | None = []
 
-    def drop_ingested(self, requests: list[Request], doubtful: Collection[str]) -> list[Request]:
-        """A restored object may be in the table from before it was archived."""
+    def drop_ingested(self, requests: list[Request]) -> list[Request]:
+        """A restored object may be in the table from before it was archived, a version from a look.
 
-        def is_doubtful(request: Request) -> bool:
-            return request.stored.event.kind == "restored" or request.stored.event_id in doubtful
-
-        asked = [request.ref for request in requests if is_doubtful(request)]
-        known = self._find_ingested(asked) if asked else set()
+        Without versions, reading tells whether what is in the table is also what lies there.
+        """
+        asked = [request.ref for request in requests if self._may_be_dropped(request)]
+        known = self._find_ingested(asked) if asked else {}
         kept: list[Request] = []
         for request in requests:
-            if is_doubtful(request) and _address(request.ref) in known:
-                self._note_ingested(request)
+            if self._may_be_dropped(request) and _address(request.ref) in known:
+                self._note_ingested(request, request.ref, known)
             else:
                 kept.append(request)
         return kept
+
+    def _may_be_dropped(self, request: Request) -> bool:
+        is_doubtful = request.stored.event_id in self._doubtful and request.ref.version_id is not None
+        return is_doubtful or request.stored.event.kind == "restored"
 
     def look(self, requests: Sequence[Request], number: int) -> list[Request]:
         """Read the objects; returns the requests for those that have to be looked at again."""
@@ -118,23 +125,49 @@ class _Reading:
         seen = told.objects
         self._bad = None if self._bad is None or told.bad is None else [*self._bad, *told.bad]
         unnamed = {} if number else _find_unnamed(requests, seen)
-        taken = self._find_ingested(list(unnamed.values())) | self._named if unnamed else set()
+        doubtful = {} if number else self._find_doubtful(requests, seen)
+        found_refs = [*unnamed.values(), *doubtful.values()]
+        known = self._find_ingested(found_refs) if found_refs else {}
+        taken = known.keys() | self._named
         again: list[Request] = []
         for request in requests:
-            found = seen[request.object_index]
+            found, at = seen[request.object_index], request.object_index
             retry = None if number == _LOOKS - 1 else _look_again(request, found, self._named)
             if retry is not None:
                 again.append(retry)
-            elif (ref := unnamed.get(request.object_index)) and _address(ref) in taken:
-                self._note_ingested(request)
+            elif (ref := unnamed.get(at)) and _address(ref) in taken:
+                self._note_ingested(request, ref, known)
+            elif (own := doubtful.get(at)) and _address(own) in known:
+                self._note_ingested(request, own, known)
             else:
                 self._note(request, found)
                 taken |= {_address(ref)} if ref else set()
         self._named |= {_address(ref) for ref in unnamed.values()}
         return self._renumber(again, start=(number + 1) * _INDEXES_A_LOOK)
 
-    def _note_ingested(self, request: Request) -> None:
-        outcome = ObjectOutcome(request.stored, "superseded", "already_ingested")
+    def _find_doubtful(
+        self, requests: Sequence[Request], seen: Mapping[int, SeenObject]
+    ) -> dict[int, ObjectRef]:
+        """What was read as its event names it, and may be in the table nevertheless, by object index."""
+        return {
+            request.object_index: request.ref
+            for request in requests
+            if request.stored.event_id in self._doubtful
+            and seen[request.object_index].outcome["status"] == "read"
+        }
+
+    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[State, int]) -> None:
+        """`ref` is what the event names, or what was found; if not `known`, another event has it."""
+        version = name_version(ref.version_id, ref.etag)
+        outcome = ObjectOutcome(
+            request.stored,
+            "superseded",
+            "already_ingested",
+            version=version,
+            etag=ref.etag or "",
+            looked=_is_looked(request, version),
+            kept=known.get(_address(ref), 0),
+        )
         self._outcomes.append((NO_RECORDS, outcome))
 
     def _note(self, request: Request, found: SeenObject) -> None:
@@ -144,7 +177,9 @@ class _Reading:
 
     def _renumber(self, again: Sequence[Request], start: int) -> list[Request]:
         """Keep one request a state, not in the table yet; the others are superseded for good."""
-        known = self._find_ingested([request.ref for request in again]) | self._named if again else set()
+        known = set(self._named)
+        if again:
+            known |= self._find_ingested([request.ref for request in again]).keys()
         kept: list[Request] = []
         for request in again:
             if _address(request.ref) in known:
@@ -237,6 +272,11 @@ def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         bad_rows=bad,
         version=version,
         etag=found["etag"] or "",
-        looked=is_from_listing(request.stored)
-        or (request.observed and version != request.stored.event.version),
+        looked=_is_looked(request, version),
     )
+
+
+def _is_looked(request: Request, version: str) -> bool:
+    """Whether the content is not the event's own."""
+    is_other = request.observed and version != request.stored.event.version
+    return is_other or is_from_listing(request.stored)

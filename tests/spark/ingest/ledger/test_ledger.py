@@ -33,6 +33,7 @@ FULL = LedgerEntry(
     looked=True,
     instant="20260501000000000",
     first_seen=TIME - timedelta(days=30_000),
+    looked_at=TIME + timedelta(microseconds=1),
 )
 BARE = LedgerEntry("bare", "file", "folder", "bare.json")
 

@@ -65,7 +65,7 @@ def test_an_event_says_that_it_comes_from_a_listing_and_has_no_order() -> None:
     bench.run()
     listed, vanished = bench.events.appended
     assert (listed.source, listed.message_id, listed.received_at) == ("listing", "", NOW)
-    assert (listed.event.sequencer, listed.event.order_key) == (None, None)
+    assert (listed.event.sequencer, listed.event.order_key) == (f"{NOW:%Y-%m-%dT%H:%M:%S.%fZ}", None)
     assert (listed.event.event_name, listed.event.event_time) == ("headwater:ListedObject", OLD)
     assert (listed.event.provider, listed.event.size, listed.event.etag) == ("s3", 10, "e9")
     assert (vanished.event.event_name, vanished.event.event_time) == ("headwater:VanishedObject", NOW)

@@ -1,6 +1,6 @@
 """Only what is in all of its tables, for long enough, may leave the bucket."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -37,7 +37,7 @@ POLICY = CleanPolicy("delete", timedelta(days=7))
 def claim(
     entry: LedgerEntry | None = ENTRY, *, rows: int = 2, pending: bool = False, quarantined: str | None = None
 ) -> Claim:
-    counted: Mapping[str, int] = {entry.version: rows} if entry else {}
+    counted = {entry.version: [rows] if rows else []} if entry else {}
     return Claim(Known(entry, counted, pending, quarantined), RULES)
 
 
@@ -116,7 +116,7 @@ def test_what_is_tagged_is_done_and_may_still_be_deleted() -> None:
 
 def streams(
     entries: Sequence[LedgerEntry] = (),
-    rows: Sequence[tuple[str, dict[str, int]]] = (),
+    rows: Sequence[tuple[str, dict[str, list[int]]]] = (),
     pending: Sequence[str] = (),
 ) -> TableStreams:
     return TableStreams(lambda key: key.endswith(".json"), entries, rows, pending, {}, RULES)
@@ -125,7 +125,7 @@ def streams(
 def test_a_pass_asks_the_tables_that_take_the_key() -> None:
     objects = [replace(LISTED, key=key) for key in ("a.json", "b.json", "c.csv", "d.json")]
     known = [replace(ENTRY, key=key, object_id=key) for key in ("a.json", "b.json", "gone.json")]
-    rows = [(key, {"e1": 2}) for key in ("a.json", "b.json", "gone.json")]
+    rows = [(key, {"e1": [2]}) for key in ("a.json", "b.json", "gone.json")]
     first, second = streams(known, rows), streams(known, rows, ["b.json"])
     found = iter_clean_decisions(objects, [first, second], POLICY, NOW)
     assert [(d.listed.key, d.reason) for d in found] == [
@@ -139,22 +139,22 @@ def test_a_pass_asks_the_tables_that_take_the_key() -> None:
 @pytest.mark.parametrize("kind", ["ingested", "skipped"])
 def test_verify_counts_what_was_cleaned_as_it_was(kind: str) -> None:
     cleaned = entry(status=kind, reason="cleaned")
-    found = list(verify_objects([], streams([cleaned], [("a.json", {"e1": 2})])))
+    found = list(verify_objects([], streams([cleaned], [("a.json", {"e1": [2]})])))
     assert [(f.kind, f.detail) for f in found] == ([("ingested", "cleaned")] if kind == "ingested" else [])
 
 
 def test_verify_finds_lost_rows_of_what_was_cleaned_and_does_not_ask_for_a_look() -> None:
-    (found,) = verify_objects([], streams([entry(reason="cleaned")], [("a.json", {"e1": 1})]))
+    (found,) = verify_objects([], streams([entry(reason="cleaned")], [("a.json", {"e1": [1]})]))
     assert (found.kind, found.is_repairable) == ("wrong_rows", False)
     assert "put it back" in found.detail
 
 
 def test_verify_waits_for_the_events_of_what_was_cleaned() -> None:
-    waiting = streams([entry(reason="cleaned")], [("a.json", {"e1": 2})], ["a.json"])
+    waiting = streams([entry(reason="cleaned")], [("a.json", {"e1": [2]})], ["a.json"])
     assert [f.kind for f in verify_objects([], waiting)] == ["pending"]
 
 
 def test_rows_of_an_object_that_was_not_cleaned_are_extra() -> None:
-    found = list(verify_objects([], streams([ENTRY], [("a.json", {"e1": 2})])))
+    found = list(verify_objects([], streams([ENTRY], [("a.json", {"e1": [2]})])))
     assert found == [Finding("extra", "a.json", "the bucket has no such object, the table has 2 rows of it")]
     assert found[0].is_repairable

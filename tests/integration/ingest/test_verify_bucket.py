@@ -1,0 +1,111 @@
+"""`verify` over a bucket: nothing is called wrong that is as the table promises it."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app import App
+from headwater.app.objects.verify import Verify
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.listing_diff import Comparison
+from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.reconcile.decision import EventOrigin, build_event
+from tests.fixtures.bucket_lake import BucketLake
+
+FIRST, SECOND = (json.dumps({"id": name}) + "\n" for name in ("first", "second"))
+APPENDED = {"things": {"path": "**/*.json", "mode": "append"}}
+MARKED = {"things": {"path": "**/*.json", "mode": "append", "on_object_removed": "tombstone"}}
+
+
+def check(lake: BucketLake, spark: SparkSession) -> list[tuple[str, str, str]]:
+    """What `verify` has to tell of the objects that are not as they should be."""
+    report = Verify(App(lake.settings, spark=spark)).run().tables["things"]
+    assert report.counts.ingested + len(report.problems) == 1
+    return [(found.kind, found.key, found.detail) for found in report.problems]
+
+
+def list_now(lake: BucketLake, created: ObjectEvent) -> CapturedEvent:
+    """What a listing that is made now tells of an object."""
+    now = datetime.now(timezone.utc)
+    listed = ListedObject(created.key, created.size or 0, created.etag or "", None, created.event_time)
+    return build_event(Comparison(created.key, listed, None), EventOrigin("aws", lake.bucket, now))
+
+
+@pytest.mark.parametrize("tables", [APPENDED, MARKED])
+def test_content_that_was_put_twice_has_its_rows_twice(
+    build: Callable[..., BucketLake], spark: SparkSession, tables: dict[str, dict[str, str]]
+) -> None:
+    lake = build(versioned=False, **tables)
+    for _ in range(2):
+        lake.announce(lake.put("a.json", FIRST))
+        lake.ingest("things")
+    assert lake.rows("things", "id") == [("first",), ("first",)]
+    assert check(lake, spark) == []
+
+
+def test_rows_that_are_marked_as_removed_are_not_those_of_what_was_put_again(
+    build: Callable[..., BucketLake], spark: SparkSession
+) -> None:
+    lake = build(versioned=False, **MARKED)
+    for event in (lake.put("a.json", FIRST), lake.remove("a.json"), lake.put("a.json", FIRST)):
+        lake.announce(event)
+        lake.ingest("things")
+    assert len(lake.rows("things", "id")) == 2
+    assert check(lake, spark) == []
+
+
+def test_version_that_is_heard_of_after_a_listing_is_taken_in_and_does_not_count_as_the_newest(
+    build: Callable[..., BucketLake], spark: SparkSession
+) -> None:
+    lake = build(versioned=True, **APPENDED)
+    late, lost = lake.put("a.json", FIRST), lake.put("a.json", SECOND)
+    lake.app.events.append([list_now(lake, lost)])
+    lake.ingest("things")
+    assert lake.rows("things", "id") == [("second",)]
+    lake.announce(late)
+    lake.ingest("things")
+    assert lake.rows("things", "id") == [("first",), ("second",)]
+    assert check(lake, spark) == []
+
+
+def test_listing_and_late_version_in_one_batch(build: Callable[..., BucketLake], spark: SparkSession) -> None:
+    lake = build(versioned=True, **APPENDED)
+    late, lost = lake.put("a.json", FIRST), lake.put("a.json", SECOND)
+    lake.app.events.append([list_now(lake, lost)])
+    lake.announce(late)
+    assert len(lake.ingest("things")) == 1
+    assert lake.rows("things", "id") == [("first",), ("second",)]
+    assert check(lake, spark) == []
+
+
+def test_removal_that_is_heard_of_after_a_listing_does_not_take_away_what_that_has_shown(
+    build: Callable[..., BucketLake], spark: SparkSession
+) -> None:
+    tables = {"things": {"path": "**/*.json", "mode": "append", "on_object_removed": "retract"}}
+    lake = build(versioned=False, **tables)
+    lake.put("a.json", FIRST)
+    removal, lost = lake.remove("a.json"), lake.put("a.json", SECOND)
+    lake.app.events.append([list_now(lake, lost)])
+    lake.ingest("things")
+    lake.announce(removal)
+    lake.ingest("things")
+    assert lake.rows("things", "id") == [("second",)]
+    assert check(lake, spark) == []
+
+
+def test_what_two_listings_have_shown_are_two_events(build: Callable[..., BucketLake]) -> None:
+    lake = build(versioned=False, **APPENDED)
+    put = lake.put("a.json", FIRST)
+    first, second = (list_now(lake, put).event for _ in range(2))
+    assert first.event_id != second.event_id
+    at = datetime(2026, 5, 1, tzinfo=timezone.utc)
+    listed = ListedObject("a.json", 1, "e", None, at)
+    told = [
+        build_event(Comparison("a.json", listed, None), EventOrigin("aws", lake.bucket, moment)).event
+        for moment in (at, at, at + timedelta(microseconds=1))
+    ]
+    assert told[0].event_id == told[1].event_id != told[2].event_id
