@@ -97,7 +97,7 @@ class ObjectReading:
             "already_ingested",
             version=version,
             etag=ref.etag or "",
-            looked=_is_looked(request, version),
+            looked=_is_looked(request),
             kept=known.get(_address(ref), 0),
         )
         self._found.append(ReadObject(outcome))
@@ -176,13 +176,12 @@ class ObjectReading:
             rows=good,
             version=version,
             etag=seen.etag or "",
-            looked=_is_looked(request, version),
+            looked=_is_looked(request),
         )
 
 
-def _is_looked(request: Request, version: str) -> bool:
-    is_other = request.observed and version != request.stored.event.version
-    return is_other or is_from_listing(request.stored)
+def _is_looked(request: Request) -> bool:
+    return request.observed or is_from_listing(request.stored)
 
 
 def _address(ref: ObjectRef) -> ContentState:

@@ -15,7 +15,7 @@ from headwater.errors import LakeError
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
-from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
+from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_found
 from headwater.ingest.planning.order import is_cleaning, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 
@@ -229,7 +229,7 @@ def iter_unwritten(table: "Table", events: "EventsTable", mark: Mark) -> Iterato
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
     """Whether the content was found without an event of its own, which may still come."""
     is_listed = is_from_listing(outcome.stored) and not is_cleaning(outcome.stored.event)
-    return outcome.looked or is_listed
+    return is_found(outcome) or is_listed
 
 
 class _EventFinder:

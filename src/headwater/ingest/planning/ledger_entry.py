@@ -88,6 +88,12 @@ def is_content_of(state: LedgerEntry, version: str) -> bool:
     return state.status == "ingested" and state.version == version
 
 
+def is_found(outcome: ObjectOutcome) -> bool:
+    """Whether the content was seen under the key, and no event has named it."""
+    is_own = bool(outcome.version) and outcome.version == outcome.stored.event.version
+    return outcome.looked and (is_from_listing(outcome.stored) or not is_own)
+
+
 def is_repair(event: ObjectEvent) -> bool:
     """Whether the event asks to have the object looked at, whatever is known of it."""
     return event.event_name == REPAIR_EVENT
@@ -197,8 +203,10 @@ def _see(state: LedgerEntry, stored: StoredEvent) -> datetime:
 
 
 def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
-    """The content is that of rows which the table had before."""
-    if not outcome.kept or outcome.version == state.version:
+    """The content is that of rows which the table had before; a version that is back from the archive need
+    not be what lies on top."""
+    is_restored = outcome.stored.event.kind == "restored"
+    if not outcome.kept or is_restored or outcome.version == state.version:
         return {}
     return _decide(state, replace(outcome, status="ingested", reason="", rows=outcome.kept), instant)
 
@@ -246,7 +254,7 @@ def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[st
         "rows": state.rows if keeps_rows(outcome) else outcome.rows,
         "bad_rows": outcome.bad_rows,
         "bytes": outcome.bytes,
-        "looked": outcome.looked or is_unnamed,
+        "looked": is_found(outcome) or is_unnamed,
         "looked_at": _see(state, outcome.stored) if outcome.looked else state.looked_at,
         "instant": instant,
     }

@@ -38,6 +38,9 @@ def order_events(found: Iterable[_T], stored: Callable[[_T], StoredEvent]) -> li
 
     That an object is being cleaned comes first: what is put meanwhile is not what was cleaned.
     """
+    found = list(found)
+    if len(found) < 2:
+        return found
     told: list[_T] = []
     listed: list[_T] = []
     for one in found:

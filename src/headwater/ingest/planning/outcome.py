@@ -18,8 +18,8 @@ class ObjectOutcome:
     """`status` is ingested, skipped, superseded, removed, missing, quarantined or unavailable.
 
     `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
-    version id or etag that was read, `etag` that of the same content; `looked` says that it is not
-    the event's own but what lay there. `kept` rows of that content were in the table before.
+    version id or etag that was read, `etag` that of the same content; `looked` says that it is
+    what lay there, and the event's own only by chance. `kept` rows of that content were in the table before.
     """
 
     stored: StoredEvent

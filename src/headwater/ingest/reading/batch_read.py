@@ -165,7 +165,7 @@ class _Reading:
             "already_ingested",
             version=version,
             etag=ref.etag or "",
-            looked=_is_looked(request, version),
+            looked=_is_looked(request),
             kept=known.get(_address(ref), 0),
         )
         self._outcomes.append((NO_RECORDS, outcome))
@@ -272,11 +272,10 @@ def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         bad_rows=bad,
         version=version,
         etag=found["etag"] or "",
-        looked=_is_looked(request, version),
+        looked=_is_looked(request),
     )
 
 
-def _is_looked(request: Request, version: str) -> bool:
-    """Whether the content is not the event's own."""
-    is_other = request.observed and version != request.stored.event.version
-    return is_other or is_from_listing(request.stored)
+def _is_looked(request: Request) -> bool:
+    """Whether what lies there is read, whatever the event names."""
+    return request.observed or is_from_listing(request.stored)
