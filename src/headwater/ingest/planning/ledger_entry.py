@@ -138,8 +138,9 @@ def begin_state(event: ObjectEvent) -> LedgerEntry:
 def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: str = "") -> LedgerEntry:
     """The state after one event was decided. To be called once an event, in the order of the events.
 
-    An event that changed nothing (superseded, not of content, an ignored removal) is only counted; one that
-    names what was found by looking confirms it. Anything else is the object's newest state.
+    An event that changed nothing (superseded, not of content, an ignored removal, older than what was seen)
+    is only counted; one that names what was found by looking confirms it. Anything else is the object's
+    newest state, content whose rows are there already included.
     """
     stored, event = outcome.stored, outcome.stored.event
     known = prior or begin_state(event)
