@@ -154,6 +154,10 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # Tags may overtake the object they are put on: nothing of its content has been taken in.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
         return replace(known, **counted, **first)
+    has_seen = outcome.looked and not keeps_rows(outcome)
+    if has_seen or (is_from_listing(stored) and names_content_of(stored, known)):
+        # Because of the event, so later than that came.
+        counted["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
     is_in = outcome.reason == "already_ingested"
     decide = partial(_keep if is_in else _decide, known, outcome, instant)
     if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
@@ -165,8 +169,6 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     # overtaken: they are taken in.
     is_passing = outcome.reason == "removal_ignored" or is_other_version
     changes = {**counted, **({} if is_passing else _advance(known, stored))}
-    if is_from_listing(stored) and names_content_of(stored, known):
-        changes["looked_at"] = _see(known, stored)
     # Of an object without rows it is not known whether what was found by looking is this, or what was before.
     is_confirmed = outcome.status == "superseded" and is_content_of(known, event.version)
     if is_confirmed and not is_from_listing(stored):
@@ -196,11 +198,6 @@ def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
     return event.kind == "removed" or (
         event.version != known.version and (bool(event.version_id) or is_unread)
     )
-
-
-def _see(state: LedgerEntry, stored: StoredEvent) -> datetime:
-    """`looked_at` after something was seen because of the event: that was later than the event came."""
-    return max(state.looked_at or stored.received_at, stored.received_at)
 
 
 def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
@@ -256,6 +253,5 @@ def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[st
         "bad_rows": outcome.bad_rows,
         "bytes": outcome.bytes,
         "looked": is_found(outcome) or is_unnamed,
-        "looked_at": _see(state, outcome.stored) if outcome.looked else state.looked_at,
         "instant": instant,
     }

@@ -91,7 +91,8 @@ def _may_be_older(event: ObjectEvent, prior: LedgerEntry | None) -> bool:
     """Whether the content that was found by looking may have come after the event."""
     if prior is None:
         return False
-    if prior.looked_at is not None and event.event_time <= prior.looked_at:
+    if prior.looked_at is not None and event.event_time < prior.looked_at + _CLOCK_MARGIN:
+        # The look was then, or as much later as the batch took.
         return True
     if not prior.looked:
         return False
