@@ -316,9 +316,7 @@ class Watch:
 
     def snapshot(self) -> dict[str, Counter[object]]:
         """Of the tables that are there: without a commit all is decided again, in other batches."""
-        return {
-            str(kind): Counter(table.peek()) for kind, table in self._lake.data.items() if table.exists
-        }
+        return {str(kind): Counter(table.peek()) for kind, table in self._lake.data.items() if table.exists}
 
     def check_unchanged(self, before: dict[str, Counter[object]]) -> None:
         now = self.snapshot()
