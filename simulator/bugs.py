@@ -53,6 +53,7 @@ BUGS: dict[str, str] = {
     "cleaning_unknown": "a table that has read the own event follows the removal all the same",
     # reconcile
     "vanished_not_told": "a reconcile tells of new objects, not of vanished ones",
+    "seen_not_asked": "a reconcile forgets what only a table has seen",
     "listing_of_known": "a reconcile compares sizes only",
 }
 """Name -> what is wrong."""

@@ -1,20 +1,24 @@
 """The ledger's own table, as in `headwater.ingest.ledger.ledger`; above it is the real `TableLedger`."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
+from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_at
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
+from simulator.product.data_rows import DataRow, TableKind
+from simulator.product.events_table import SimulatedEventsTable
 
 if TYPE_CHECKING:  # the real ones need Spark
     from headwater.capture.events_table import EventsTable
@@ -58,9 +62,23 @@ class SimulatedLedger:
         self._marks = marks
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        if self.find_mark(table) != Mark():
-            states = (row.state for row in self._table.read() if row.table == table)
-            yield from ((state.object_id, format_state(state)) for state in states)
+        yield from ((state.object_id, format_state(state)) for state in self._list_states(table))
+
+    def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
+        states = self._list_states(table)
+        return {state.object_id: state for state in states if state.object_id in object_ids}
+
+    def _list_states(self, table: str) -> list[LedgerEntry]:
+        """Those that the marks speak of."""
+        if self.find_mark(table) == Mark():
+            return []
+        return [row.state for row in self._table.read() if row.table == table]
+
+    def find_seen(self, table: str, newest: Collection[LedgerEntry]) -> dict[str, datetime]:
+        """What the table has seen under its keys, and when at the latest, as `Ledger.read_seen`."""
+        states = {state.object_id: state for state in (*self._list_states(table), *newest)}
+        found = ((state.key, find_seen_at(state)) for state in states.values())
+        return {key: seen_at for key, seen_at in found if seen_at is not None}
 
     def _load_marks(self) -> dict[str, Mark]:
         if self._marks is None:
@@ -83,6 +101,18 @@ def build_table_ledger(
     if isinstance(found, _SpoiltLedger):
         found.bugs = bugs
     return found
+
+
+def find_seen(
+    tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: SimulatedEventsTable
+) -> dict[str, datetime]:
+    """What any table has seen under a key, and when at the latest."""
+    seen: dict[str, datetime] = {}
+    for kind, table in tables.items():
+        reader = LedgerReader(kind, cast("Ledger", ledger), cast("Table", table), cast("EventsTable", events))
+        for key, seen_at in ledger.find_seen(kind, reader.load_newest().values()).items():
+            seen[key] = max(seen_at, seen.get(key, seen_at))
+    return seen
 
 
 class _SpoiltLedger(TableLedger):

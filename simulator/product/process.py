@@ -19,7 +19,7 @@ from simulator.product.capture import SimulatedCapture
 from simulator.product.cleaning import CleanPlaces, SimulatedCleaning
 from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
-from simulator.product.ledger import LedgerRow, SimulatedLedger
+from simulator.product.ledger import LedgerRow, SimulatedLedger, find_seen
 from simulator.product.pipeline import SimulatedPipeline, Surroundings, Watcher
 from simulator.product.reconcile import SimulatedReconcile
 from simulator.scenario import Scenario
@@ -76,12 +76,20 @@ class Process:
             crashes,
             bugs,
         )
-        self.reconcile = SimulatedReconcile(outside.bucket, self.events, clock, crashes, bugs)
+        ledger = SimulatedLedger(lake.ledger, crashes)
+        self.reconcile = SimulatedReconcile(
+            outside.bucket,
+            self.events,
+            clock,
+            crashes,
+            bugs,
+            find_seen=lambda: find_seen(lake.data, ledger, self.events),
+        )
         shared = Surroundings(
             outside.store,
             self.events,
             lake.quarantine,
-            SimulatedLedger(lake.ledger, crashes),
+            ledger,
             clock,
             crashes,
             bugs,

@@ -1,6 +1,6 @@
 """A listing against what the events tell, with the real decisions of `headwater.capture.reconcile`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -46,6 +46,7 @@ class SimulatedReconcile:
         crashes: Crashes,
         bugs: Bugs,
         compare: Compare = compare_listing,
+        find_seen: Callable[[], Mapping[str, datetime]] = dict,
     ) -> None:
         self._bucket = bucket
         self._events = events
@@ -53,6 +54,7 @@ class SimulatedReconcile:
         self._crashes = crashes
         self._bugs = bugs
         self._compare = compare
+        self._find_seen = find_seen
         self._listing: _Listing | None = None
         self._batch: list[CapturedEvent] | None = None
         self._opened: OpenAppend | None = None
@@ -104,27 +106,38 @@ class SimulatedReconcile:
         return told
 
     def _list_known(self) -> list[KnownState]:
-        known = find_known(self._events.iter_all())
-        knows_sizes_only = "listing_of_known" in self._bugs
-        return [
-            KnownState(key, None if knows_sizes_only else e.etag, e.version_id, e.size, e.event_time)
-            for key, e in sorted(known.items())
-        ]
+        seen = {} if "seen_not_asked" in self._bugs else self._find_seen()
+        known = find_known(self._events.iter_all(), seen)
+        if "listing_of_known" in self._bugs:
+            return [replace(state, etag=None) for state in known]
+        return known
 
 
-def find_known(events: Iterable[StoredEvent]) -> dict[str, ObjectEvent]:
-    """What the events say lies in the bucket: by order key, and by a listing that is newer than that."""
+def find_known(events: Iterable[StoredEvent], seen: Mapping[str, datetime]) -> list[KnownState]:
+    """What the events say lies in the bucket: by order key, and by a listing that is newer than that; and
+    what tables have seen since it was gone."""
+    states = []
+    for key, group in sorted(_group_by_key(events).items()):
+        event, told_at = _find_state(group)
+        if event is not None:
+            states.append(KnownState(key, event.etag, event.version_id, event.size, event.event_time))
+        elif key in seen and seen[key] > told_at:
+            states.append(KnownState(key, None, is_unheard=True))
+    return states
+
+
+def _group_by_key(events: Iterable[StoredEvent]) -> dict[str, list[StoredEvent]]:
     by_key: dict[str, list[StoredEvent]] = {}
     for stored in events:
         event = stored.event
         is_content = event.kind in ("created", "restored", "removed") and event.event_name not in _WISHES
         if is_content and event.bucket == BUCKET:
             by_key.setdefault(stored.event.key, []).append(stored)
-    found = ((key, _find_state(group)) for key, group in by_key.items())
-    return {key: event for key, event in found if event is not None and event.kind != "removed"}
+    return by_key
 
 
-def _find_state(events: Sequence[StoredEvent]) -> ObjectEvent | None:
+def _find_state(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, datetime]:
+    """What lies there, None for nothing, and when somebody told of the object last."""
     real = [s.event for s in events if not is_from_listing(s)]
     listings = [s for s in events if is_from_listing(s)]
     created = max((e for e in real if e.kind != "removed"), key=_order, default=None)
@@ -143,8 +156,9 @@ def _find_state(events: Sequence[StoredEvent]) -> ObjectEvent | None:
     told_at = created.event_time if exists and created else max(times, default=None)
     listed = max(listings, key=lambda s: (s.received_at, s.event.event_time), default=None)
     if listed is not None and (told_at is None or listed.received_at > told_at):
-        return listed.event
-    return created if exists else None
+        return (None if listed.event.kind == "removed" else listed.event), listed.received_at
+    assert told_at is not None
+    return (created if exists else None), told_at
 
 
 def _order(event: ObjectEvent | None) -> tuple[str, datetime]:

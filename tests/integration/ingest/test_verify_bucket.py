@@ -1,6 +1,7 @@
 """`verify` over a bucket: nothing is called wrong that is as the table promises it."""
 
 import json
+import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
@@ -9,10 +10,12 @@ from pyspark.sql import SparkSession
 
 from headwater.app import App
 from headwater.app.objects.verify import Verify
+from headwater.app.reconcile.passes import Reconcile
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.listing_diff import Comparison
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.decision import EventOrigin, build_event
 from tests.fixtures.bucket_lake import BucketLake
 
@@ -32,7 +35,7 @@ def list_now(lake: BucketLake, created: ObjectEvent) -> CapturedEvent:
     """What a listing that is made now tells of an object."""
     now = datetime.now(timezone.utc)
     listed = ListedObject(created.key, created.size or 0, created.etag or "", None, created.event_time)
-    return build_event(Comparison(created.key, listed, None), EventOrigin("aws", lake.bucket, now))
+    return build_event(Comparison(created.key, listed, None), EventOrigin("s3", lake.bucket, now))
 
 
 @pytest.mark.parametrize("tables", [APPENDED, MARKED])
@@ -105,7 +108,30 @@ def test_what_two_listings_have_shown_are_two_events(build: Callable[..., Bucket
     at = datetime(2026, 5, 1, tzinfo=timezone.utc)
     listed = ListedObject("a.json", 1, "e", None, at)
     told = [
-        build_event(Comparison("a.json", listed, None), EventOrigin("aws", lake.bucket, moment)).event
+        build_event(Comparison("a.json", listed, None), EventOrigin("s3", lake.bucket, moment)).event
         for moment in (at, at, at + timedelta(microseconds=1))
     ]
     assert told[0].event_id == told[1].event_id != told[2].event_id
+
+
+def test_what_a_table_has_seen_and_nobody_told_of_goes_with_a_reconcile(
+    build: Callable[..., BucketLake], spark: SparkSession
+) -> None:
+    lake = build(versioned=False, things={"path": "**/*.json", "mode": "mirror"})
+    first, removal = lake.put("a.json", FIRST), lake.remove("a.json")
+    lake.put("a.json", SECOND)
+    for event in (first, removal):
+        lake.announce(event)
+        lake.ingest("things")
+    assert lake.rows("things", "id") == [("second",)]
+    lake.remove("a.json")
+    done = reconcile(lake, spark)
+    assert (done.vanished, done.emitted) == (1, 1)
+    lake.ingest("things")
+    assert lake.rows("things", "id") == []
+    assert Verify(App(lake.settings, spark=spark)).run().tables["things"].problems == []
+    assert reconcile(lake, spark).differences == 0
+
+
+def reconcile(lake: BucketLake, spark: SparkSession) -> ReconcilePass:
+    return Reconcile(App(lake.settings, spark=spark)).run_pass(threading.Event(), settle=False).done

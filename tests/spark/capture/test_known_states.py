@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
@@ -247,3 +247,49 @@ def test_what_was_cleaned_may_be_gone_and_what_was_put_since_may_not(events: Eve
     )
     found = {state.key: state.may_be_gone for state in KnownStates(events).iter_known("landing")}
     assert found == {"cleaned": True, "other bytes": False, "same bytes": False, "never": False}
+
+
+class SeenTable:
+    """What a table has seen, by key and seconds."""
+
+    def __init__(self, spark: SparkSession, seen: dict[str, float]) -> None:
+        self._spark = spark
+        self._rows = [("landing", key, at(seconds)) for key, seconds in seen.items()]
+
+    def read_seen(self) -> DataFrame | None:
+        rows = [*self._rows, ("other", "removed", at(99))]
+        schema = "bucket string, key string, seen_at timestamp"
+        return self._spark.createDataFrame(rows, schema) if self._rows else None
+
+
+def test_what_a_table_has_seen_after_all_that_events_tell_is_asked_for(
+    spark: SparkSession, events: EventsTable
+) -> None:
+    keys = ("removed", "removed later", "vanished", "vanished later", "marker", "lies there")
+    events.append(notify(*(build_event(key, 1) for key in keys)))
+    events.append(
+        [
+            *notify(
+                build_event("removed", 2, "removed"),
+                build_event("removed later", 20, "removed"),
+                build_event("marker", 2, "removed", version_id="v1"),
+                build_event("lone removal", 2, "removed"),
+            ),
+            find_listed("vanished", None, 5, removed=True),
+            find_listed("vanished later", None, 20, removed=True),
+        ]
+    )
+    tables = [
+        SeenTable(spark, dict.fromkeys([*keys, "lone removal", "never told of"], 10)),
+        SeenTable(spark, {"removed": 3}),
+        SeenTable(spark, {}),
+    ]
+    found = {state.key: state for state in KnownStates(events, tables).iter_known("landing")}
+    assert {key for key, state in found.items() if state.is_unheard} == {
+        "removed",
+        "vanished",
+        "lone removal",
+    }
+    assert found["removed"] == KnownState("removed", None, is_unheard=True)
+    # The removal of a version that nobody told of takes nothing away.
+    assert {key for key, state in found.items() if not state.is_unheard} == {"lies there", "marker"}

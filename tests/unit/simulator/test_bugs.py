@@ -4,7 +4,7 @@ import pytest
 
 from simulator.bugs import BUGS
 from simulator.campaign import run_campaign
-from simulator.scenario import Step, build_scenario
+from simulator.scenario import Scenario, Step, build_scenario
 from simulator.shrinking import shrink
 from simulator.world import run_scenario
 
@@ -29,9 +29,26 @@ EMPHASIS = {
     "cleaning_unknown": ("clean", "reconcile"),
 }
 ENOUGH_STEPS = 20_000
+TAKEN_IN = (*(Step("receive", 9), Step("commit"), Step("delete", 4, 1)), *(Step("ingest"), Step("ingest")))
+# What hundreds of thousands of steps do not meet.
+SCENARIOS = {
+    # All that is heard of something that the table has seen, is what lay there before it.
+    "seen_not_asked": (
+        *(Step("put", 0, 5), Step("remove"), Step("put", 0, 2), Step("drop", 2)),
+        *(Step("deliver"), *TAKEN_IN, Step("deliver"), *TAKEN_IN),
+        *(Step("remove"), Step("drop")),
+    ),
+}
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", SCENARIOS)
+def test_each_rare_mistake_is_caught(bug):
+    scenario = Scenario(0, SCENARIOS[bug])
+    assert run_scenario(scenario, frozenset([bug])).broken is not None
+    assert run_scenario(scenario).broken is None
+
+
+@pytest.mark.parametrize("bug", BUGS.keys() - SCENARIOS.keys())
 def test_each_mistake_is_caught(bug):
     findings = run_campaign(0, ENOUGH_STEPS, frozenset([bug]), emphasis=EMPHASIS.get(bug, ()), shrinks=False)
     assert findings.broken is not None, f"{BUGS[bug]}: not caught in {findings.steps} steps"

@@ -28,7 +28,9 @@ from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import find_last_finished
 from headwater.config.source import S3SourceConfig
 from headwater.errors import UsageError
-from headwater.lake.layout import reconciles_path
+from headwater.ingest.ledger.reading import LedgerReader
+from headwater.lake.layout import reconciles_path, table_path
+from headwater.lake.table import Table
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
 
@@ -121,7 +123,7 @@ class Reconcile:
 
             reconciler = Reconciler(
                 listing,
-                KnownStates(self._app.events),
+                KnownStates(self._app.events, self._open_ledgers()),
                 self._passes,
                 self._build_options(inventory, dry_run=dry_run, settle=settle),
                 clock=self._clock,
@@ -130,6 +132,14 @@ class Reconcile:
             done = reconciler.run(stop)
         self._tell(done, dry_run=dry_run)
         return ReconcileReport(done, examples)
+
+    def _open_ledgers(self) -> list[LedgerReader]:
+        app, stores = self._app, self._app.stores
+        tables = {name: table_path(app.settings.lake, name) for name in app.settings.object_tables}
+        return [
+            LedgerReader(name, stores.ledger, Table(app.spark, path), stores.events)
+            for name, path in tables.items()
+        ]
 
     def _build_options(self, inventory: str | None, *, dry_run: bool, settle: bool) -> ReconcileOptions:
         config = self._config

@@ -15,7 +15,8 @@ Verdict = Literal["same", "missing", "changed", "vanished"]
 class KnownState:
     """What is said to lie under a key. `event_time` is when that came to be; None where nobody noted it.
 
-    `may_be_gone`: `clean_source` may have taken it away, which is nobody's difference.
+    `may_be_gone`: `clean_source` may have taken it away, which is nobody's difference. `is_unheard`: a table
+    has seen something there, and all that events tell of is older and gone.
     """
 
     key: str
@@ -24,6 +25,7 @@ class KnownState:
     size: int | None = None
     event_time: datetime | None = None
     may_be_gone: bool = False
+    is_unheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Comparison:
             return "missing"
         if self.listed is None:
             return "same" if self.known.may_be_gone else "vanished"
+        if self.known.is_unheard:
+            return "missing"
         is_same = is_same_state(self.listed, self.known) and not is_put_again(self.listed, self.known)
         return "same" if is_same else "changed"
 

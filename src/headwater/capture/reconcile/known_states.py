@@ -1,11 +1,14 @@
 """What the events table says lies in a bucket: one row an object, sorted, however many there are.
 
 The newest event by order key decides, and where a listing was newer than that, what it saw: an overwrite
-whose notification was lost is known from the listing that found it, and is not found again every day.
+whose notification was lost is known from the listing that found it, and is not found again every day. What
+a table has seen under a key after all that is in question, too: its removal may have been lost.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
+from functools import reduce
+from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -28,11 +31,23 @@ _ROWS_A_PARTITION = 50_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-class KnownStates:
-    """The events table as a reconcile needs it."""
+class Seen(Protocol):
+    """What a data table has seen in the bucket, whether or not an event told of it."""
 
-    def __init__(self, events: EventsTable) -> None:
+    def read_seen(self) -> DataFrame | None:
+        """`bucket`, `key` and `seen_at`, the latest moment at which that can have been; None for nothing.
+
+        Raises `LakeError`.
+        """
+        ...
+
+
+class KnownStates:
+    """The events table as a reconcile needs it, and beside it what `tables` have seen."""
+
+    def __init__(self, events: EventsTable, tables: Sequence[Seen] = ()) -> None:
         self._events = events
+        self._tables = tables
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         """See `EventsTable.append`."""
@@ -57,19 +72,39 @@ class KnownStates:
                 & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
-            known = select_known_states(events)
+            known = select_known_states(events, self._select_seen(bucket))
             ordered = known.repartitionByRange(partitions, "key").sortWithinPartitions("key")
         return self._iter_rows(ordered)
 
+    def _select_seen(self, bucket: str) -> DataFrame | None:
+        """One row a key: several tables may have seen it."""
+        frames = [frame for frame in (table.read_seen() for table in self._tables) if frame is not None]
+        if not frames:
+            return None
+        seen = reduce(DataFrame.unionByName, frames).where(F.col("bucket") == bucket)
+        return seen.groupBy("key").agg(F.max("seen_at").alias("seen_at"))
+
     def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
         with explained_lake(self._events.path):
-            for key, etag, version_id, size, micros, gone in ordered.toLocalIterator(prefetchPartitions=True):
-                time = _EPOCH + timedelta(microseconds=micros)
-                yield KnownState(key, etag, version_id, size, time, may_be_gone=bool(gone))
+            for row in ordered.toLocalIterator(prefetchPartitions=True):
+                key, etag, version_id, size, micros, is_gone, is_unheard = row
+                time = None if micros is None else _EPOCH + timedelta(microseconds=micros)
+                yield KnownState(
+                    key,
+                    etag,
+                    version_id,
+                    size,
+                    time,
+                    may_be_gone=bool(is_gone),
+                    is_unheard=bool(is_unheard),
+                )
 
 
-def select_known_states(events: DataFrame) -> DataFrame:
-    """Objects that exist: key, etag, version_id, size, event_time in microseconds, may_be_gone."""
+def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
+    """Objects that exist: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard.
+
+    `seen` has one row a key with `seen_at`.
+    """
     from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
     is_removal = F.col("kind") == "removed"
     # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
@@ -98,17 +133,25 @@ def select_known_states(events: DataFrame) -> DataFrame:
     )
     listed_later = F.col("listed").isNotNull() & (told_at.isNull() | (F.col("listed.received_at") > told_at))
     state = F.when(listed_later, F.col("listed")).when(exists, created)
-    return (
-        grouped.select("key", state.alias("state"), "cleaned")
-        .where(F.col("state").isNotNull() & (F.col("state.kind") != "removed"))
-        .select(
-            "key",
-            "state.etag",
-            "state.version_id",
-            "state.size",
-            F.unix_micros("state.event_time").alias("event_time"),
-            _may_be_gone().alias("may_be_gone"),
-        )
+    found = grouped.select(
+        "key",
+        F.when(state["kind"] != "removed", state).alias("state"),
+        F.greatest(told_at, "listed.received_at").alias("told_at"),
+        "cleaned",
+    )
+    if seen is None:
+        found = found.withColumn("seen_at", F.lit(None).cast("timestamp"))
+    else:
+        found = found.join(seen, "key", "left")
+    is_unheard = F.col("state").isNull() & (F.col("seen_at") > F.col("told_at"))
+    return found.where(F.col("state").isNotNull() | is_unheard).select(
+        "key",
+        "state.etag",
+        "state.version_id",
+        "state.size",
+        F.unix_micros("state.event_time").alias("event_time"),
+        _may_be_gone().alias("may_be_gone"),
+        is_unheard.alias("is_unheard"),
     )
 
 

@@ -7,7 +7,13 @@ from typing import Literal
 
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.position import parse_instant
-from headwater.ingest.planning.ledger_entry import CLEANED_REASONS, TAGGED, LedgerEntry, is_cleaned
+from headwater.ingest.planning.ledger_entry import (
+    CLEANED_REASONS,
+    CLOCK_MARGIN,
+    TAGGED,
+    LedgerEntry,
+    is_cleaned,
+)
 from headwater.ingest.planning.verification import (
     Known,
     TableRules,
@@ -36,8 +42,6 @@ fail; it is tagged already."""
 
 # There is nothing in them that a table could have. Other reasons to skip are somebody's choice, and change.
 _ROWLESS = frozenset({"empty_object", "no_records"})
-# The store's clock and ours may differ by so much.
-_CLOCK_MARGIN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
     if entry is None or not entry.instant or not _is_taken(entry):
         return "not_ingested"
     # Put again since it was taken in, even if it were the same bytes.
-    is_newer = listed.last_modified > parse_instant(entry.instant) + _CLOCK_MARGIN
+    is_newer = listed.last_modified > parse_instant(entry.instant) + CLOCK_MARGIN
     if is_newer or not listed.etag or entry.etag != listed.etag:
         return "other_version"
     if entry.bad_rows:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -27,9 +27,14 @@ from pyspark.sql.types import (
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
-from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.ledger_entry import (
+    CLEANED_REASONS,
+    CLOCK_MARGIN,
+    LedgerEntry,
+    find_seen_at,
+)
 from headwater.lake.keyed_table import KeyedTable
-from headwater.lake.local_frames import load_arrow
+from headwater.lake.local_frames import build_frame, load_arrow
 from headwater.observability.crash_points import crash_point
 
 LEDGER_SCHEMA = StructType(
@@ -59,6 +64,12 @@ LEDGER_SCHEMA = StructType(
 )
 """Partitioned by `table`. `instant` is the commit of the data table in which the object was last decided."""
 
+_SEEN_SCHEMA = StructType(
+    [
+        *(LEDGER_SCHEMA[name] for name in ("object_id", "bucket", "key")),
+        StructField("seen_at", TimestampType()),
+    ]
+)
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
 _MARKS_KEY = "marks"
 # A filter of so many ids is looked through for every row; more of them are joined.
@@ -132,6 +143,22 @@ class Ledger:
             pieces = rows.repartitionByRange(self._table.count_pieces(), "key").sortWithinPartitions("key")
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
+    def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
+        """`bucket`, `key` and `seen_at` of the objects that have a `find_seen_at`; None for none.
+
+        `newest` are states that the ledger does not have yet.
+        """
+        frame = self.read(table)
+        found = build_frame(
+            self._spark, [(s.object_id, s.bucket, s.key, find_seen_at(s)) for s in newest], _SEEN_SCHEMA
+        )
+        if frame is None and not newest:
+            return None
+        if frame is not None:
+            kept = frame.where(_is_seen()).select("object_id", "bucket", "key", _seen_at().alias("seen_at"))
+            found = found.unionByName(kept.join(F.broadcast(found), "object_id", "left_anti"))
+        return found.where(F.col("seen_at").isNotNull()).drop("object_id")
+
     def read(self, table: str) -> DataFrame | None:
         """The rows of one data table; None when there are none yet."""
         if self.find_mark(table) == Mark():
@@ -145,6 +172,23 @@ class Ledger:
             metadata = timeline.find_metadata(_MARKS_KEY) if timeline.exists() else None
             self._marks = _parse_marks(metadata or {})
         return self._marks
+
+
+def _is_seen() -> Column:
+    """`find_seen_at`, for Spark."""
+    return (
+        (F.col("looked") | F.col("looked_at").isNotNull())
+        & (F.col("instant") != "")
+        & ~F.col("status").isin("pending", "removed")
+        & ~(F.col("reason").isin(*CLEANED_REASONS) & F.col("status").isin("ingested", "skipped"))
+    )
+
+
+def _seen_at() -> Column:
+    margin = F.make_dt_interval(secs=F.lit(CLOCK_MARGIN.total_seconds()))
+    # Spark has no pattern for digits without anything between them.
+    digits = r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$"
+    return F.regexp_replace("instant", digits, "$1-$2-$3 $4:$5:$6.$7").cast("timestamp") + margin
 
 
 def select_columns() -> list[Any]:

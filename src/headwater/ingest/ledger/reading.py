@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from heapq import merge
+from typing import TYPE_CHECKING
 
-from headwater.capture.events_table import EventsTable
-from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.state_text import parse_state
 from headwater.ingest.ledger.table_ledger import iter_unwritten
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
-from headwater.lake.table import Table
+
+if TYPE_CHECKING:  # so that the simulator can run this without Spark
+    from pyspark.sql import DataFrame
+
+    from headwater.capture.events_table import EventsTable
+    from headwater.ingest.ledger.ledger import Ledger
+    from headwater.lake.table import Table
 
 
 class LedgerReader:
     """One look at the states of one data table's objects; writes nothing. Raises `LakeError`."""
 
-    def __init__(self, name: str, ledger: Ledger, table: Table, events: EventsTable) -> None:
+    def __init__(self, name: str, ledger: "Ledger", table: "Table", events: "EventsTable") -> None:
         self._name = name
         self._ledger = ledger
         self._table = table
@@ -33,6 +38,10 @@ class LedgerReader:
             object_id = outcome.stored.event.object_id
             states[object_id] = apply_outcome(states.get(object_id), outcome, instant)
         return states
+
+    def read_seen(self) -> "DataFrame | None":
+        """See `Ledger.read_seen`."""
+        return self._ledger.read_seen(self._name, self.load_newest().values())
 
     def iter_states(self, bucket: str, prefix: str = "") -> Iterator[LedgerEntry]:
         """States of a bucket's objects in the order of their keys; memory does not grow with them."""

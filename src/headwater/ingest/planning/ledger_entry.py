@@ -1,7 +1,7 @@
 """`LedgerEntry`: what a table knows of one object; the ledger is a table of them. Pure."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from headwater.capture.own_events import (
     REPAIR_EVENT,
     RETRACT_EVENT,
 )
+from headwater.capture.position import parse_instant
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.order import SortKey, is_cleaning, is_from_listing, sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -27,6 +28,9 @@ CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 """Why an object whose rows stay need not lie in the bucket any more: `clean_source` may take it away."""
 
 MAX_DETAIL_CHARS = 300
+
+CLOCK_MARGIN = timedelta(minutes=5)
+"""How far the store's clock and ours may be apart; as long may a batch take from reads to commit."""
 
 _UNREAD = frozenset({"empty_object", "folder_marker"})
 
@@ -128,6 +132,15 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
     if is_same and (state.looked or event.kind == "restored"):
         return False
     return sort_key(stored) > state.sort_key
+
+
+def find_seen_at(state: LedgerEntry) -> datetime | None:
+    """The latest moment at which the content that counts was seen under the key; None for content that
+    only its event told of, that is gone, or that `clean_source` may take away."""
+    is_seen = state.looked or state.looked_at is not None
+    if not is_seen or not state.instant or is_cleaned(state) or state.status in ("pending", "removed"):
+        return None
+    return parse_instant(state.instant) + CLOCK_MARGIN
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:

@@ -4,13 +4,13 @@ Only the newest event counts: it says what lies under the key, and the table's r
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import parse_instant
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
 from headwater.ingest.planning.ledger_entry import (
+    CLOCK_MARGIN,
     CONTENT_KINDS,
     LedgerEntry,
     is_drop,
@@ -18,9 +18,6 @@ from headwater.ingest.planning.ledger_entry import (
     names_content_of,
 )
 from headwater.ingest.planning.order import is_from_listing, sort_key
-
-# The store's clock and ours may differ by so much.
-_CLOCK_MARGIN = timedelta(minutes=5)
 
 
 def decide_mirrored(events: Sequence[StoredEvent], prior: LedgerEntry | None) -> list[Decision]:
@@ -91,13 +88,13 @@ def _may_be_older(event: ObjectEvent, prior: LedgerEntry | None) -> bool:
     """Whether the content that was found by looking may have come after the event."""
     if prior is None:
         return False
-    if prior.looked_at is not None and event.event_time < prior.looked_at + _CLOCK_MARGIN:
+    if prior.looked_at is not None and event.event_time < prior.looked_at + CLOCK_MARGIN:
         # The look was then, or as much later as the batch took.
         return True
     if not prior.looked:
         return False
     found_by = parse_instant(prior.instant) if prior.instant else None
-    return found_by is None or event.event_time < found_by + _CLOCK_MARGIN
+    return found_by is None or event.event_time < found_by + CLOCK_MARGIN
 
 
 def _is_behind_listing(event: ObjectEvent, prior: LedgerEntry | None) -> bool:

@@ -1,5 +1,6 @@
 """The ledger's own table: what was written is read again, by every way there is."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from headwater.capture.position import Position
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_at
 
 MARK = Mark("20260501000000000", Position("20260501000000000", 0), has_looked=False)
 TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FULL = LedgerEntry(
     object_id="full",
     provider="s3",
@@ -51,3 +53,44 @@ def test_a_table_that_the_ledger_does_not_know_has_no_states(spark: SparkSession
     ledger = Ledger(spark, str(tmp_path / "ledger"))
     assert list(ledger.iter_texts("orders")) == []
     assert ledger.read_states("orders", ["full"]) == {}
+
+
+def test_what_was_seen_is_the_same_for_spark_and_python(spark: SparkSession, tmp_path: Path) -> None:
+    seen = replace(FULL, object_id="seen", key="seen", status="ingested", looked_at=None)
+    states = [
+        seen,
+        replace(seen, object_id="named", key="named", looked=False),
+        replace(seen, object_id="listed", key="listed", looked=False, looked_at=TIME),
+        replace(seen, object_id="gone", key="gone", status="removed"),
+        replace(seen, object_id="pending", key="pending", status="pending", instant=""),
+        replace(seen, object_id="cleaned", key="cleaned", reason="cleaned"),
+        replace(seen, object_id="bad", key="bad", status="quarantined", reason="cleaned"),
+        replace(seen, object_id="twice", key="twice"),
+    ]
+    # Of these the ledger's own rows are old.
+    newest = [
+        replace(seen, object_id="twice", key="twice", instant="20260502000000000"),
+        replace(seen, object_id="bad", key="bad", status="removed"),
+        replace(seen, object_id="new", key="new"),
+    ]
+    ledger = Ledger(spark, str(tmp_path / "ledger"))
+    assert ledger.read_seen("orders", []) is None
+    assert read_seen(ledger, newest[:1]) == find_seen(newest[:1])
+    ledger.write("orders", states, MARK)
+    assert read_seen(ledger, []) == find_seen(states)
+    found = read_seen(ledger, newest)
+    assert found == find_seen([*states, *newest])
+    assert found.keys() == {"seen", "listed", "twice", "new"}
+
+
+def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, datetime]:
+    frame = ledger.read_seen("orders", newest)
+    assert frame is not None
+    assert frame.where("bucket <> 'landing'").count() == 0
+    rows = frame.selectExpr("key", "unix_micros(seen_at)").collect()
+    return {key: EPOCH + timedelta(microseconds=micros) for key, micros in rows}
+
+
+def find_seen(states: list[LedgerEntry]) -> dict[str, datetime]:
+    newest = {state.key: find_seen_at(state) for state in states}
+    return {key: moment for key, moment in newest.items() if moment is not None}
