@@ -105,19 +105,26 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
 
     `seen` has one row a key with `seen_at`.
     """
-    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
-    is_removal = F.col("kind") == "removed"
-    # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
-    is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
-    of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
-    order = F.struct("order_key", "event_time")
-    grouped = events.groupBy("key").agg(
-        _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
-        _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
-        _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
-        _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
-        _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
+    found = _fold_events(events)
+    if seen is None:
+        found = found.withColumn("seen_at", F.lit(None).cast("timestamp"))
+    else:
+        found = found.join(seen, "key", "left")
+    is_unheard = F.col("state").isNull() & (F.col("seen_at") > F.col("told_at"))
+    return found.where(F.col("state").isNotNull() | is_unheard).select(
+        "key",
+        "state.etag",
+        "state.version_id",
+        "state.size",
+        F.unix_micros("state.event_time").alias("event_time"),
+        _may_be_gone().alias("may_be_gone"),
+        is_unheard.alias("is_unheard"),
     )
+
+
+def _fold_events(events: DataFrame) -> DataFrame:
+    """Of every key what exists (`state`, else null), its cleaning, and when somebody told of it last."""
+    grouped = _group_events(events)
     created, removed = F.col("created"), F.col("removed")
     is_version_gone = F.col("version_removed").isNotNull() & (
         F.col("version_removed.version_id").eqNullSafe(F.col("created.version_id"))
@@ -133,25 +140,28 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
     )
     listed_later = F.col("listed").isNotNull() & (told_at.isNull() | (F.col("listed.received_at") > told_at))
     state = F.when(listed_later, F.col("listed")).when(exists, created)
-    found = grouped.select(
+    return grouped.select(
         "key",
         F.when(state["kind"] != "removed", state).alias("state"),
         F.greatest(told_at, "listed.received_at").alias("told_at"),
         "cleaned",
     )
-    if seen is None:
-        found = found.withColumn("seen_at", F.lit(None).cast("timestamp"))
-    else:
-        found = found.join(seen, "key", "left")
-    is_unheard = F.col("state").isNull() & (F.col("seen_at") > F.col("told_at"))
-    return found.where(F.col("state").isNotNull() | is_unheard).select(
-        "key",
-        "state.etag",
-        "state.version_id",
-        "state.size",
-        F.unix_micros("state.event_time").alias("event_time"),
-        _may_be_gone().alias("may_be_gone"),
-        is_unheard.alias("is_unheard"),
+
+
+def _group_events(events: DataFrame) -> DataFrame:
+    """Of every key the newest event of each sort."""
+    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
+    is_removal = F.col("kind") == "removed"
+    # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
+    is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
+    of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
+    order = F.struct("order_key", "event_time")
+    return events.groupBy("key").agg(
+        _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
+        _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
+        _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
+        _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
+        _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
     )
 
 
