@@ -1,92 +1,35 @@
 """What every catalog does, run on every one of them: in-process, Glue on the emulator, a real metastore,
-DataHub's REST shape on a small server."""
+DataHub's and BigQuery's REST shapes on small servers."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from pyspark.sql.types import ArrayType, DecimalType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 
 from headwater.config.catalogs import CatalogConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.errors import CatalogConflictError, CatalogError, CatalogUnavailableError, CredentialsError
-from headwater.lake.catalogs.catalog_table import CatalogTable
+from headwater.lake.catalogs.bigquery.catalog import BigQueryCatalog
 from headwater.lake.catalogs.datahub import DataHubCatalog
-from headwater.lake.catalogs.entries import EntryRules, build_entries
 from headwater.lake.catalogs.glue import GlueCatalog
 from headwater.lake.catalogs.hive_metastore import HiveCatalog
 from headwater.lake.catalogs.memory import MemoryCatalog
-from headwater.lake.catalogs.planning import TableChange, normalize_place
+from headwater.lake.catalogs.planning import normalize_place
 from headwater.lake.catalogs.protocol import Catalog
 from headwater.lake.catalogs.syncing import plan_entry
-from headwater.lake.catalogs.table_state import TableState
+from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.datahub import run_datahub
+from tests.fixtures.catalogs.harness import COLUMNS, Harness
 from tests.fixtures.catalogs.hive_metastore import find_free_port, hive_metastore
+from tests.fixtures.catalogs.no_google import no_google
 from tests.fixtures.emulator import EmulatorSession
 
-__all__ = ["hive_metastore"]
+__all__ = ["hive_metastore", "no_google"]
 
-COLUMNS = StructType(
-    [
-        StructField("_hoodie_commit_time", StringType()),
-        StructField("id", LongType()),
-        StructField("price", DecimalType(10, 2)),
-        StructField(
-            "address", StructType([StructField("city", StringType()), StructField("zip", StringType())])
-        ),
-        # What Spark is told of the columns is longer than a property of a metastore.
-        StructField("tags", ArrayType(StringType()), True, {"comment": "x" * 4_000}),
-    ]
-)
 NOTE = StructField("note", StringType())
-
-
-@dataclass
-class Harness:
-    """A catalog, a place that its server can reach, and what was sent to it."""
-
-    catalog: Catalog
-    place: str
-    key_types: tuple[str, ...] = ("string", "string")
-    count_sent: Callable[[], int] | None = None
-    describe_table: Callable[[str, str], None] | None = None
-    read_description: Callable[[str], str] | None = None
-
-    def table(self, name: str = "orders", days: int = 2, **changes: Any) -> CatalogTable:
-        """The entry of a table with so many partitions; `changes` are to its state."""
-        folders = (f"day=2026-01-{day:02d}/region=eu b+c" for day in range(1, days + 1))
-        state = TableState(
-            name=name,
-            path=f"{self.place}/{name}",
-            columns=COLUMNS,
-            partition_fields=("day", "region"),
-            partitions=tuple(folders),
-            is_merge_on_read=False,
-            base_file_format="parquet",
-            is_url_encoded=False,
-            requested="20260101000000000",
-            completed="20260101000001000",
-        )
-        (entry,) = build_entries(replace(state, **changes), EntryRules())
-        return entry
-
-    def sync(self, wanted: CatalogTable) -> TableChange:
-        change = plan_entry(self.catalog, wanted)
-        self.catalog.apply(change)
-        return change
-
-    def need_partitions(self) -> None:
-        if not self.catalog.narrow(self.table()).partitions:
-            pytest.skip("knows no partitions")
-
-    def places(self, name: str = "orders") -> dict[tuple[str, ...], str]:
-        held = self.catalog.read(name)
-        assert held is not None
-        return {values: normalize_place(place) for values, place in held.partitions.items()}
 
 
 @pytest.fixture
@@ -178,7 +121,36 @@ def datahub() -> Iterator[Harness]:
         catalog.close()
 
 
-@pytest.fixture(params=["memory", "glue", "datahub", pytest.param("hive", marks=pytest.mark.long)])
+@pytest.fixture
+def bigquery(tmp_path: Path, no_google: None) -> Iterator[Harness]:
+    with run_bigquery() as server:
+        catalog = BigQueryCatalog(
+            CatalogConfig(type="bigquery", project="acme-analytics", database="shop", endpoint=server.address)
+        )
+        harness = Harness(catalog, str(tmp_path), key_types=("DATE", "STRING"))
+
+        def describe(name: str, text: str) -> None:
+            table = server.tables["shop", name]
+            table["description"] = text
+            fields = table["schema"]["fields"]
+            next(one for one in fields if one["name"] == "address")["fields"][0]["description"] = text
+            next(one for one in fields if one["name"] == "day")["description"] = text
+
+        def read(name: str) -> str:
+            fields = {one["name"]: one for one in server.tables["shop", name]["schema"]["fields"]}
+            city, day = fields["address"]["fields"][0], fields["day"]
+            table = server.tables["shop", name]
+            return f"{table['description']} {city['description']} {day['description']}"
+
+        harness.describe_table, harness.read_description = describe, read
+        harness.count_sent = lambda: len(server.sent)
+        yield harness
+        catalog.close()
+
+
+@pytest.fixture(
+    params=["memory", "glue", "datahub", "bigquery", pytest.param("hive", marks=pytest.mark.long)]
+)
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found
@@ -302,9 +274,9 @@ def test_a_name_that_is_another_tables_is_refused(harness: Harness) -> None:
         harness.sync(harness.table(partition_fields=(), partitions=("",)))
 
 
-@pytest.mark.parametrize("kind", ["glue", "hive", "datahub"])
+@pytest.mark.parametrize("kind", ["glue", "hive", "datahub", "bigquery"])
 def test_a_catalog_that_does_not_answer_is_one_to_try_again(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, no_google: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
@@ -317,6 +289,15 @@ def test_a_catalog_that_does_not_answer_is_one_to_try_again(
     elif kind == "datahub":
         catalog = DataHubCatalog(
             CatalogConfig(type="datahub", database="shop", address=f"http://127.0.0.1:{port}")
+        )
+    elif kind == "bigquery":
+        catalog = BigQueryCatalog(
+            CatalogConfig(
+                type="bigquery",
+                project="acme-analytics",
+                database="shop",
+                endpoint=f"http://127.0.0.1:{port}",
+            )
         )
     else:
         catalog = HiveCatalog(

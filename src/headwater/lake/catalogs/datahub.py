@@ -52,7 +52,7 @@ class DataHubCatalog:
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
         """See `Catalog`."""
-        return replace(entry, partitions={})
+        return replace(entry, partitions={}, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

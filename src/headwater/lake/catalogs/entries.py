@@ -66,6 +66,7 @@ def _build_entry(
             CatalogColumn(key.lower(), columns.get(key.lower(), "string")) for key in state.partition_fields
         ),
         partitions=_build_partitions(state),
+        files=tuple(f"{state.path.rstrip('/')}/{file}" for file in state.files),
         properties={
             "EXTERNAL": "TRUE",
             **_describe_for_spark(state.columns, state.partition_fields),

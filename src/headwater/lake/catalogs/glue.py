@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -51,7 +52,7 @@ class GlueCatalog:
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
         """See `Catalog`."""
-        return entry
+        return replace(entry, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

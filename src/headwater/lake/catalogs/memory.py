@@ -15,7 +15,7 @@ class MemoryCatalog:
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
         """See `Catalog`."""
-        return entry
+        return replace(entry, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

@@ -32,7 +32,8 @@ def plan_table(catalog: Catalog, state: TableState, rules: EntryRules) -> TableP
 
 def plan_entry(catalog: Catalog, entry: CatalogTable) -> TableChange:
     """What the catalog has to do about one entry. Raises `CatalogError`."""
-    return plan_change(catalog.read(entry.name), catalog.narrow(entry))
+    wanted = catalog.narrow(entry)
+    return plan_change(catalog.read(entry.name), wanted)
 
 
 def apply_plan(catalog: Catalog, changes: Sequence[TableChange]) -> None:
