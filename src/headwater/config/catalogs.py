@@ -158,6 +158,8 @@ def _iter_bigquery_problems(tables: Mapping[str, TableConfig], lake: str) -> Ite
             needs = "`partition_style: hive`: BigQuery reads the values of partitions from the folders' names"
         elif table.partition and not table.drop_partition_columns:
             needs = "`drop_partition_columns: true`: BigQuery refuses a column that files and folders have"
+        elif table.columns:
+            needs = "no `columns`: BigQuery does not know Hudi's own types"
         else:
             continue
         yield "exclude", f"table {name!r} needs {needs}; or leave it out here"

@@ -80,6 +80,7 @@ def test_what_cannot_be_is_refused_with_its_path(tmp_path: Path, text: str, said
             "partition: day, partition_style: plain, drop_partition_columns: true",
             "table 'visits' needs `partition_style: hive`",
         ),
+        ("format: json, columns: {v: vector(8)}", "table 'visits' needs no `columns`"),
         ("partition: day", "table 'visits' needs `drop_partition_columns: true`"),
     ],
 )

@@ -28,8 +28,8 @@ class StorageFormat:
 class CatalogTable:
     """`columns` are without the `partition_keys`. `partitions` are places by values, in the keys' order.
 
-    `files` are the URIs of the base files of the newest state, sorted; None in a catalog that is told of no
-    files.
+    `files` are the URIs of the base files of the newest state, sorted; None where these do not hold all rows,
+    and in a catalog that is told of no files.
 
     `properties` and `serde_properties` are, of a table in a catalog, all that it has; of a wanted one, those
     that headwater answers for.

@@ -8,6 +8,7 @@ from headwater.errors import LakeError, TableUnsupportedError
 from headwater.lake.inspection.layout import FileSlice, read_layout
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
+from headwater.lake.typed_options.bootstrap import BOOTSTRAP_INDEX_FOLDER, BOOTSTRAPPED_PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 class TableState:
     """`columns` are all, Hudi's own first; without those of partitions where only folders have these.
     `partitions` are folders below the table's that have current files, `files` the current base files, as
-    paths below it, in their order. `requested` and `completed` are the times of the commit that completed
-    last."""
+    paths below it, in their order; None where rows lie in files that the table was bootstrapped from.
+    `requested` and `completed` are the times of the commit that completed last."""
 
     name: str
     path: str
     columns: "StructType"
     partition_fields: tuple[str, ...]
     partitions: tuple[str, ...]
-    files: tuple[str, ...]
+    files: tuple[str, ...] | None
     is_merge_on_read: bool
     base_file_format: str
     is_url_encoded: bool
@@ -68,13 +69,23 @@ def read_table_state(address: TableAddress) -> TableState | None:
         # `field:type` is what some key generators write.
         partition_fields=tuple(field.partition(":")[0] for field in properties.read_list("partition_fields")),
         partitions=tuple(sorted({one.partition for one in current})),
-        files=tuple(sorted(one.base_file.path for one in current if one.base_file)),
+        files=None if _has_rows_elsewhere(timeline) else _list_files(current),
         is_merge_on_read=properties.read("table_type").upper() == "MERGE_ON_READ",
         base_file_format=properties.read("base_file_format", "parquet").lower(),
         is_url_encoded=properties.read_flag("url_encoded"),
         requested=writes[-1].requested,
         completed=writes[-1].completed or "",
     )
+
+
+def _list_files(current: Sequence[FileSlice]) -> tuple[str, ...]:
+    return tuple(sorted(one.base_file.path for one in current if one.base_file))
+
+
+def _has_rows_elsewhere(timeline: TableTimeline) -> bool:
+    if not timeline.folder.properties.raw.get(BOOTSTRAPPED_PROPERTY):
+        return False
+    return bool(timeline.folder.list_files(BOOTSTRAP_INDEX_FOLDER))
 
 
 def _read_columns(timeline: TableTimeline, slices: Sequence[FileSlice]) -> "StructType":

@@ -243,6 +243,11 @@ def _check_readable(entry: CatalogTable, written_keys: list[str]) -> None:
             f"bigquery cannot hold {entry.name}: it reads Parquet files of copy-on-write tables only",
             hint="make it with `table_type: copy_on_write` and `base_file_format: parquet`, or `exclude` it",
         )
+    if entry.files is None:
+        raise CatalogError(
+            f"bigquery cannot hold {entry.name}: rows lie in files that it was bootstrapped from",
+            hint="a bootstrap with `--mode full-record` writes the rows anew; or `exclude` it",
+        )
     if written_keys:
         raise CatalogError(
             f"bigquery cannot hold {entry.name}: {', '.join(written_keys)} is in files and in folders",

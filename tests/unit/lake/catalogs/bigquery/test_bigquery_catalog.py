@@ -107,6 +107,16 @@ def test_a_table_is_external_over_its_manifest_of_the_newest_files(
     }
 
 
+def test_rows_in_files_that_a_table_was_bootstrapped_from_are_not_in_its_own(table: Path) -> None:
+    with (table / ".hoodie/hoodie.properties").open("a") as properties:
+        properties.write("hoodie.bootstrap.base.path=/elsewhere\n")
+    assert len(read_state(table).files or ()) == 2
+    index = table / ".hoodie/.aux/.bootstrap/.fileids/a.hfile"
+    index.parent.mkdir(parents=True, exist_ok=True)
+    index.write_bytes(b"index")
+    assert read_state(table).files is None
+
+
 def test_nothing_is_sent_or_written_when_no_file_changed(
     sync: Callable[..., TablePlan], server: BigQueryServer, table: Path
 ) -> None:
@@ -189,6 +199,7 @@ def test_a_table_that_hudis_own_tool_has_made_is_taken_as_it_is(
     [
         ("orders_mor", {}, "copy-on-write tables only", "table_type: copy_on_write"),
         ("folder_days", {"base_file_format": "orc"}, "Parquet files", "base_file_format: parquet"),
+        ("archived", {"files": None}, "files that it was bootstrapped from", "--mode full-record"),
         ("orders_cow", {}, "region is in files and in folders", "drop_partition_columns: true"),
         (
             "folder_days",
