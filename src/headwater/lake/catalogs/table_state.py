@@ -58,7 +58,7 @@ def read_table_state(address: TableAddress) -> TableState | None:
     if layout.problems:
         raise LakeError(
             f"{address.path}: which files are of the newest state cannot be told: {layout.problems[0]}",
-            hint="`headwater table NAME show` names what is damaged",
+            hint="`headwater table NAME files` names all that is damaged",
         )
     slices = layout.slices
     current = [one for one in slices if one.state == "current"]
