@@ -1,88 +1,35 @@
 """What every catalog does, run on every one of them: in-process, Glue on the emulator, a real metastore,
-DataHub's REST shape on a small server."""
+DataHub's and BigQuery's REST shapes on small servers."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
+from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 
 from headwater.config.catalogs import CatalogConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.errors import CatalogConflictError, CatalogError, CatalogUnavailableError, CredentialsError
-from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, StorageFormat
+from headwater.lake.catalogs.bigquery.catalog import BigQueryCatalog
 from headwater.lake.catalogs.datahub import DataHubCatalog
 from headwater.lake.catalogs.glue import GlueCatalog
 from headwater.lake.catalogs.hive_metastore import HiveCatalog
 from headwater.lake.catalogs.memory import MemoryCatalog
-from headwater.lake.catalogs.planning import TableChange, normalize_place
+from headwater.lake.catalogs.planning import normalize_place
 from headwater.lake.catalogs.protocol import Catalog
 from headwater.lake.catalogs.syncing import plan_entry
+from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.datahub import run_datahub
+from tests.fixtures.catalogs.harness import COLUMNS, Harness
 from tests.fixtures.catalogs.hive_metastore import find_free_port, hive_metastore
+from tests.fixtures.catalogs.no_google import no_google
 from tests.fixtures.emulator import EmulatorSession
 
-__all__ = ["hive_metastore"]
+__all__ = ["hive_metastore", "no_google"]
 
-FORMAT = StorageFormat(
-    "org.apache.hudi.hadoop.HoodieParquetInputFormat",
-    "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
-    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
-)
-
-
-@dataclass
-class Harness:
-    """A catalog, a place that its server can reach, and what was sent to it."""
-
-    catalog: Catalog
-    place: str
-    count_sent: Callable[[], int] | None = None
-    describe_table: Callable[[str, str], None] | None = None
-    read_description: Callable[[str], str] | None = None
-
-    def table(self, name: str = "orders", days: int = 2, **changes: Any) -> CatalogTable:
-        made = CatalogTable(
-            name=name,
-            location=f"{self.place}/{name}",
-            columns=(
-                CatalogColumn("_hoodie_commit_time", "string"),
-                CatalogColumn("id", "bigint"),
-                CatalogColumn("price", "decimal(10,2)"),
-                CatalogColumn("address", "struct<city:string,zip:string>"),
-                CatalogColumn("tags", "array<string>"),
-            ),
-            format=FORMAT,
-            partition_keys=(CatalogColumn("day", "string"), CatalogColumn("region", "string")),
-            partitions={
-                (f"2026-01-{day:02d}", "eu b+c"): f"{self.place}/{name}/day=2026-01-{day:02d}/region=eu b+c"
-                for day in range(1, days + 1)
-            },
-            properties={
-                "EXTERNAL": "TRUE",
-                "spark.sql.sources.provider": "hudi",
-                "spark.sql.sources.schema.part.0": "x" * 4_000,
-            },
-            serde_properties={"path": f"{self.place}/{name}"},
-        )
-        return replace(made, **changes)
-
-    def sync(self, wanted: CatalogTable) -> TableChange:
-        change = plan_entry(self.catalog, wanted)
-        self.catalog.apply(change)
-        return change
-
-    def need_partitions(self) -> None:
-        if not self.catalog.has_partitions:
-            pytest.skip("knows no partitions")
-
-    def places(self, name: str = "orders") -> dict[tuple[str, ...], str]:
-        held = self.catalog.read(name)
-        assert held is not None
-        return {values: normalize_place(place) for values, place in held.partitions.items()}
+NOTE = StructField("note", StringType())
 
 
 @pytest.fixture
@@ -174,7 +121,36 @@ def datahub() -> Iterator[Harness]:
         catalog.close()
 
 
-@pytest.fixture(params=["memory", "glue", "datahub", pytest.param("hive", marks=pytest.mark.long)])
+@pytest.fixture
+def bigquery(tmp_path: Path, no_google: None) -> Iterator[Harness]:
+    with run_bigquery() as server:
+        catalog = BigQueryCatalog(
+            CatalogConfig(type="bigquery", project="acme-analytics", database="shop", endpoint=server.address)
+        )
+        harness = Harness(catalog, str(tmp_path), key_types=("DATE", "STRING"))
+
+        def describe(name: str, text: str) -> None:
+            table = server.tables["shop", name]
+            table["description"] = text
+            fields = table["schema"]["fields"]
+            next(one for one in fields if one["name"] == "address")["fields"][0]["description"] = text
+            next(one for one in fields if one["name"] == "day")["description"] = text
+
+        def read(name: str) -> str:
+            fields = {one["name"]: one for one in server.tables["shop", name]["schema"]["fields"]}
+            city, day = fields["address"]["fields"][0], fields["day"]
+            table = server.tables["shop", name]
+            return f"{table['description']} {city['description']} {day['description']}"
+
+        harness.describe_table, harness.read_description = describe, read
+        harness.count_sent = lambda: len(server.sent)
+        yield harness
+        catalog.close()
+
+
+@pytest.fixture(
+    params=["memory", "glue", "datahub", "bigquery", pytest.param("hive", marks=pytest.mark.long)]
+)
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found
@@ -189,31 +165,28 @@ def test_an_unknown_table_and_an_unknown_database_are_none(harness: Harness) -> 
 def test_a_new_table_is_read_as_it_was_wanted(harness: Harness) -> None:
     wanted = harness.table()
     change = harness.sync(wanted)
-    held = harness.catalog.read("orders")
+    held, told = harness.catalog.read("orders"), harness.catalog.narrow(wanted)
     assert change.is_new
     assert held is not None
-    assert (held.columns, held.partition_keys, held.format) == (wanted.columns, wanted.partition_keys, FORMAT)
+    assert (held.columns, held.format) == (told.columns, told.format)
+    keys = [(key.name, key.type) for key in held.partition_keys]
+    assert keys == list(zip(("day", "region"), harness.key_types, strict=True))
     assert normalize_place(held.location) == normalize_place(wanted.location)
-    assert wanted.properties.items() <= held.properties.items()
-    told = wanted.partitions if harness.catalog.has_partitions else {}
-    assert harness.places() == {values: normalize_place(place) for values, place in told.items()}
+    assert told.properties.items() <= held.properties.items()
+    assert harness.places() == {values: normalize_place(place) for values, place in told.partitions.items()}
 
 
 def test_nothing_is_sent_when_nothing_changed(harness: Harness) -> None:
     harness.sync(harness.table())
     sent = harness.count_sent() if harness.count_sent else 0
-    newer = harness.table().properties | {"last_commit_time_sync": "20260102"}
-    assert harness.sync(harness.table(properties=newer)).is_empty
+    assert harness.sync(harness.table(requested="20260102")).is_empty
     assert (harness.count_sent() if harness.count_sent else 0) == sent
 
 
 def test_new_partitions_come_and_vanished_ones_go(harness: Harness) -> None:
     harness.need_partitions()
     harness.sync(harness.table(days=3))
-    wanted = harness.table(days=4)
-    wanted = replace(
-        wanted, partitions={values: p for values, p in wanted.partitions.items() if values[0] != "2026-01-02"}
-    )
+    wanted = harness.table(partitions=tuple(f"day=2026-01-0{day}/region=eu b+c" for day in (1, 3, 4)))
     change = harness.sync(wanted)
     assert (len(change.added), len(change.dropped), len(change.moved)) == (1, 1, 0)
     assert sorted(day for day, _ in harness.places()) == ["2026-01-01", "2026-01-03", "2026-01-04"]
@@ -223,8 +196,7 @@ def test_new_partitions_come_and_vanished_ones_go(harness: Harness) -> None:
 def test_how_far_it_has_followed_is_written_beside_another_change(harness: Harness) -> None:
     harness.need_partitions()
     harness.sync(harness.table())
-    newer = harness.table().properties | {"last_commit_time_sync": "20260102"}
-    harness.sync(harness.table(days=3, properties=newer))
+    harness.sync(harness.table(days=3, requested="20260102"))
     held = harness.catalog.read("orders")
     assert held is not None
     assert held.properties["last_commit_time_sync"] == "20260102"
@@ -232,38 +204,30 @@ def test_how_far_it_has_followed_is_written_beside_another_change(harness: Harne
 
 def test_columns_are_added_and_widened(harness: Harness) -> None:
     harness.sync(harness.table())
-    columns = tuple(
-        replace(column, type="decimal(12,2)") if column.name == "price" else column
-        for column in harness.table().columns
-    )
+    fields = [StructField("price", DecimalType(38, 10)) if one.name == "price" else one for one in COLUMNS]
     # In the table the new column stands in the middle; in the catalog it comes last.
-    columns = (*columns[:2], CatalogColumn("note", "string"), *columns[2:])
-    change = harness.sync(harness.table(columns=columns))
+    wanted = harness.table(columns=StructType([*fields[:2], NOTE, *fields[2:]]))
+    change = harness.sync(wanted)
     assert [(one.effect, one.name) for one in change.columns] == [("add", "note"), ("change", "price")]
     held = harness.catalog.read("orders")
     assert held is not None
-    assert [(c.name, c.type) for c in held.columns] == [
-        ("_hoodie_commit_time", "string"),
-        ("id", "bigint"),
-        ("price", "decimal(12,2)"),
-        ("address", "struct<city:string,zip:string>"),
-        ("tags", "array<string>"),
-        ("note", "string"),
-    ]
+    types = {column.name: column.type for column in harness.catalog.narrow(wanted).columns}
+    names = ("_hoodie_commit_time", "id", "price", "address", "tags", "note")
+    assert [(column.name, column.type) for column in held.columns] == [(name, types[name]) for name in names]
     # A partition's own entry has the types, too.
-    assert len(change.moved) == (2 if harness.catalog.has_partitions else 0)
-    assert harness.sync(harness.table(columns=columns)).is_empty
+    assert change.moved == harness.catalog.narrow(wanted).partitions
+    assert harness.sync(wanted).is_empty
 
 
 def test_a_column_that_the_table_lost_goes(harness: Harness) -> None:
     harness.sync(harness.table())
-    shorter = harness.table(columns=harness.table().columns[:-1])
+    shorter = harness.table(columns=COLUMNS[:-1])
     assert [(one.effect, one.name) for one in harness.sync(shorter).columns] == [("remove", "tags")]
     assert harness.sync(shorter).is_empty
 
 
 def test_a_table_without_partitions(harness: Harness) -> None:
-    plain = harness.table(partition_keys=(), partitions={})
+    plain = harness.table(partition_fields=(), partitions=("",))
     harness.sync(plain)
     held = harness.catalog.read("orders")
     assert held is not None
@@ -273,10 +237,10 @@ def test_a_table_without_partitions(harness: Harness) -> None:
 
 def test_many_partitions_in_several_requests(harness: Harness) -> None:
     harness.need_partitions()
-    values = {(f"day{number}", "eu"): f"{harness.place}/orders/{number}" for number in range(120)}
-    harness.sync(harness.table(partitions=values))
+    folders = tuple(f"day=day{number}/region=eu" for number in range(120))
+    harness.sync(harness.table(partitions=folders))
     assert len(harness.places()) == 120
-    assert harness.sync(harness.table(partitions=values)).is_empty
+    assert harness.sync(harness.table(partitions=folders)).is_empty
 
 
 def test_partitions_that_another_process_has_added_or_dropped_are_fine(harness: Harness) -> None:
@@ -296,7 +260,7 @@ def test_what_others_have_written_stays(harness: Harness) -> None:
         pytest.skip("nobody else writes it")
     harness.sync(harness.table())
     harness.describe_table("orders", "told")
-    wanted = harness.table(columns=(*harness.table().columns, CatalogColumn("note", "string")))
+    wanted = harness.table(columns=StructType([*COLUMNS, NOTE]))
     harness.sync(wanted)
     assert set(harness.read_description("orders").split()) == {"told"}
     assert harness.sync(wanted).is_empty
@@ -305,14 +269,14 @@ def test_what_others_have_written_stays(harness: Harness) -> None:
 def test_a_name_that_is_another_tables_is_refused(harness: Harness) -> None:
     harness.sync(harness.table())
     with pytest.raises(CatalogConflictError, match="another table"):
-        harness.sync(harness.table(location=f"{harness.place}/elsewhere"))
+        harness.sync(harness.table(path=f"{harness.place}/elsewhere"))
     with pytest.raises(CatalogConflictError, match="partitioned by day, region"):
-        harness.sync(harness.table(partition_keys=(), partitions={}))
+        harness.sync(harness.table(partition_fields=(), partitions=("",)))
 
 
-@pytest.mark.parametrize("kind", ["glue", "hive", "datahub"])
+@pytest.mark.parametrize("kind", ["glue", "hive", "datahub", "bigquery"])
 def test_a_catalog_that_does_not_answer_is_one_to_try_again(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, no_google: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
@@ -325,6 +289,15 @@ def test_a_catalog_that_does_not_answer_is_one_to_try_again(
     elif kind == "datahub":
         catalog = DataHubCatalog(
             CatalogConfig(type="datahub", database="shop", address=f"http://127.0.0.1:{port}")
+        )
+    elif kind == "bigquery":
+        catalog = BigQueryCatalog(
+            CatalogConfig(
+                type="bigquery",
+                project="acme-analytics",
+                database="shop",
+                endpoint=f"http://127.0.0.1:{port}",
+            )
         )
     else:
         catalog = HiveCatalog(

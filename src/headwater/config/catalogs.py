@@ -8,16 +8,19 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
+from headwater.config.table import TableConfig
 
-CatalogType = Literal["glue", "hive", "datahub"]
+CatalogType = Literal["glue", "hive", "datahub", "bigquery"]
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "glue": ("region", "endpoint", "catalog_id"),
     "hive": ("address",),
     "datahub": ("address", "environment"),
+    "bigquery": ("project", "region", "endpoint"),
 }
 _SCHEMES = {"hive": ("thrift",), "datahub": ("http", "https")}
 _EXAMPLES = {"hive": "thrift://metastore:9083", "datahub": "http://datahub:8080"}
+_BIGQUERY_LAKES = "gs://"
 _TABLE_NAME = re.compile(r"\w{1,255}", re.ASCII)
 
 
@@ -27,7 +30,9 @@ class CatalogConfig(Section):
 
     type: CatalogType = Field(
         description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift. `datahub`: "
-        "DataHub's metadata service; a token for it comes from `DATAHUB_GMS_TOKEN` of the environment."
+        "DataHub's metadata service; a token for it comes from `DATAHUB_GMS_TOKEN` of the environment. "
+        "`bigquery`: Google's BigQuery, as external tables over a manifest of files; needs "
+        "`pip install 'headwater[bigquery]'`."
     )
     name: str | None = Field(
         None,
@@ -35,7 +40,9 @@ class CatalogConfig(Section):
         description="What `status`, metrics and `sync --catalog` call it; default: its type.",
     )
     database: str = Field(
-        pattern=r"^[a-z0-9_]{1,255}$", description="Database of the tables there.", examples=["shop"]
+        pattern=r"^[a-z0-9_]{1,255}$",
+        description="Database of the tables there; in BigQuery a dataset.",
+        examples=["shop"],
     )
     create_database: bool = Field(True, description="Make the database when there is none.")
     tables: FieldNames = Field((), description="Only these tables; default: all data tables.")
@@ -46,8 +53,22 @@ class CatalogConfig(Section):
         examples=[{"orders": "shop_orders"}],
     )
     meta_columns: bool = Field(True, description="Also show Hudi's own five columns, as its own tools do.")
-    region: str | None = Field(None, description="Region; default: AWS's own chain (glue).")
-    endpoint: str | None = Field(None, description="Endpoint, when it is not AWS itself (glue).")
+    project: str | None = Field(
+        None,
+        pattern=r"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$",
+        description="Project of the dataset (bigquery).",
+        examples=["acme-analytics"],
+    )
+    region: str | None = Field(
+        None,
+        description="Region; default: AWS's own chain (glue). Location of a dataset that is made; default: "
+        "BigQuery's own (bigquery).",
+    )
+    endpoint: str | None = Field(
+        None,
+        description="Endpoint, when it is not AWS itself (glue). Address, when it is not Google's; without "
+        "credentials it is asked with none (bigquery).",
+    )
     catalog_id: str | None = Field(
         None, pattern=r"^\d{12}$", description="Account of the catalog; default: one's own (glue)."
     )
@@ -85,6 +106,8 @@ class CatalogConfig(Section):
             text = "missing" if self.address is None else f"{self.address!r} is not one"
             example = _EXAMPLES[self.type]
             yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{example}`"
+        if self.type == "bigquery" and self.project is None:
+            yield ("project",), "missing; `type: bigquery` needs the project of the dataset"
         for table, name in self.table_names.items():
             if not _TABLE_NAME.fullmatch(name):
                 yield ("table_names", table), f"{name!r} is no name. Allowed: letters, digits and `_`"
@@ -100,9 +123,9 @@ def _is_address(address: str | None, schemes: Sequence[str]) -> bool:
 
 
 def iter_catalog_problems(
-    catalogs: Sequence[CatalogConfig], tables: Sequence[str]
+    catalogs: Sequence[CatalogConfig], tables: Mapping[str, TableConfig], lake: str
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What only shows beside the other catalogs and the tables."""
+    """What only shows beside the other catalogs, the tables and the lake."""
     seen: set[str] = set()
     for number, catalog in enumerate(catalogs):
         path: tuple[str | int, ...] = ("catalogs", number)
@@ -116,3 +139,27 @@ def iter_catalog_problems(
         names = [catalog.table_names.get(table, table).lower() for table in tables if catalog.takes(table)]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*path, "table_names"), f"two tables would be {name!r} there: case does not tell them apart"
+        if catalog.type == "bigquery":
+            taken = {name: table for name, table in tables.items() if catalog.takes(name)}
+            for key, text in _iter_bigquery_problems(taken, lake):
+                yield (*path, key), text
+
+
+def _iter_bigquery_problems(tables: Mapping[str, TableConfig], lake: str) -> Iterator[tuple[str, str]]:
+    """Why BigQuery could not read them, by the key of the catalog: a table may be kept from it by that."""
+    if not lake.startswith(_BIGQUERY_LAKES):
+        yield "type", f"BigQuery reads the files where they lie: the lake has to be at gs://, not at {lake}"
+    for name, table in tables.items():
+        if table.table_type == "merge_on_read":
+            needs = "`table_type: copy_on_write`: BigQuery reads base files only"
+        elif table.base_file_format != "parquet":
+            needs = "`base_file_format: parquet`"
+        elif table.partition and table.partition_style != "hive":
+            needs = "`partition_style: hive`: BigQuery reads the values of partitions from the folders' names"
+        elif table.partition and not table.drop_partition_columns:
+            needs = "`drop_partition_columns: true`: BigQuery refuses a column that files and folders have"
+        elif table.columns:
+            needs = "no `columns`: BigQuery does not know Hudi's own types"
+        else:
+            continue
+        yield "exclude", f"table {name!r} needs {needs}; or leave it out here"

@@ -184,7 +184,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_catalogs(self) -> "Settings":
-        problems = list(iter_catalog_problems(self.catalogs, tuple(self.tables)))
+        problems = list(iter_catalog_problems(self.catalogs, self.tables, self.lake))
         if problems:
             raise SectionError(problems)
         return self

@@ -19,10 +19,11 @@ from headwater.app.run import Run
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
+from headwater.lake.catalogs.bigquery.manifest import read_manifest
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
 from headwater.lake.catalogs.hive_metastore import HiveCatalog
-from headwater.lake.catalogs.planning import plan_change
+from headwater.lake.catalogs.planning import normalize_place, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
@@ -137,6 +138,20 @@ def test_spark_reads_our_entries_as_it_reads_those_of_hudis_own_tool(
     assert set(ours) == set(ENTRIES)
     assert ours == theirs
     assert ours["orders_cow"] == {"eu": 5, "us": 3}
+
+
+def test_hudis_own_manifest_names_the_files_that_ours_would(
+    told: tuple[Path, dict[str, dict[str, int]]],
+) -> None:
+    folder, _ = told
+    table = folder / "orders_cow"
+    state = read_table_state(TableAddress("orders_cow", str(table)))
+    assert state is not None
+    (entry,) = build_entries(state, EntryRules())
+    theirs = read_manifest(str(table))
+    assert theirs is not None
+    assert [normalize_place(file) for file in theirs] == list(entry.files or ())
+    assert len(theirs) == 2
 
 
 @pytest.mark.parametrize("name", ENTRIES)

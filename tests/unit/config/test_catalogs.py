@@ -8,6 +8,7 @@ from headwater.config.loader import load_settings
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
 
+BIGQUERY = "  - {type: bigquery, project: acme-analytics, database: shop}"
 HEAD = """
 source: {type: local, path: landing}
 lake: lake
@@ -49,7 +50,11 @@ def test_a_catalog_takes_all_tables_unless_it_is_told_which(tmp_path: Path) -> N
         ("  - {type: glue, database: Shop}", "catalogs[0].database"),
         ("  - {type: glue, database: shop, tables: order}", "catalogs[0].tables: no table 'order'"),
         ("  - {type: glue, database: shop, databse: shop}", "databse"),
-        ("  - {type: polaris, database: shop}", "Allowed: glue, hive, datahub"),
+        ("  - {type: polaris, database: shop}", "Allowed: glue, hive, datahub, bigquery"),
+        ("  - {type: bigquery, database: shop}", "catalogs[0].project: missing; `type: bigquery` needs"),
+        ("  - {type: bigquery, project: Acme, database: shop}", "catalogs[0].project"),
+        ("  - {type: hive, database: shop, project: acme-analytics}", "only bigquery has it"),
+        (BIGQUERY, "catalogs[0].type: BigQuery reads the files where they lie: the lake has to be at gs://"),
         (
             "  - {type: glue, database: shop}\n  - {type: glue, database: other}",
             "catalogs[1].name: there are two catalogs 'glue'",
@@ -64,3 +69,32 @@ def test_what_cannot_be_is_refused_with_its_path(tmp_path: Path, text: str, said
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("table_type: merge_on_read, record_key: id", "table 'visits' needs `table_type: copy_on_write`"),
+        ("base_file_format: orc", "table 'visits' needs `base_file_format: parquet`"),
+        (
+            "partition: day, partition_style: plain, drop_partition_columns: true",
+            "table 'visits' needs `partition_style: hive`",
+        ),
+        ("format: json, columns: {v: vector(8)}", "table 'visits' needs no `columns`"),
+        ("partition: day", "table 'visits' needs `drop_partition_columns: true`"),
+    ],
+)
+def test_a_table_that_bigquery_cannot_read_is_named_unless_it_is_left_out(
+    tmp_path: Path, table: str, said: str
+) -> None:
+    path = tmp_path / "headwater.yaml"
+    spark = "spark: {config: {spark.sql.orc.enableVectorizedReader: false}}"
+    text = HEAD.replace("lake: lake", f"lake: gs://acme-lake/bronze\n{spark}")
+    text = text.replace("catalogs:", f'  visits: {{path: "visits/*.json", {table}}}\ncatalogs:')
+    path.write_text(text + BIGQUERY)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path, environ={})
+    assert f"catalogs[0].exclude: {said}" in caught.value.message
+    path.write_text(text + BIGQUERY.replace("shop", "shop, exclude: visits"))
+    (catalog,) = load_settings(path, environ={}).catalogs
+    assert catalog.project == "acme-analytics"

@@ -72,6 +72,7 @@ def _change_to_json(change: "TableChange") -> dict[str, Any]:
         "added": [list(values) for values in change.added],
         "written_again": [list(values) for values in change.moved],
         "dropped": [list(values) for values in change.dropped],
+        "files": len(change.table.files or ()) if change.has_new_files else None,
     }
 
 

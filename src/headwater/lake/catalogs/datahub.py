@@ -5,7 +5,8 @@ As its own SDK writes it, one proposal an aspect; without the SDK, of which two 
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 from urllib3 import PoolManager, Retry, Timeout
@@ -38,8 +39,6 @@ _KINDS = {
 class DataHubCatalog:
     """See `Catalog`. Knows no partitions."""
 
-    has_partitions: ClassVar[bool] = False
-
     def __init__(self, config: CatalogConfig, token: str = "") -> None:
         self._config = config
         self._address = (config.address or "").rstrip("/")
@@ -50,6 +49,10 @@ class DataHubCatalog:
         again = Retry(3, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), allowed_methods=None)
         again.raise_on_status = False
         self._pool = PoolManager(timeout=Timeout(connect=10, read=30), retries=again)
+
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        """See `Catalog`."""
+        return replace(entry, partitions={}, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

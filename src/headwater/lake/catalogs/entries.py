@@ -66,6 +66,9 @@ def _build_entry(
             CatalogColumn(key.lower(), columns.get(key.lower(), "string")) for key in state.partition_fields
         ),
         partitions=_build_partitions(state),
+        files=None
+        if state.files is None
+        else tuple(f"{state.path.rstrip('/')}/{one}" for one in state.files),
         properties={
             "EXTERNAL": "TRUE",
             **_describe_for_spark(state.columns, state.partition_fields),

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import boto3
 from botocore.config import Config
@@ -43,13 +44,15 @@ _Item = TypeVar("_Item")
 class GlueCatalog:
     """See `Catalog`. One database of the catalog of one account and region."""
 
-    has_partitions: ClassVar[bool] = True
-
     def __init__(self, config: CatalogConfig, client: Any = None) -> None:
         self._config = config
         self._database = config.database
         self._ids = {"CatalogId": config.catalog_id} if config.catalog_id else {}
         self._client: Any = client or _build_client(config)
+
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        """See `Catalog`."""
+        return replace(entry, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

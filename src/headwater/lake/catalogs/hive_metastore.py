@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
@@ -28,8 +29,6 @@ _Item = TypeVar("_Item")
 class HiveCatalog:
     """See `Catalog`. One connection, made when it is first needed and again when it broke."""
 
-    has_partitions: ClassVar[bool] = True
-
     def __init__(self, config: CatalogConfig) -> None:
         address = urlsplit(config.address or "")
         self._config = config
@@ -37,6 +36,10 @@ class HiveCatalog:
         self._host, self._port = str(address.hostname), int(address.port or 9083)
         self._transport: Any = None
         self._connected: Any = None
+
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        """See `Catalog`."""
+        return replace(entry, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

@@ -1,7 +1,6 @@
 """A catalog in this process: for tests, and for a trial without a server."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.planning import TableChange
@@ -10,11 +9,13 @@ from headwater.lake.catalogs.planning import TableChange
 class MemoryCatalog:
     """See `Catalog`. `applied` are the changes that sent something, in their order."""
 
-    has_partitions: ClassVar[bool] = True
-
     def __init__(self) -> None:
         self._tables: dict[str, CatalogTable] = {}
         self.applied: list[TableChange] = []
+
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        """See `Catalog`."""
+        return replace(entry, files=None)
 
     def read(self, name: str) -> CatalogTable | None:
         """See `Catalog`."""

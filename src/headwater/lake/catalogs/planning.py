@@ -34,7 +34,7 @@ class TableChange:
 
     `table` is the table as it shall be, with the properties that others have given it. `is_defined_anew`: its
     columns, format or properties change. `moved` are partitions whose entry has to be written again: they lie
-    elsewhere, or hold types of columns that have changed.
+    elsewhere, or hold types of columns that have changed. `has_new_files`: the list of files changes.
     """
 
     table: CatalogTable
@@ -45,11 +45,19 @@ class TableChange:
     added: Mapping[PartitionValues, str] = field(default_factory=dict)
     moved: Mapping[PartitionValues, str] = field(default_factory=dict)
     dropped: tuple[PartitionValues, ...] = ()
+    has_new_files: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether the catalog holds the table as it is."""
-        return not (self.is_new or self.is_defined_anew or self.added or self.moved or self.dropped)
+        return not (
+            self.is_new
+            or self.is_defined_anew
+            or self.added
+            or self.moved
+            or self.dropped
+            or self.has_new_files
+        )
 
     def describe(self) -> Iterator[str]:
         """Lines for people, the table's name aside."""
@@ -67,6 +75,9 @@ class TableChange:
             if count:
                 again = " again" if verb == "write" else ""
                 yield f"{verb} {count:,} partition{'s' if count > 1 else ''}{again}"
+        if self.has_new_files:
+            count = len(self.table.files or ())
+            yield f"write the manifest of {count:,} file{'' if count == 1 else 's'}"
 
 
 def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
@@ -76,7 +87,8 @@ def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
     columns nor partitions sends nothing. Raises `CatalogConflictError` where the name is another table's.
     """
     if held is None:
-        return TableChange(wanted, is_new=True, added=wanted.partitions)
+        has_files = wanted.files is not None
+        return TableChange(wanted, is_new=True, added=wanted.partitions, has_new_files=has_files)
     _check_same(held, wanted)
     columns = tuple(_iter_column_changes(held.columns, wanted.columns))
     properties = tuple(
@@ -104,6 +116,7 @@ def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
             if has_new_types or not _is_same_place(held.partitions[values], place)
         },
         dropped=tuple(sorted(set(held.partitions) - set(kept))),
+        has_new_files=held.files != wanted.files,
     )
 
 

@@ -1,6 +1,6 @@
 """The contract of a catalog: where query engines look up which tables there are."""
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.planning import TableChange
@@ -11,11 +11,13 @@ class Catalog(Protocol):
 
     Every method raises `CatalogUnavailableError` (try again later) when the catalog does not answer, and
     `CatalogError` when it refuses. No row is ever touched: the table's files are not the catalog's.
-
-    Without `has_partitions` it tells readers of tables only, and reads and takes none.
     """
 
-    has_partitions: ClassVar[bool]
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        """What of an entry the catalog can hold, in its own words: that is what `read` gives of it, and what
+        changes are planned towards. Asks nothing of the catalog. Raises `CatalogError` for an entry that it
+        cannot hold."""
+        ...
 
     def read(self, name: str) -> CatalogTable | None:
         """The table of that name, with all of its partitions; None for none, or when there is no such

@@ -1,7 +1,7 @@
 """One table brought to one catalog: read both, plan, apply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
@@ -32,7 +32,7 @@ def plan_table(catalog: Catalog, state: TableState, rules: EntryRules) -> TableP
 
 def plan_entry(catalog: Catalog, entry: CatalogTable) -> TableChange:
     """What the catalog has to do about one entry. Raises `CatalogError`."""
-    wanted = entry if catalog.has_partitions else replace(entry, partitions={})
+    wanted = catalog.narrow(entry)
     return plan_change(catalog.read(entry.name), wanted)
 
 

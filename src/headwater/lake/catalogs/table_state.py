@@ -1,11 +1,14 @@
 """What a Hudi table is now, as far as catalogs are told of it; read without a JVM."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headwater.lake.inspection.layout import read_layout
+from headwater.errors import LakeError, TableUnsupportedError
+from headwater.lake.inspection.layout import FileSlice, read_layout
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
+from headwater.lake.typed_options.bootstrap import BOOTSTRAP_INDEX_FOLDER, BOOTSTRAPPED_PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -13,14 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`columns` are all, Hudi's own first. `partitions` are folders below the table's that have current
-    files. `requested` and `completed` are the times of the commit that completed last."""
+    """`columns` are all, Hudi's own first; without those of partitions where only folders have these.
+    `partitions` are folders below the table's that have current files, `files` the current base files, as
+    paths below it, in their order; None where rows lie in files that the table was bootstrapped from.
+    `requested` and `completed` are the times of the commit that completed last."""
 
     name: str
     path: str
     columns: "StructType"
     partition_fields: tuple[str, ...]
     partitions: tuple[str, ...]
+    files: tuple[str, ...] | None
     is_merge_on_read: bool
     base_file_format: str
     is_url_encoded: bool
@@ -42,25 +48,58 @@ def read_table_state(address: TableAddress) -> TableState | None:
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     timeline = TableTimeline(address)
     writes = timeline.completed_writes
     if not writes:
         return None
     properties = timeline.folder.properties
     # The files after the timeline: of a commit between the two there are partitions too many, none too few.
-    partitions = {one.partition for one in read_layout(address).slices}
+    layout = read_layout(address, older=True)
+    if layout.problems:
+        raise LakeError(
+            f"{address.path}: which files are of the newest state cannot be told: {layout.problems[0]}",
+            hint="`headwater table NAME files` names all that is damaged",
+        )
+    slices = layout.slices
+    current = [one for one in slices if one.state == "current"]
     return TableState(
         name=address.name,
         path=address.path,
-        columns=from_arrow_schema(timeline.folder.reader.schema),
+        columns=_read_columns(timeline, slices),
         # `field:type` is what some key generators write.
         partition_fields=tuple(field.partition(":")[0] for field in properties.read_list("partition_fields")),
-        partitions=tuple(sorted(partitions)),
+        partitions=tuple(sorted({one.partition for one in current})),
+        files=None if _has_rows_elsewhere(timeline) else _list_files(current),
         is_merge_on_read=properties.read("table_type").upper() == "MERGE_ON_READ",
         base_file_format=properties.read("base_file_format", "parquet").lower(),
         is_url_encoded=properties.read_flag("url_encoded"),
         requested=writes[-1].requested,
         completed=writes[-1].completed or "",
     )
+
+
+def _list_files(current: Sequence[FileSlice]) -> tuple[str, ...]:
+    return tuple(sorted(one.base_file.path for one in current if one.base_file))
+
+
+def _has_rows_elsewhere(timeline: TableTimeline) -> bool:
+    if not timeline.folder.properties.raw.get(BOOTSTRAPPED_PROPERTY):
+        return False
+    return bool(timeline.folder.list_files(BOOTSTRAP_INDEX_FOLDER))
+
+
+def _read_columns(timeline: TableTimeline, slices: Sequence[FileSlice]) -> "StructType":
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    if not timeline.folder.properties.read_flag("partition_columns_dropped"):
+        return from_arrow_schema(timeline.folder.reader.schema)
+    # hudi-rs reads no such table; the file that was written last has the columns as they are now.
+    files = sorted((one.base_file for one in slices if one.base_file), key=lambda file: file.instant)
+    footer = timeline.folder.read_footers([files[-1].path])[files[-1].path] if files else None
+    if footer is None:
+        raise TableUnsupportedError(
+            f"{timeline.folder.address.path}: only Spark can tell its columns: those of partitions are not "
+            "in its files, and there is no Parquet file to look into",
+            hint="the next commit writes one",
+        )
+    return from_arrow_schema(footer.schema.to_arrow_schema())

@@ -4,7 +4,7 @@ import shutil
 import threading
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -29,13 +29,14 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 class BrokenCatalog:
     """Does not answer as long as `is_down`."""
 
-    has_partitions: ClassVar[bool] = True
-
     def __init__(self) -> None:
         self.is_down = True
         self.defect: Exception | None = None
         self.asked = 0
         self.inner = MemoryCatalog()
+
+    def narrow(self, entry: CatalogTable) -> CatalogTable:
+        return self.inner.narrow(entry)
 
     def read(self, name: str) -> CatalogTable | None:
         self.asked += 1

@@ -9,8 +9,13 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
+from headwater.config import catalogs
+from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.hive_metastore import find_free_port
+from tests.fixtures.catalogs.no_google import no_google
 from tests.fixtures.lakes import FIXTURE_LAKE, write_config
+
+__all__ = ["no_google"]
 
 
 def run(config: Path, *args: str) -> Result:
@@ -44,3 +49,33 @@ def test_headwaters_own_tables_are_told_to_nobody(config: Path) -> None:
     done = run(config, "table", "events", "sync")
     assert done.exit_code == 2
     assert "no catalog is told of events" in done.stderr
+
+
+@pytest.mark.usefixtures("no_google")
+def test_a_dry_run_shows_the_manifest_that_would_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "lake/folder_days"
+    shutil.copytree(FIXTURE_LAKE / "folder_days", table)
+    # Only BigQuery itself needs it.
+    monkeypatch.setattr(catalogs, "_BIGQUERY_LAKES", "/")
+    config = tmp_path / "headwater.yaml"
+    with run_bigquery() as server:
+        config.write_text(
+            f"""
+source: {{type: local, path: /landing}}
+lake: "{tmp_path}/lake"
+tables:
+  folder_days: {{path: "*.json", record_key: id, partition: day, drop_partition_columns: true}}
+catalogs:
+  - {{type: bigquery, project: acme-analytics, database: shop, endpoint: "{server.address}"}}
+"""
+        )
+        done = run(config, "table", "folder_days", "sync", "--dry-run")
+        shown = "would create it with 8 columns; write the manifest of 2 files\n"
+        assert done.stdout == f"bigquery: shop.folder_days: {shown}"
+        assert (server.sent, (table / ".hoodie/absolute-path-manifest").exists()) == ([], False)
+        (told,) = json.loads(run(config, "table", "folder_days", "sync", "--json").stdout)["catalogs"]
+        assert [change["files"] for change in told["tables"]] == [2]
+        assert len(server.sent) == 2
+        assert "nothing to send" in run(config, "table", "folder_days", "sync", "--dry-run").stdout

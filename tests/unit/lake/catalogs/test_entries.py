@@ -25,6 +25,7 @@ STATE = TableState(
     ),
     partition_fields=("Day",),
     partitions=("Day=2026-01-01", "Day=2026-01-02"),
+    files=("Day=2026-01-01/a.parquet", "Day=2026-01-02/b.parquet"),
     is_merge_on_read=False,
     base_file_format="parquet",
     is_url_encoded=False,
