@@ -33,8 +33,12 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 
 ##@ Test
 .PHONY: test
-test: setup-s3a ## All rungs with the coverage floor: unit, contracts, properties, spark, integration
+test: setup-s3a ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
 	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) $(ARGS)
+
+.PHONY: test-slow
+test-slow: setup-s3a ## Kills, faults, bad situations, many files and columns: as long again; CI does both
+	$(PYTEST) tests/integration tests/spark -m "slow and not long" $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network
@@ -42,11 +46,11 @@ test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network
 
 .PHONY: test-spark
 test-spark: setup ## A local JVM and real Hudi
-	$(PYTEST) tests/spark $(ARGS)
+	$(PYTEST) tests/spark -m "not long" $(ARGS)
 
 .PHONY: test-integration
 test-integration: setup-s3a ## The emulator and real processes
-	$(PYTEST) tests/integration $(ARGS)
+	$(PYTEST) tests/integration -m "not long" $(ARGS)
 
 .PHONY: test-tables
 test-tables: setup-s3a ## What is long about tables: every option and index, queries, services, locks

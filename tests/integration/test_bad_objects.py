@@ -17,7 +17,7 @@ from tests.fixtures.end_to_end.faulty_proxy import Fault, run_faulty_proxy, s3_e
 from tests.fixtures.end_to_end.pipeline import Pipeline
 from tests.fixtures.notification_bodies import s3_record
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TABLES = {
     "clicks": {"path": "clicks/**", "format": "json", "schema": "n bigint"},

@@ -13,7 +13,7 @@ from tests.fixtures.end_to_end.command import Finished
 from tests.fixtures.end_to_end.faulty_proxy import run_faulty_proxy, sqs_error
 from tests.fixtures.end_to_end.pipeline import Pipeline
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TABLES = {"clicks": {"path": "clicks/*.json"}}
 

@@ -11,7 +11,7 @@ from tests.fixtures.end_to_end.faulty_proxy import Fault, run_faulty_proxy, s3_e
 from tests.fixtures.end_to_end.odd_keys import ODD_NAMES
 from tests.fixtures.end_to_end.pipeline import RUN_SECONDS, Pipeline
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 OBJECTS = 1_000
 TABLES = {"clicks": {"path": "clicks/**", "format": "json"}}

@@ -12,6 +12,8 @@ from headwater.observability.crash_points import CRASH_POINT_VARIABLE
 from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 from tests.fixtures.end_to_end.command import Finished, run_command
 
+pytestmark = pytest.mark.slow
+
 PRODUCTS = [
     {"sku": "a", "title": "Swimming headphones", "description": "Made for lanes. " * 20, "price": 59.0},
     {"sku": "b", "title": "Desk lamp", "description": "Warm light.", "price": 19.0},

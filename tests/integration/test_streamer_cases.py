@@ -14,7 +14,7 @@ from tests.fixtures.end_to_end.command import Finished
 from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline, Put, Row
 from tests.fixtures.notification_bodies import s3_record
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ODD = ("odd/a b.json", "odd/a#b.json", "odd/a=b.json", "odd/a&b.json", "odd/a'b.json", "odd/a(b).json")
 ODD += ("odd/a:b.json", "odd/grüße-日本.json")

@@ -35,7 +35,7 @@ from tests.fixtures.faults.key_store import find_etag, run_key_store
 from tests.fixtures.notification_bodies import s3_record
 from tests.fixtures.waiting import wait_until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TABLES = {"rows": {"path": "**", "format": "json", "mode": "mirror", "schema": "token bigint"}}
 QUICK = 2_000

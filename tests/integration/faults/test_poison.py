@@ -27,7 +27,7 @@ from tests.fixtures.faults.runs import build_settings
 from tests.fixtures.faults.schedule import EVERY, Fault
 from tests.fixtures.faults.tables import assert_equal, read_rows
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TABLES = {"good": {"path": "w6/**", "format": "json", "mode": "mirror"}}
 ODD_KEYS = 40

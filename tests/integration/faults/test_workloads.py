@@ -31,7 +31,7 @@ from tests.fixtures.faults.schedule import EVERY
 from tests.fixtures.faults.tables import assert_equal, read_rows
 from tests.fixtures.faults.workloads import WAVES, Workloads
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PATHS = {"path": "w*/**", "format": "json"}
 TABLES: dict[str, dict[str, Any]] = {

@@ -12,6 +12,8 @@ import pytest
 from headwater.lake.snapshot_reader import SnapshotReader
 from tests.fixtures.end_to_end.command import Running, run_command
 
+pytestmark = pytest.mark.slow
+
 TABLES = {"cow": "copy_on_write", "mor": "merge_on_read"}
 
 

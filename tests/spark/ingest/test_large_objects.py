@@ -16,6 +16,8 @@ from headwater.ingest.reading.object_reader import ReaderConfig, build_requests
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_orc, write_parquet
 
+pytestmark = pytest.mark.slow
+
 COUNT = 3_000
 PADDING = "x" * 40
 

@@ -11,6 +11,8 @@ from headwater.errors import NewColumnsError
 from headwater.ingest.runner import Runner
 from tests.fixtures.written_files import write_avro, write_json_lines, write_orc, write_parquet
 
+pytestmark = pytest.mark.slow
+
 Rows = list[dict[str, Any]]
 OLD: Rows = [{"id": 1, "n": 1}, {"id": 2, "n": 2}]
 NEW: Rows = [{"id": 3, "n": 2.5, "note": "x", "at": {"city": "Bern"}}, {"id": 4, "n": 3.0, "note": "y"}]

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from headwater.rag.indexing import indexer
 from tests.fixtures.search.indexed_lake import IndexedLake, Row
 
+pytestmark = pytest.mark.slow
+
 MERGE = {"path": "*.json", "record_key": "sku", "ordering": "at"}
 MIRROR = {"path": "*.json", "mode": "mirror"}
 SEARCH = {"text": ["title", "description"]}

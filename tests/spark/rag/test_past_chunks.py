@@ -13,6 +13,8 @@ from headwater.rag.indexing.chunks_table import CHUNKS_SCHEMA, ChunksTable
 from headwater.rag.syncing.moments import Moment
 from headwater.rag.syncing.past_chunks import PastChunks
 
+pytestmark = pytest.mark.slow
+
 FINGERPRINT = "f1"
 COMMITS = 36
 START = datetime(2026, 11, 21, tzinfo=timezone.utc)

@@ -16,6 +16,8 @@ from headwater.config.settings import Settings
 from headwater.errors import BucketNotFoundError, QueueNotFoundError, ResourceConflictError
 from tests.fixtures.provisioning.cloud import Cloud
 
+pytestmark = pytest.mark.slow
+
 WAYS = ("sqs", "sns", "eventbridge")
 LAMBDA = "arn:aws:lambda:us-east-1:000000000000:function:thumbnails"
 

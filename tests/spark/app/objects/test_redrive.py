@@ -18,6 +18,8 @@ from headwater.errors import LakeError
 from headwater.lake.layout import quarantine_path
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 MODES = {"mirror": {"mode": "mirror"}, "append": {"mode": "append"}, "merge": {"record_key": "id"}}
 
 

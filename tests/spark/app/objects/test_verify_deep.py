@@ -16,6 +16,8 @@ from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 MODES = {
     "mirror": {"mode": "mirror", "rescued_data_column": "_rescued_data"},
     "append": {"mode": "append", "partition_columns": ["day"], "on_object_removed": "tombstone"},

@@ -9,6 +9,8 @@ from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.queries import ChangeFeed, Query
 from headwater.lake.queries.change_log import ChangeLogFeed
 
+pytestmark = pytest.mark.slow
+
 TABLE_TYPES = ("copy_on_write", "merge_on_read")
 
 

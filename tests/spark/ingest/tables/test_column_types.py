@@ -18,6 +18,8 @@ from headwater.lake.sql.spark import run_on_spark
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet
 
+pytestmark = pytest.mark.slow
+
 PRODUCTS = {"path": "*.json", "record_key": "id", "columns": {"embedding": "vector(4)"}}
 UNIT = np.eye(4)
 

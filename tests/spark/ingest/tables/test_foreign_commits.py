@@ -9,6 +9,8 @@ from headwater.lake.services.cleaning import CleanPolicy, clean
 from headwater.lake.services.savepoints import create_savepoint, restore
 from headwater.lake.services.service_table import ServiceTable
 
+pytestmark = pytest.mark.slow
+
 MODES = {
     "merge": {"path": "*.json", "record_key": "id", "ordering": "ts"},
     "append": {"path": "*.json"},

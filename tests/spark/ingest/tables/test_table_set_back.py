@@ -7,6 +7,8 @@ from headwater.lake.services.rollback import roll_back
 from headwater.lake.services.savepoints import create_savepoint, restore
 from headwater.lake.services.service_table import ServiceTable
 
+pytestmark = pytest.mark.slow
+
 MODES = {
     "merge": {"path": "*.json", "record_key": "id"},
     "append": {"path": "*.json"},

@@ -12,6 +12,8 @@ from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 BASE = {
     "path": "in/*.json",
     "schema": "a string, b bigint, day string, hour int, t1 bigint, t2 bigint, v string",
