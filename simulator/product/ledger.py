@@ -12,7 +12,7 @@ from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_at
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.outside.crash import Crashes
@@ -75,10 +75,10 @@ class SimulatedLedger:
         return [row.state for row in self._table.read() if row.table == table]
 
     def find_seen(self, table: str, newest: Collection[LedgerEntry]) -> dict[str, datetime]:
-        """What the table has seen under its keys, and when at the latest, as `Ledger.read_seen`."""
+        """What the table has seen under its keys, and after which event, as `Ledger.read_seen`."""
         states = {state.object_id: state for state in (*self._list_states(table), *newest)}
-        found = ((state.key, find_seen_at(state)) for state in states.values())
-        return {key: seen_at for key, seen_at in found if seen_at is not None}
+        found = ((state.key, find_seen_after(state)) for state in states.values())
+        return {key: seen_after for key, seen_after in found if seen_after is not None}
 
     def _load_marks(self) -> dict[str, Mark]:
         if self._marks is None:
@@ -106,12 +106,12 @@ def build_table_ledger(
 def find_seen(
     tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: SimulatedEventsTable
 ) -> dict[str, datetime]:
-    """What any table has seen under a key, and when at the latest."""
+    """What any table has seen under a key, and after which event."""
     seen: dict[str, datetime] = {}
     for kind, table in tables.items():
         reader = LedgerReader(kind, cast("Ledger", ledger), cast("Table", table), cast("EventsTable", events))
-        for key, seen_at in ledger.find_seen(kind, reader.load_newest().values()).items():
-            seen[key] = max(seen_at, seen.get(key, seen_at))
+        for key, seen_after in ledger.find_seen(kind, reader.load_newest().values()).items():
+            seen[key] = max(seen_after, seen.get(key, seen_after))
     return seen
 
 

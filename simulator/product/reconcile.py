@@ -121,7 +121,7 @@ def find_known(events: Iterable[StoredEvent], seen: Mapping[str, datetime]) -> l
         event, told_at = _find_state(group)
         if event is not None:
             states.append(KnownState(key, event.etag, event.version_id, event.size, event.event_time))
-        elif key in seen and seen[key] > told_at:
+        elif key in seen and seen[key] >= told_at:
             states.append(KnownState(key, None, is_unheard=True))
     return states
 

@@ -258,7 +258,7 @@ class SeenTable:
 
     def read_seen(self) -> DataFrame | None:
         rows = [*self._rows, ("other", "removed", at(99))]
-        schema = "bucket string, key string, seen_at timestamp"
+        schema = "bucket string, key string, seen_after timestamp"
         return self._spark.createDataFrame(rows, schema) if self._rows else None
 
 
@@ -280,7 +280,7 @@ def test_what_a_table_has_seen_after_all_that_events_tell_is_asked_for(
         ]
     )
     tables = [
-        SeenTable(spark, dict.fromkeys([*keys, "lone removal", "never told of"], 10)),
+        SeenTable(spark, dict.fromkeys([*keys, "lone removal", "never told of"], 5)),
         SeenTable(spark, {"removed": 3}),
         SeenTable(spark, {}),
     ]

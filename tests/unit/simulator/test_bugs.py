@@ -35,7 +35,7 @@ SCENARIOS = {
     # All that is heard of something that the table has seen, is what lay there before it.
     "seen_not_asked": (
         *(Step("put", 0, 5), Step("remove"), Step("put", 0, 2), Step("drop", 2)),
-        *(Step("deliver"), *TAKEN_IN, Step("deliver"), *TAKEN_IN),
+        *(Step("deliver"), *TAKEN_IN, Step("deliver"), *TAKEN_IN, Step("save")),
         *(Step("remove"), Step("drop")),
     ),
 }

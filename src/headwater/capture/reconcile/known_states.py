@@ -35,7 +35,7 @@ class Seen(Protocol):
     """What a data table has seen in the bucket, whether or not an event told of it."""
 
     def read_seen(self) -> DataFrame | None:
-        """`bucket`, `key` and `seen_at`, the latest moment at which that can have been; None for nothing.
+        """`bucket`, `key` and `seen_after`, the time of the newest event it has heard of; None for nothing.
 
         Raises `LakeError`.
         """
@@ -82,7 +82,7 @@ class KnownStates:
         if not frames:
             return None
         seen = reduce(DataFrame.unionByName, frames).where(F.col("bucket") == bucket)
-        return seen.groupBy("key").agg(F.max("seen_at").alias("seen_at"))
+        return seen.groupBy("key").agg(F.max("seen_after").alias("seen_after"))
 
     def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
         with explained_lake(self._events.path):
@@ -103,14 +103,14 @@ class KnownStates:
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
     """Objects that exist: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard.
 
-    `seen` has one row a key with `seen_at`.
+    `seen` has one row a key with `seen_after`.
     """
     found = _fold_events(events)
     if seen is None:
-        found = found.withColumn("seen_at", F.lit(None).cast("timestamp"))
+        found = found.withColumn("seen_after", F.lit(None).cast("timestamp"))
     else:
         found = found.join(seen, "key", "left")
-    is_unheard = F.col("state").isNull() & (F.col("seen_at") > F.col("told_at"))
+    is_unheard = F.col("state").isNull() & (F.col("seen_after") >= F.col("told_at"))
     return found.where(F.col("state").isNotNull() | is_unheard).select(
         "key",
         "state.etag",

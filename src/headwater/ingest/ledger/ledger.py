@@ -29,9 +29,8 @@ from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
-    CLOCK_MARGIN,
     LedgerEntry,
-    find_seen_at,
+    find_seen_after,
 )
 from headwater.lake.keyed_table import KeyedTable
 from headwater.lake.local_frames import build_frame, load_arrow
@@ -67,7 +66,7 @@ LEDGER_SCHEMA = StructType(
 _SEEN_SCHEMA = StructType(
     [
         *(LEDGER_SCHEMA[name] for name in ("object_id", "bucket", "key")),
-        StructField("seen_at", TimestampType()),
+        StructField("seen_after", TimestampType()),
     ]
 )
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
@@ -144,20 +143,22 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
-        """`bucket`, `key` and `seen_at` of the objects that have a `find_seen_at`; None for none.
+        """`bucket`, `key` and `seen_after` of the objects that have a `find_seen_after`; None for none.
 
         `newest` are states that the ledger does not have yet.
         """
         frame = self.read(table)
         found = build_frame(
-            self._spark, [(s.object_id, s.bucket, s.key, find_seen_at(s)) for s in newest], _SEEN_SCHEMA
+            self._spark, [(s.object_id, s.bucket, s.key, find_seen_after(s)) for s in newest], _SEEN_SCHEMA
         )
         if frame is None and not newest:
             return None
         if frame is not None:
-            kept = frame.where(_is_seen()).select("object_id", "bucket", "key", _seen_at().alias("seen_at"))
+            kept = frame.where(_is_seen()).select(
+                "object_id", "bucket", "key", F.col("event_time").alias("seen_after")
+            )
             found = found.unionByName(kept.join(F.broadcast(found), "object_id", "left_anti"))
-        return found.where(F.col("seen_at").isNotNull()).drop("object_id")
+        return found.where(F.col("seen_after").isNotNull()).drop("object_id")
 
     def read(self, table: str) -> DataFrame | None:
         """The rows of one data table; None when there are none yet."""
@@ -175,20 +176,12 @@ class Ledger:
 
 
 def _is_seen() -> Column:
-    """`find_seen_at`, for Spark."""
+    """`find_seen_after`, for Spark."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
-        & (F.col("instant") != "")
         & ~F.col("status").isin("pending", "removed")
         & ~(F.col("reason").isin(*CLEANED_REASONS) & F.col("status").isin("ingested", "skipped"))
     )
-
-
-def _seen_at() -> Column:
-    margin = F.make_dt_interval(secs=F.lit(CLOCK_MARGIN.total_seconds()))
-    # Spark has no pattern for digits without anything between them.
-    digits = r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$"
-    return F.regexp_replace("instant", digits, "$1-$2-$3 $4:$5:$6.$7").cast("timestamp") + margin
 
 
 def select_columns() -> list[Any]:

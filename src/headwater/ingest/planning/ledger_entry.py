@@ -11,7 +11,6 @@ from headwater.capture.own_events import (
     REPAIR_EVENT,
     RETRACT_EVENT,
 )
-from headwater.capture.position import parse_instant
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.order import SortKey, is_cleaning, is_from_listing, sort_key
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -134,13 +133,14 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
     return sort_key(stored) > state.sort_key
 
 
-def find_seen_at(state: LedgerEntry) -> datetime | None:
-    """The latest moment at which the content that counts was seen under the key; None for content that
-    only its event told of, that is gone, or that `clean_source` may take away."""
+def find_seen_after(state: LedgerEntry) -> datetime | None:
+    """When the newest event came to be that the table has heard of, where it has seen its content under the
+    key: that may have been put since. None for content that only its event told of, that is gone, or that
+    `clean_source` may take away."""
     is_seen = state.looked or state.looked_at is not None
-    if not is_seen or not state.instant or is_cleaned(state) or state.status in ("pending", "removed"):
+    if not is_seen or is_cleaned(state) or state.status in ("pending", "removed"):
         return None
-    return parse_instant(state.instant) + CLOCK_MARGIN
+    return state.event_time
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:

@@ -10,7 +10,7 @@ from headwater.capture.position import Position
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_at
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
 
 MARK = Mark("20260501000000000", Position("20260501000000000", 0), has_looked=False)
 TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
@@ -69,7 +69,7 @@ def test_what_was_seen_is_the_same_for_spark_and_python(spark: SparkSession, tmp
     ]
     # Of these the ledger's own rows are old.
     newest = [
-        replace(seen, object_id="twice", key="twice", instant="20260502000000000"),
+        replace(seen, object_id="twice", key="twice", event_time=TIME + timedelta(days=1)),
         replace(seen, object_id="bad", key="bad", status="removed"),
         replace(seen, object_id="new", key="new"),
     ]
@@ -87,10 +87,10 @@ def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, datetime]:
     frame = ledger.read_seen("orders", newest)
     assert frame is not None
     assert frame.where("bucket <> 'landing'").count() == 0
-    rows = frame.selectExpr("key", "unix_micros(seen_at)").collect()
+    rows = frame.selectExpr("key", "unix_micros(seen_after)").collect()
     return {key: EPOCH + timedelta(microseconds=micros) for key, micros in rows}
 
 
 def find_seen(states: list[LedgerEntry]) -> dict[str, datetime]:
-    newest = {state.key: find_seen_at(state) for state in states}
+    newest = {state.key: find_seen_after(state) for state in states}
     return {key: moment for key, moment in newest.items() if moment is not None}

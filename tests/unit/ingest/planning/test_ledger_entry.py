@@ -1,12 +1,12 @@
 """What a table knows of an object after an event, in the orders that the simulator has shown to matter."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import pytest
 
 from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
-from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, VANISHED, apply_outcome, find_seen_at
+from headwater.ingest.planning.ledger_entry import VANISHED, apply_outcome, find_seen_after
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
 from headwater.ingest.planning.outdated import is_doubtful
 from tests.fixtures.events import START, build_event, build_stored
@@ -262,17 +262,12 @@ def test_empty_object_of_an_old_listing_does_not_count():
     ]
 
 
-def test_what_was_seen_was_seen_before_its_commit_and_a_margin():
+def test_what_was_seen_was_seen_after_the_newest_event_that_was_heard_of():
     found = ingested(build_event(sequence=1), "other", looked=True)
     state = apply_outcome(None, found, "20260501120000250")
-    committed = datetime(2026, 5, 1, 12, 0, 0, 250_000, tzinfo=timezone.utc)
-    assert find_seen_at(state) == committed + CLOCK_MARGIN
-    assert find_seen_at(replace(state, looked=False)) == committed + CLOCK_MARGIN
+    heard_of = build_event(sequence=1).event_time
+    assert find_seen_after(state) == heard_of
+    assert find_seen_after(replace(state, looked=False)) == heard_of
     named = apply_outcome(None, ingested(build_event(sequence=1)), "20260501120000250")
-    nobody_knows = [
-        named,
-        replace(state, instant=""),
-        replace(state, status="removed"),
-        replace(state, reason="cleaned"),
-    ]
-    assert [find_seen_at(one) for one in nobody_knows] == [None] * 4
+    nobody_knows = [named, replace(state, status="removed"), replace(state, reason="cleaned")]
+    assert [find_seen_after(one) for one in nobody_knows] == [None] * 3
