@@ -16,9 +16,8 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.order import is_cleaning, is_from_listing
-from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, order_outcomes
 from headwater.ingest.planning.outdated import (
-    ContentState,
     find_applied,
     find_outdated,
     is_doubtful,

@@ -11,8 +11,7 @@ from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import is_repair
 from headwater.ingest.planning.order import is_from_listing
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.outdated import ContentState
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes
@@ -90,15 +89,9 @@ class ObjectReading:
         return self._found
 
     def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
-        version = name_version(ref.version_id, ref.etag)
-        outcome = ObjectOutcome(
-            request.stored,
-            "superseded",
-            "already_ingested",
-            version=version,
-            etag=ref.etag or "",
-            looked=_is_looked(request),
-            kept=known.get(_address(ref), 0),
+        state = _address(ref)
+        outcome = build_already_ingested(
+            request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
         )
         self._found.append(ReadObject(outcome))
 

@@ -26,14 +26,14 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair
 from headwater.ingest.planning.order import is_from_listing
-from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome, count_outcomes, order_outcomes
-from headwater.ingest.planning.outdated import (
+from headwater.ingest.planning.outcome import (
+    BatchResult,
     ContentState,
-    find_applied,
-    find_outdated,
-    is_doubtful,
-    keep_left,
+    ObjectOutcome,
+    count_outcomes,
+    order_outcomes,
 )
+from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.processing.processor import ProcessedRecords
 from headwater.ingest.reading.bad_records import quarantine_frame

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.order import order_events
 
+ContentState = tuple[str, str, str]
+"""Bucket, key, and version id or etag."""
+
 CHECKPOINT = "checkpoint"
 """The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
 FOLLOWED = "followed"
@@ -68,6 +71,16 @@ def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
     for outcome in outcomes:
         by_object.setdefault(outcome.stored.event.object_id, []).append(outcome)
     return [one for name in sorted(by_object) for one in order_events(by_object[name], lambda o: o.stored)]
+
+
+def build_already_ingested(
+    stored: StoredEvent, state: ContentState, etag: str, *, looked: bool, kept: int
+) -> ObjectOutcome:
+    """Of content that the table has in `kept` rows, or (0) takes in with another event. `looked`: found
+    by looking under the key."""
+    return ObjectOutcome(
+        stored, "superseded", "already_ingested", version=state[-1], etag=etag, looked=looked, kept=kept
+    )
 
 
 def count_outcomes(outcomes: Iterable[ObjectOutcome]) -> tuple[Counter[str], Counter[str]]:

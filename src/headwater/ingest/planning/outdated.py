@@ -7,11 +7,8 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair, keeps_rows
 from headwater.ingest.planning.order import sort_key
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
-
-ContentState = tuple[str, str, str]
-"""Bucket, key, and version id or etag."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import is_repair
 from headwater.ingest.planning.order import is_from_listing
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
 from headwater.ingest.reading.object_reader import (
     Records,
     Request,
@@ -21,11 +21,8 @@ from headwater.ingest.reading.object_reader import (
     look_through,
 )
 
-State = tuple[str, str, str]
-"""Bucket, key, and version id or etag."""
-
 ReadObjects = Callable[[Sequence[Request]], Records]
-FindIngested = Callable[[Sequence[ObjectRef]], Mapping[State, int]]
+FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
 """States whose rows the table has, those among the given ones at least, and how many rows a write of each."""
 
 _LOOKS = 3
@@ -85,7 +82,11 @@ class _Reading:
     """The looks at one batch's objects, and what they have told so far."""
 
     def __init__(
-        self, read: ReadObjects, find_ingested: FindIngested, named: set[State], doubtful: Collection[str]
+        self,
+        read: ReadObjects,
+        find_ingested: FindIngested,
+        named: set[ContentState],
+        doubtful: Collection[str],
     ) -> None:
         self._read = read
         self._find_ingested = find_ingested
@@ -156,17 +157,11 @@ class _Reading:
             and seen[request.object_index].outcome["status"] == "read"
         }
 
-    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[State, int]) -> None:
+    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
         """`ref` is what the event names, or what was found; if not `known`, another event has it."""
-        version = name_version(ref.version_id, ref.etag)
-        outcome = ObjectOutcome(
-            request.stored,
-            "superseded",
-            "already_ingested",
-            version=version,
-            etag=ref.etag or "",
-            looked=_is_looked(request),
-            kept=known.get(_address(ref), 0),
+        state = _address(ref)
+        outcome = build_already_ingested(
+            request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
         )
         self._outcomes.append((NO_RECORDS, outcome))
 
@@ -202,7 +197,7 @@ class _Reading:
             frame.unpersist()
 
 
-def _look_again(request: Request, seen: SeenObject, named: set[State]) -> Request | None:
+def _look_again(request: Request, seen: SeenObject, named: set[ContentState]) -> Request | None:
     """A request for what lies under the key now, or None when there is nothing further to read."""
     found = seen.outcome
     if found["status"] != "superseded":
@@ -228,11 +223,11 @@ def _find_unnamed(requests: Sequence[Request], seen: Mapping[int, SeenObject]) -
     return unnamed
 
 
-def _state(stored: StoredEvent) -> State:
+def _state(stored: StoredEvent) -> ContentState:
     return (stored.event.bucket, stored.event.key, stored.event.version)
 
 
-def _address(ref: ObjectRef) -> State:
+def _address(ref: ObjectRef) -> ContentState:
     return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 
