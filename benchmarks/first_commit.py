@@ -25,7 +25,7 @@ from benchmarks.rig.plain_spark import build_upsert_options
 from headwater.config.environment import read_environment
 from headwater.lake.layout import events_path
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import build_spark_settings
+from headwater.lake.prerequisites.spark_settings import build_spark_settings
 
 FILE_BYTES = 10_000
 PAIRS = 3

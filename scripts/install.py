@@ -270,19 +270,19 @@ def ensure_java(stamps: Stamps) -> str:
 
 def ensure_jars(stamps: Stamps, java_home: str, needs_s3a: bool) -> None:
     """Hudi's bundle in Ivy's folder, where every later session finds it without the network."""
-    made_from = digest(ROOT / "src/headwater/lake/session.py")
+    made_from = digest(ROOT / "src/headwater/lake/prerequisites/spark_settings.py")
     for step in ("jars_s3a",) if needs_s3a else ("jars", "jars_s3a"):
         known = stamps.read().get(f"{step}_paths", "").splitlines()
         if stamps.is_fresh(step, made_from) and known and all(Path(path).exists() for path in known):
             return
     code, said = ask_python(
-        "from headwater.lake import session\n"
-        f"packages = session.list_packages(needs_s3a={needs_s3a})\n"
-        f"print(','.join(packages), ','.join(session.S3A_EXCLUDES) if {needs_s3a} else '-')"
+        "from headwater.lake.prerequisites import spark_settings\n"
+        f"packages = spark_settings.list_packages(needs_s3a={needs_s3a})\n"
+        f"print(','.join(packages), ','.join(spark_settings.S3A_EXCLUDES) if {needs_s3a} else '-')"
     )
     if code != 0:
         # Half-edited code must not keep anyone from `make format` or `make check`.
-        say(f"Jars: left for the first run, headwater.lake.session does not import: {said.splitlines()[-1]}")
+        say(f"Jars: left for the first run, headwater.lake does not import: {said.splitlines()[-1]}")
         return
     packages, excludes = said.split()
     say(f"Fetching jars (once; about 85 MB): {packages.replace(',', ', ')}")

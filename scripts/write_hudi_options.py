@@ -22,7 +22,8 @@ from headwater.config.hudi.known_options import DATA_FILE
 from headwater.config.settings import Settings
 from headwater.lake.jvm import Jvm, connect
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import HUDI_BUNDLE, build_session
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.session import build_session
 
 PROPERTY = "org.apache.hudi.common.config.ConfigProperty"
 DESCRIPTOR = f"L{PROPERTY.replace('.', '/')};".encode()

@@ -23,7 +23,7 @@ from benchmarks.rig.apps import build_settings, open_app, write_config
 from headwater.config.environment import read_environment
 from headwater.lake.options import WriteOptions
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import build_spark_settings
+from headwater.lake.prerequisites.spark_settings import build_spark_settings
 from headwater.lake.table import Table
 
 ROWS = 100_000

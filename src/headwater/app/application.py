@@ -23,7 +23,8 @@ from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import Checks
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import NEEDED_SETTINGS, build_session, find_jvm_process, is_session_alive
+from headwater.lake.prerequisites.spark_settings import NEEDED_SETTINGS
+from headwater.lake.session import build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
-from headwater.app.machine import check_machine
+from headwater.app.machine.check import check_machine
 from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
 from headwater.capture.resources import Finding

@@ -20,7 +20,7 @@ import headwater
 from headwater.config.loader import load_settings
 from headwater.errors import LakeError
 from headwater.lake.layout import table_path
-from headwater.lake.session import build_spark_settings
+from headwater.lake.prerequisites.spark_settings import build_spark_settings
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.timeline_files import list_pending_plans
 from headwater.lake.typed_options.locks import read_session_lock

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from headwater.app.doctor import diagnose, is_healthy
-from headwater.app.machine import check_jars, judge_python
+from headwater.app.machine.check import check_jars, judge_python
 from headwater.app.preflight import check_before_run
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError, PlatformError, SourceError
-from headwater.lake.session import HUDI_BUNDLE
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 
 # Port 9 is "discard": nobody listens there.
 NO_REPOSITORY = "http://127.0.0.1:9"

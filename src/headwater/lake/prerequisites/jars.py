@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from headwater.config.settings import Settings
-from headwater.lake.session import build_spark_settings
+from headwater.lake.prerequisites.spark_settings import build_spark_settings
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 _ANSWER_SECONDS = 5.0

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.app.services.lock_check import check_lock
 from headwater.config.settings import Settings
-from headwater.lake.session import HUDI_BUNDLE
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 from headwater.lake.typed_options.locks import LOCK_CLASSES
 
 

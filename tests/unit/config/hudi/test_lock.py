@@ -10,7 +10,7 @@ import yaml
 from headwater.config.loader import parse_settings
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
-from headwater.lake.session import build_pools, build_spark_settings
+from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
 from headwater.lake.typed_options.locks import read_session_lock
 
 FILES = {"provider": "file_system"}

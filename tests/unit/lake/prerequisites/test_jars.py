@@ -7,7 +7,7 @@ import pytest
 
 from headwater.config.settings import Settings
 from headwater.lake.prerequisites.jars import Coordinate, find_download_size, plan_jars
-from headwater.lake.session import HUDI_BUNDLE
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 from tests.fixtures.servers.scripted_server import Answer, ScriptedServer, run_scripted_server
 
 HUDI = Coordinate.parse(HUDI_BUNDLE)

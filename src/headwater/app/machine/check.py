@@ -10,7 +10,7 @@ from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.session import HUDI_BUNDLE
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))
 PYSPARK_LINE = "3.5."
