@@ -33,11 +33,11 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 
 ##@ Test
 .PHONY: test
-test: setup-s3a ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
+test: setup ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
 	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) $(ARGS)
 
 .PHONY: test-slow
-test-slow: setup-s3a ## Kills, faults, bad situations, many files and columns: as long again; CI does both
+test-slow: setup ## Kills, faults, bad situations, many files and columns: as long again; CI does both
 	$(PYTEST) tests/integration tests/spark -m "slow and not long" $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-unit
@@ -49,15 +49,15 @@ test-spark: setup ## A local JVM and real Hudi
 	$(PYTEST) tests/spark -m "not long" $(ARGS)
 
 .PHONY: test-integration
-test-integration: setup-s3a ## The emulator and real processes
+test-integration: setup ## The emulator and real processes
 	$(PYTEST) tests/integration -m "not long" $(ARGS)
 
 .PHONY: test-tables
-test-tables: setup-s3a ## What is long about tables: every option and index, queries, services, locks
+test-tables: setup ## What is long about tables: every option and index, queries, services, locks
 	$(PYTEST) tests/contracts tests/spark/ingest/tables tests/spark/lake tests/spark/medallion tests/integration/lake -m long --timeout=900 $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-long
-test-long: setup-s3a ## Minutes to hours: what is marked long, and the properties with many more examples
+test-long: setup ## Minutes to hours: what is marked long, and the properties with many more examples
 	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)
 
 .PHONY: simulate
@@ -65,7 +65,7 @@ simulate: setup ## The pipeline without Spark in a world that fails on purpose: 
 	$(VENV)/python -m simulator.run $(if $(EPISODE),--episode $(EPISODE),--seed $(or $(SEED),1) --steps $(or $(STEPS),100000)) $(ARGS)
 
 .PHONY: bench
-bench: setup-s3a ## All benchmarks, one JSON line each; one of them: make bench B=name
+bench: setup ## All benchmarks, one JSON line each; one of them: make bench B=name
 	$(VENV)/python -m benchmarks.run $(B)
 
 .PHONY: retrieval-figures
@@ -110,7 +110,3 @@ clean: ## Remove caches and what tests left; keeps .venv and .cache
 .PHONY: clean-all
 clean-all: clean ## Also remove .venv and .cache: the next make sets up from nothing
 	rm -rf .venv .cache
-
-.PHONY: setup-s3a
-setup-s3a:
-	@scripts/bootstrap --s3a

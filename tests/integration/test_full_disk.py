@@ -86,7 +86,9 @@ def test_lake_that_is_full_loses_nothing(tmp_path, disk):
     place.assert_all_rows_once()
 
 
-def test_spark_that_has_no_place_for_its_jars_says_so(tmp_path, disk):
+def test_spark_that_has_no_place_for_its_jars_says_so(tmp_path, disk, monkeypatch):
+    # Prepared jars are not copied.
+    monkeypatch.setenv("HEADWATER_PREPARED", str(tmp_path / "nothing"))
     place = FullDisk(tmp_path, disk, tmp_path / "lake", {"spark.local.dir": str(disk.folder)})
     assert_clear(
         place.run("run", "--once"), f"no space left for its temporary files in {disk.folder} (", "MB free"

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, init, run, sql, status
+from headwater.cli import config, demo, doctor, init, prepare, run, sql, status
 from headwater.cli.invocation import Invocation
 from headwater.cli.objects import clean_source, explain, quarantine, reconcile, routing, verify
 from headwater.cli.rendering import render_error, render_text
@@ -45,6 +45,7 @@ COMMANDS = (
     serve,
     config,
     doctor,
+    prepare,
 )
 
 

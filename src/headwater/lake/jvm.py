@@ -6,6 +6,7 @@ each dotted name is as many of them as it has dots: names are looked up once, va
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from headwater.lake.failures import explain_lake_failure
 
 _MERGER = "org.apache.hudi.common.model.HoodieRecordMerger"
 _SCHEME = re.compile(r"^\w+:(?=/)")
+_END_SECONDS = 600.0
+"""A JVM that writes an archive of its classes does that at its end."""
 _LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
 
 
@@ -208,6 +211,20 @@ def _connect(context: SparkContext) -> Jvm:
 def connect(spark: SparkSession) -> Jvm:
     """The JVM of a session."""
     return _connect(spark.sparkContext)
+
+
+def end_session(spark: SparkSession) -> None:
+    """Stop a session that this process started, and wait for its JVM: another one can be started then."""
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    # The JVM ends when its input does.
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
 
 
 def read_session_settings(spark: SparkSession) -> dict[str, str]:

@@ -13,10 +13,11 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headwater.config.environment import temporary_environment
+from headwater.config.environment import read_environment, temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
+from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
 
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
@@ -30,15 +31,18 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
 
     Raises `PlatformError` when the jars cannot be fetched or the JVM does not start.
     """
+    start = PreparedStart.find(read_environment()).plan(
+        build_spark_settings(settings), read_environment(), Path(java_home)
+    )
     conf = SparkConf()
-    for name, value in build_spark_settings(settings).items():
+    for name, value in start.settings.items():
         conf.set(name, value)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     if settings.spark.pools and _POOLS_SETTING not in settings.spark.config:
         pools_file = log_file.with_name("pools.xml")
         pools_file.write_bytes(build_pools(settings.spark.pools))
         conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
-    with _jvm_environment({"JAVA_HOME": java_home}), _output_to(log_file):
+    with _jvm_environment({"JAVA_HOME": java_home, **start.environment}), _output_to(log_file):
         try:
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
         except (PySparkException, Py4JError, OSError, RuntimeError) as error:

@@ -27,12 +27,12 @@ NOISY_LIBRARIES = (
 )
 
 
-def configure_logging(verbose: bool, json: bool) -> None:
+def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
     """Send log lines to stderr: JSON when asked or when stderr is not a terminal, else text.
 
-    `verbose` adds debug lines. May be called again; the last call counts.
+    `verbose` adds debug lines, `quiet` keeps warnings only. May be called again; the last call counts.
     """
-    level = logging.DEBUG if verbose else logging.INFO
+    level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

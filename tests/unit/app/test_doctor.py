@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from headwater.app.doctor import diagnose, is_healthy
-from headwater.app.machine.check import check_jars, judge_python
+from headwater.app.machine.check import check_jars, check_start, judge_python
 from headwater.app.preflight import check_before_run
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError, PlatformError, SourceError
+from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 
 # Port 9 is "discard": nobody listens there.
@@ -39,7 +40,12 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """A machine with a Java and the jars."""
     write_jars(tmp_path / "home")
     java = write_java(tmp_path / "java17", "17.0.1")
-    return {"HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "empty"), "JAVA_HOME": str(java)}
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": str(tmp_path / "empty"),
+        "JAVA_HOME": str(java),
+        "HEADWATER_PREPARED": str(tmp_path / "prepared"),
+    }
 
 
 def build_settings(tmp_path: Path, **changes: object) -> Settings:
@@ -83,7 +89,32 @@ def test_missing_jars_that_cannot_be_downloaded_are_a_problem(
 
 def test_jars_that_a_settings_file_decides_about_are_a_warning(tmp_path: Path) -> None:
     settings = build_settings(tmp_path, spark={"config": {"spark.jars.ivySettings": "ivy.xml"}})
-    assert check_jars(settings, {"HOME": str(tmp_path)}, NO_REPOSITORY).status == "warning"
+    environ = {"HOME": str(tmp_path), "HEADWATER_PREPARED": str(tmp_path / "prepared")}
+    assert check_jars(settings, environ, NO_REPOSITORY).status == "warning"
+
+
+def test_prepared_jars_need_no_repository_and_a_prepared_start_is_told_of(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    (tmp_path / "empty-home").mkdir()
+    environ = {**environ, "HOME": str(tmp_path / "empty-home")}
+    prepared = PreparedStart.find(environ)
+    prepared.folder.mkdir()
+    (prepared.folder / name_jar(HUDI_BUNDLE)).touch()
+    settings = build_settings(tmp_path)
+    assert list_troubles(settings, environ) == {}
+    assert "headwater prepare" in check_start(settings, environ).detail
+    prepared.name_archive(Path(environ["JAVA_HOME"])).touch()
+    assert check_start(settings, environ).detail.startswith("prepared: ")
+
+
+def test_a_cluster_gets_no_prepared_jars(tmp_path: Path, environ: dict[str, str]) -> None:
+    (tmp_path / "empty-home").mkdir()
+    environ = {**environ, "HOME": str(tmp_path / "empty-home")}
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / name_jar(HUDI_BUNDLE)).touch()
+    settings = build_settings(tmp_path, spark={"master": "spark://host:7077"})
+    assert list_troubles(settings, environ) == {"jars": "problem"}
 
 
 @pytest.mark.parametrize(

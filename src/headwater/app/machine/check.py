@@ -10,6 +10,7 @@ from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
 from headwater.lake.prerequisites.java import find_java
+from headwater.lake.prerequisites.prepared_start import PreparedStart, is_local
 from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))
@@ -20,12 +21,13 @@ MIB = 1024 * 1024
 def check_machine(
     settings: Settings, environ: Mapping[str, str], central: str = MAVEN_CENTRAL
 ) -> list[Finding]:
-    """Four findings."""
+    """Five findings."""
     return [
         judge_python(sys.version_info[:3]),
         check_pyspark(),
         check_java(environ),
         check_jars(settings, environ, central),
+        check_start(settings, environ),
     ]
 
 
@@ -60,13 +62,29 @@ def check_java(environ: Mapping[str, str]) -> Finding:
     return Finding("java", "ok", f"{java.version} at {java.path}, found by {java.origin}")
 
 
+def check_start(settings: Settings, environ: Mapping[str, str]) -> Finding:
+    """Was `headwater prepare` run for the Java that is taken?"""
+    prepared = PreparedStart.find(environ)
+    if not is_local(settings.spark.master):
+        return Finding("start", "ok", f"{settings.spark.master} gets its jars from Spark")
+    try:
+        archive = prepared.name_archive(find_java(environ).path)
+    except PlatformError:
+        return Finding("start", "ok", "not looked at, for want of a Java")
+    if archive.is_file():
+        return Finding("start", "ok", f"prepared: {archive}")
+    return Finding("start", "ok", "not prepared; `headwater prepare` lets Spark start in half of the time")
+
+
 def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> Finding:
     """Are the jars here, or to be had?"""
     plan = plan_jars(settings, Path(environ.get("HOME", str(Path.home()))), central)
-    if not plan.missing:
+    prepared = PreparedStart.find(environ) if is_local(settings.spark.master) else None
+    missing = [item for item in plan.missing if not (prepared and prepared.find_jar(str(item)))]
+    if not missing:
         count = len(plan.wanted)
         return Finding("jars", "ok", f"{count} package{'' if count == 1 else 's'}, on this machine")
-    names = ", ".join(f"{item.artifact}-{item.version}" for item in plan.missing)
+    names = ", ".join(f"{item.artifact}-{item.version}" for item in missing)
     if not plan.repositories:
         return Finding(
             "jars",
@@ -74,7 +92,7 @@ def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> 
             f"{names} will be fetched as spark.jars.ivySettings says; that cannot be checked from here",
             "headwater doctor --spark fetches them",
         )
-    sizes = [find_download_size(item, plan.repositories) for item in plan.missing]
+    sizes = [find_download_size(item, plan.repositories) for item in missing]
     if None in sizes:
         return Finding(
             "jars",

@@ -27,6 +27,9 @@ class Coordinate:
         group, artifact, version = text.split(":", 2)
         return cls(group, artifact, version)
 
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
     @property
     def maven_path(self) -> str:
         """Below the root of a Maven repository."""

@@ -14,11 +14,13 @@ HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 S3A_PACKAGES = (
     "org.apache.hadoop:hadoop-aws:3.3.4",
     "com.amazonaws:aws-java-sdk-s3:1.12.262",
+    "com.amazonaws:aws-java-sdk-core:1.12.262",
+    "com.amazonaws:jmespath-java:1.12.262",
     "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",
     "com.amazonaws:aws-java-sdk-sts:1.12.262",
 )
-"""5.5 MB instead of the 280 MB bundle. hadoop-aws must equal PySpark's own Hadoop; `dynamodb` is
-linked by S3A 3.3.4 although no call is made; `sts` serves assumed roles and web identities."""
+"""All that is needed, 5.5 MB instead of the 280 MB bundle. hadoop-aws must equal PySpark's own Hadoop;
+`dynamodb` is linked by S3A 3.3.4 although no call is made; `sts` serves assumed roles and web identities."""
 
 S3A_EXCLUDES = (
     "com.amazonaws:aws-java-sdk-bundle",

@@ -1,0 +1,172 @@
+"""`prepare`: jars and an archive of what Spark loads, kept beside the installation for every later start."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from headwater.app.application import App
+from headwater.app.run import Run
+from headwater.config.environment import temporary_environment
+from headwater.config.settings import Settings
+from headwater.errors import PlatformError
+from headwater.lake.jvm import end_session, read_session_settings
+from headwater.lake.layout import table_path
+from headwater.lake.prerequisites.java import JavaHome, find_java
+from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
+from headwater.lake.prerequisites.spark_settings import list_packages
+from headwater.lake.session import build_session
+from headwater.lake.table import Table
+
+_ARCHIVES_SINCE = 13
+_BASE_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What is there now. `archive` None: this Java keeps none, and `reason` says why."""
+
+    folder: Path
+    jars: tuple[Path, ...]
+    archive: Path | None
+    reason: str | None
+    bytes: int
+    seconds: float
+
+
+def prepare(environ: Mapping[str, str], say: Callable[[str], None] = lambda _: None) -> Preparation:
+    """Fetch what is missing of the jars, and keep what Spark loads when a pipeline runs.
+
+    Takes about a minute the first time and nothing after it. `say` is told of each step. Raises
+    `PlatformError` without Java, jars, or the right to write to the folder.
+    """
+    started = time.monotonic()
+    java, prepared = find_java(environ), PreparedStart.find(environ)
+    archive, reason = prepared.name_archive(java.path), None
+    with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
+        prepared.folder.mkdir(parents=True, exist_ok=True)
+        if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
+            say("Fetching Hudi's and S3A's jars (once; about 90 MB)")
+            _fetch_jars(prepared, java, Path(scratch))
+        if not archive.is_file():
+            reason = _explain_no_archive(java)
+            if reason is None:
+                say("Running a small pipeline once, and keeping what Spark loads for it")
+                reason = _write_archive(prepared, java, environ, Path(scratch))
+    jars = tuple(filter(None, map(prepared.find_jar, list_packages(needs_s3a=True))))
+    size = sum(path.stat().st_size for path in prepared.folder.iterdir())
+    return Preparation(
+        prepared.folder, jars, None if reason else archive, reason, size, time.monotonic() - started
+    )
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PlatformError(
+            f"{error.filename or folder}: {error.strerror}",
+            hint="run it as the user who installed headwater, or name another folder for all commands: "
+            "HEADWATER_PREPARED=FOLDER",
+        ) from error
+
+
+def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
+    spark = build_session(
+        _build_settings(scratch, "s3a://unused"), java_home=str(java.path), log_file=scratch / "fetch.log"
+    )
+    found = read_session_settings(spark).get("spark.jars", "")
+    end_session(spark)
+    names = {name_jar(package) for package in list_packages(needs_s3a=True)}
+    for place in (Path(unquote(urlsplit(text).path)) for text in found.split(",")):
+        if place.name in names:
+            _take(place, prepared.folder / place.name)
+
+
+def _take(source: Path, target: Path) -> None:
+    # Whole or not at all: a run may start at any moment.
+    partial = target.with_suffix(f".{os.getpid()}.partial")
+    shutil.copyfile(source, partial)
+    partial.replace(target)
+
+
+def _explain_no_archive(java: JavaHome) -> str | None:
+    if java.major >= _ARCHIVES_SINCE:
+        return None
+    return f"Java {java.version} cannot keep what it has loaded; Java 17 can, and starts Spark sooner"
+
+
+def _write_archive(
+    prepared: PreparedStart, java: JavaHome, environ: Mapping[str, str], scratch: Path
+) -> str | None:
+    """Why there is none, if there is none."""
+    base, written = prepared.name_base(java.path), scratch / "spark.jsa"
+    if base is not None and not base.is_file() and not _write_base(java, base, scratch):
+        return f"{java.path}: this Java keeps no archive of its own classes"
+    with temporary_environment(prepared.plan_writing(written, environ, java.path)):
+        _run_sample(environ, scratch)
+    if not written.is_file():
+        return f"{java.path}: this Java wrote no archive"
+    _take(written, prepared.name_archive(java.path))
+    return None
+
+
+def _write_base(java: JavaHome, base: Path, scratch: Path) -> bool:
+    written = scratch / "java.jsa"
+    command = [str(java.path / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={written}"]
+    done = subprocess.run(command, capture_output=True, timeout=_BASE_SECONDS, check=False)
+    if done.returncode != 0 or not written.is_file():
+        return False
+    _take(written, base)
+    return True
+
+
+def _run_sample(environ: Mapping[str, str], scratch: Path) -> None:
+    """Objects come, change and go in tables of both types."""
+    source = scratch / "source"
+    for name in ("one", "two", "three"):
+        _put(source, name, 1)
+    app = App(_build_settings(scratch, str(scratch / "lake")), environ=environ)
+    _run_once(app)
+    _put(source, "one", 2)
+    (source / "rows" / "two.json").unlink()
+    _run_once(app)
+    for name in app.settings.tables:
+        Table(app.spark, table_path(app.settings.lake, name)).read().count()
+    end_session(app.spark)
+
+
+def _run_once(app: App) -> None:
+    for failure in Run(app).once(threading.Event()).failures.values():
+        raise failure
+
+
+def _put(source: Path, name: str, number: int) -> None:
+    rows = "".join(json.dumps({"id": f"{name}-{at}", "number": number * at}) + "\n" for at in range(10))
+    for folder in ("rows", "changes"):
+        (source / folder).mkdir(parents=True, exist_ok=True)
+        (source / folder / f"{name}.json").write_text(rows)
+
+
+def _build_settings(scratch: Path, lake: str) -> Settings:
+    (scratch / "source").mkdir(exist_ok=True)
+    return Settings.model_validate(
+        {
+            "source": {"type": "local", "path": str(scratch / "source")},
+            "lake": lake,
+            "tables": {
+                "rows": {"path": "rows/*.json", "mode": "mirror"},
+                "changes": {"path": "changes/*.json", "record_key": "id", "table_type": "merge_on_read"},
+            },
+            "spark": {"master": "local[2]", "config": {"spark.local.dir": str(scratch / "spark")}},
+        }
+    )
