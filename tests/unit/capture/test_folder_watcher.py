@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from headwater.capture.folder_watcher import FolderWatcher
+from headwater.capture.folder_watcher.file_messages import read_file_clock
 from headwater.capture.listers.local import build_file_etag
 from headwater.capture.notifications import parse_message
 from headwater.capture.object_event import ObjectEvent
@@ -150,6 +151,14 @@ def test_a_file_put_back_is_newer_than_its_removal(tmp_path: Path) -> None:
     (tmp_path / ".aside").rename(tmp_path / "a")
     (created,) = announce(tmp_path)
     assert (created.order_key or "") >= (removed.order_key or "")
+
+
+def test_no_file_is_stamped_earlier_than_the_clock_that_removals_have(tmp_path: Path) -> None:
+    # The kernel's stamps lag behind the clock by a few milliseconds, until somebody has looked at the file.
+    for number in range(1_000):
+        now = read_file_clock()
+        write(tmp_path / str(number), "1")
+        assert (tmp_path / str(number)).stat().st_ctime_ns >= now
 
 
 def test_a_folder_that_is_gone_is_not_the_removal_of_its_files(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import hashlib
 import os
 import stat
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,11 @@ import structlog
 
 from headwater.capture.consumer.reading import SOURCE_ATTRIBUTE
 from headwater.capture.folder_watcher.change_feed import ChangeFeed, find_identity
-from headwater.capture.folder_watcher.file_messages import build_created_message, build_removed_message
+from headwater.capture.folder_watcher.file_messages import (
+    build_created_message,
+    build_removed_message,
+    read_file_clock,
+)
 from headwater.capture.folder_watcher.settling import Settling
 from headwater.capture.listers.listing_diff import diff_listing
 from headwater.capture.listers.local import (
@@ -187,7 +190,7 @@ class FolderWatcher:
 
     def _announce_if_removed(self, key: str, *, from_listing: bool) -> int:
         # Before the look: a file that is put back right after it must be newer than its removal.
-        now_ns = _read_file_clock()
+        now_ns = read_file_clock()
         if not self._is_gone(key):
             return 0
         body = build_removed_message(self._bucket, key, now_ns, from_listing=from_listing)
@@ -240,9 +243,3 @@ class FolderWatcher:
                 continue
             return True
         return False
-
-
-def _read_file_clock() -> int:
-    """Nanoseconds of the clock that the kernel stamps files with; it lags a few milliseconds."""
-    coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)
-    return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)

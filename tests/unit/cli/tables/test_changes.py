@@ -113,7 +113,7 @@ def test_follow_tells_commits_by_themselves_with_positions_and_ends_cleanly(tmp_
         told = [read_line() for _ in range(2)]
         assert [(row["op"], row.get("key")) for row in told] == [("d", "o2"), ("position", None)]
         process.send_signal(number)
-        rest, errors = process.communicate(timeout=30)
+        rest, errors = process.communicate(timeout=120)
         assert (process.returncode, rest, errors) == (0, "", "")
 
 
@@ -127,5 +127,5 @@ def test_follow_waits_for_a_table_that_is_not_there_yet(tmp_path):
         told = [read_line()["op"] for _ in range(14)]
         assert told == ["i"] * 8 + ["position", "u", "u", "i", "position", "d"]
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
         assert process.returncode == 0
