@@ -85,6 +85,8 @@ _FAST_COMMITS = {
     "hoodie.datasource.write.commitmeta.key.prefix": COMMIT_METADATA_PREFIX,
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.datasource.meta.sync.enable": "false",
+    # A filter of keys that grows: sized for a bloom index, it is 430 KB of every file.
+    "hoodie.index.bloom.num_entries": "1000",
     # Looking for something to clean after every small commit costs a tenth of it.
     "hoodie.clean.trigger.max.commits": "10",
     # Where there is nothing to remove nothing is noted, and the next commit lists the whole table again.
@@ -100,7 +102,6 @@ _CHANGELOG = {
     # Most texts of an event are its own: looking them up in a dictionary is a tenth of the commit's CPU, and
     # zstd makes as little of those that repeat.
     "hoodie.parquet.dictionary.enabled": "false",
-    # Nothing looks an event up by its key; sized for the default, the filter is 430 KB of every file.
     "hoodie.index.bloom.num_entries": "100",
     # A consumer may stop for this many commits and still read incrementally.
     "hoodie.keep.min.commits": "1000",
@@ -303,6 +304,7 @@ _SERVICES = (
     "hoodie.embed.timeline.server",
     "hoodie.write.markers.type",
     "hoodie.parquet.compression.codec",
+    "hoodie.index.bloom.num_entries",
     "hoodie.table.timeline.timezone",
 )
 

@@ -81,3 +81,19 @@ def test_snapshot_planned_before_an_incremental_read_of_another_thread(spark, fo
     counted._jdf.queryExecution().executedPlan().toString()
     assert len(table.read_commits("0", commit.completed).collect()) == 100
     assert [row["count"] for row in counted.collect()] == [90]
+
+
+def test_small_files_are_small_and_a_bloom_index_may_come_later(spark, folder):
+    table, few = Table(spark, str(folder)), spark.range(3).selectExpr("id", "0 as n")
+    table.write(few, OPTIONS)
+    (file,) = folder.glob("*.parquet")
+    # Of Hudi's own size the filter of keys alone is 430 KB.
+    assert file.stat().st_size < 30_000
+    # More keys than the filter was made for.
+    many = spark.range(20_000).selectExpr("id", "1 as n")
+    table.write(many, OPTIONS)
+    table.write(
+        spark.range(0, 20_000, 7).selectExpr("id", "2 as n"), replace(OPTIONS, typed={"index.type": "bloom"})
+    )
+    found = table.read().groupBy("n").count().collect()
+    assert {row["n"]: row["count"] for row in found} == {1: 20_000 - 2_858, 2: 2_858}

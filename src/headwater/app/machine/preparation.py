@@ -54,7 +54,7 @@ def prepare(environ: Mapping[str, str], say: Callable[[str], None] = lambda _: N
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
         if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
-            say("Fetching Hudi's and S3A's jars (once; about 90 MB)")
+            say("Fetching the jars that are not on this machine yet, and copying all of them (90 MB)")
             _fetch_jars(prepared, java, Path(scratch))
         if not archive.is_file():
             reason = _explain_no_archive(java)

@@ -19,6 +19,9 @@ _METADATA = {"hoodie.metadata.enable": "true"}
 # expression index, which any table with a metadata table may get.
 _STREAMED = {**_METADATA, "hoodie.embed.timeline.server": "true"}
 
+# Hudi's own: other tables have small ones, which grow, and are slower to ask.
+_FILTERS = {"hoodie.index.bloom.num_entries": "60000"}
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOption:
@@ -49,6 +52,8 @@ DECLARED = (
         "hoodie.index.type",
         words={"record_level": "RECORD_LEVEL_INDEX", "global_record_level": "GLOBAL_RECORD_LEVEL_INDEX"},
         also={
+            "bloom": _FILTERS,
+            "global_bloom": _FILTERS,
             "record_level": {**_STREAMED, "hoodie.metadata.record.level.index.enable": "true"},
             "global_record_level": {
                 **_STREAMED,
