@@ -33,7 +33,11 @@ _WRITING = re.compile(
     r"|\S*(?:UnsafeExternalSorter|UnsafeSorterSpill|ExternalSpillableMap|BitCaskDiskMap|RocksDbDiskMap)))"
 )
 _OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
-_LOCK_FAILURES = ("HoodieLockException", "Unable to acquire lock", "Unable to acquire the lock")
+_LOCK_FAILURE = re.compile(
+    r"HoodieLockException|Unable to acquire (?:the )?lock"
+    # One asks its server for the first time when it is made.
+    r"|Unable to instantiate class \S+LockProvider"
+)
 _GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
 _DAMAGED_FILE = re.compile(
     r"(?:CorruptedLogFileException: |reading logfile )HoodieLogFile\(pathStr=(?P<log>[^,]+),"
@@ -73,7 +77,7 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
             f"{path}: another writer has changed the same files meanwhile; nothing of this write is there",
             hint="try it again; `run` does so by itself",
         )
-    if any(sign in text for sign in _LOCK_FAILURES):
+    if _LOCK_FAILURE.search(text):
         return TableBusyError(
             f"{path}: its lock could not be had",
             hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",

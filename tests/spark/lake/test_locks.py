@@ -3,7 +3,7 @@
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,8 @@ from headwater.errors import TableBusyError, WriteConflictError
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.typed_options.declared import render_options
-from headwater.lake.typed_options.locks import render_lock
+from headwater.lake.typed_options.locks import read_session_lock, render_lock, to_session_settings
+from tests.fixtures.catalogs.hive_metastore import start_metastore_with_locks
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
 
 pytestmark = pytest.mark.long
@@ -29,7 +30,8 @@ NO_PATIENCE = {
 
 def write(spark, path, rows, lock, **extra):
     frame = spark.createDataFrame(rows, "id int, n int")
-    options = WriteOptions("t", "upsert", ("id",), extra={**render_lock(lock), **extra})
+    rendered = read_session_lock(to_session_settings(lock), "t")
+    options = WriteOptions("t", "upsert", ("id",), extra={**rendered, **extra})
     Table(spark, path).write(frame, options)
 
 
@@ -48,11 +50,27 @@ def write_until_done(spark, path, rows, lock):
     raise AssertionError("in conflict twenty times")
 
 
-@pytest.mark.parametrize("provider", ["file_system", "zookeeper", "in_process"])
-def test_two_writers_of_the_same_files_lose_nothing(spark, lake, provider):
+@contextmanager
+def run_provider(provider, folder):
+    """The lock, and what stops the server that gives it, if one does."""
+    if provider == "zookeeper":
+        with run_zookeeper() as (address, process):
+            yield LockConfig(provider=provider, address=address), lambda: (process.kill(), process.wait())
+    elif provider == "hive_metastore":
+        folder.mkdir()
+        server = start_metastore_with_locks(folder)
+        try:
+            yield LockConfig(provider=provider, address=server.address, database="default"), server.stop
+        finally:
+            server.stop()
+    else:
+        yield LockConfig(provider=provider), None
+
+
+@pytest.mark.parametrize("provider", ["file_system", "zookeeper", "hive_metastore", "in_process"])
+def test_two_writers_of_the_same_files_lose_nothing(spark, lake, tmp_path, provider):
     path = f"{lake}/t"
-    with run_zookeeper() if provider == "zookeeper" else nullcontext((None, None)) as (address, server):
-        lock = LockConfig(provider=provider, **({"address": address} if address else {}))
+    with run_provider(provider, tmp_path / "server") as (lock, stop):
         write(spark, path, [(0, 0)], lock)
         with ThreadPoolExecutor(2) as pool:
             tasks = [[(n, n), (0, n)] for n in range(1, 5)]
@@ -61,9 +79,8 @@ def test_two_writers_of_the_same_files_lose_nothing(spark, lake, provider):
         found = read(spark, path)
         assert {n: found[n] for n in range(1, 5)} == {n: n for n in range(1, 5)}
         assert len(Table(spark, path).load_timeline().commits) == 5
-        if server is not None:
-            server.kill()
-            server.wait()
+        if stop is not None:
+            stop()
             with pytest.raises(TableBusyError, match="its lock could not be had"):
                 write(spark, path, [(9, 9)], lock, **NO_PATIENCE)
             assert 9 not in read(spark, path)

@@ -4,7 +4,13 @@ import re
 
 import pytest
 
-from headwater.errors import LakeError, LakeNotWritableError, TableDamagedError, TableMismatchError
+from headwater.errors import (
+    LakeError,
+    LakeNotWritableError,
+    TableBusyError,
+    TableDamagedError,
+    TableMismatchError,
+)
 from headwater.lake.failures import explain_lake_failure
 from headwater.lake.snapshot_reader import explain_read_failure
 
@@ -29,6 +35,19 @@ def test_a_place_that_takes_no_more_is_told_with_what_is_free(text, tmp_path):
     free, total = (float(amount.replace(",", "")) for amount in told.groups())
     assert 0 <= free < total
     assert "clean" in error.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HoodieLockException: Unable to acquire the lock. Current lock owner information : x",
+        "HoodieException: Unable to instantiate class org.apache.hudi.hive.HiveMetastoreBasedLockProvider",
+    ],
+)
+def test_a_lock_that_is_not_had_is_a_busy_table(text):
+    error = explain_lake_failure("/lake/t", RuntimeError(text))
+    assert isinstance(error, TableBusyError)
+    assert error.message == "/lake/t: its lock could not be had"
 
 
 def test_a_store_without_space_has_no_amount():
