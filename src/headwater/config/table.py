@@ -173,14 +173,12 @@ class TableConfig(Section):
     max_pending_compactions: int = Field(
         5,
         ge=1,
-        description="With so many compactions planned and not done, no further one is planned "
-        "(semi_async, async).",
+        description="With so many planned and not done, no compaction is planned (semi_async, async).",
     )
     max_pending_clustering: int = Field(
         5,
         ge=1,
-        description="With so many clusterings planned and not done, no further one is planned "
-        "(`clustering` with semi_async, async).",
+        description="With so many planned and not done, no clustering is planned (semi_async, async).",
     )
     concurrency: Literal["optimistic", "non_blocking"] = Field(
         "optimistic",
@@ -196,6 +194,11 @@ class TableConfig(Section):
         False,
         description="The lowest and highest values of these columns (true: of the first 32) in each file are "
         "kept in the metadata table; queries pass files over by them.",
+    )
+    indexing: Literal["inline", "async"] = Field(
+        "inline",
+        description="Who builds `column_stats` of rows that are there: the writer with its next commit, or "
+        "`headwater services run` beside the commits (async; with `services: async`).",
     )
     schema_: str | None = Field(
         None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."

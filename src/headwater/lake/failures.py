@@ -15,6 +15,7 @@ from headwater.errors import (
     TableMismatchError,
     WriteConflictError,
 )
+from headwater.lake.options import TABLE_PROPERTIES_FILE
 
 _REFUSALS = (
     "Permission denied",
@@ -38,6 +39,10 @@ _LOCK_FAILURE = re.compile(
     # One asks its server for the first time when it is made.
     r"|Unable to instantiate class \S+LockProvider"
 )
+# Between the moment in which an index is written down as begun and the one in which it has its first files.
+_INDEX_BEGINS = ("FileGroup count for MDT partition", "should be part of inflight metadata partitions")
+# Hudi deletes `hoodie.properties` before it writes it anew, and then takes the folder for no table.
+_PROPERTIES_CHANGE = "Hoodie table not found in path Table does not exist"
 _GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
 _DAMAGED_FILE = re.compile(
     r"(?:CorruptedLogFileException: |reading logfile )HoodieLogFile\(pathStr=(?P<log>[^,]+),"
@@ -72,11 +77,8 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
         return LakeError(
             f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
         )
-    if any(sign in text for sign in _OVERLAPS):
-        return WriteConflictError(
-            f"{path}: another writer has changed the same files meanwhile; nothing of this write is there",
-            hint="try it again; `run` does so by itself",
-        )
+    if conflict := _explain_conflict(path, text):
+        return conflict
     if _LOCK_FAILURE.search(text):
         return TableBusyError(
             f"{path}: its lock could not be had",
@@ -94,6 +96,22 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
         (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
     )
     return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
+
+
+def _explain_conflict(path: str, text: str) -> WriteConflictError | None:
+    again = "try it again; `run` does so by itself"
+    if any(sign in text for sign in _OVERLAPS):
+        happened = "another writer has changed the same files meanwhile; nothing of this write is there"
+        return WriteConflictError(f"{path}: {happened}", hint=again)
+    if any(sign in text for sign in _INDEX_BEGINS):
+        happened = "another process has just begun to build an index; nothing of this write is there"
+        return WriteConflictError(f"{path}: {happened}", hint=again)
+    if _PROPERTIES_CHANGE in text:
+        hint = f"{again}. If there is no other process, the file is gone: bring it back"
+        return WriteConflictError(
+            f"{path}: another process is just changing {TABLE_PROPERTIES_FILE}", hint=hint
+        )
+    return None
 
 
 def explain_no_space(path: str, text: str, temporary: Sequence[str] = ()) -> LakeNotWritableError | None:

@@ -7,7 +7,7 @@ each dotted name is as many of them as it has dots: names are looked up once, va
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -154,6 +154,26 @@ class Jvm:
             .build()
         )
         meta_client.buildIndexDefinition(definition)
+
+    def list_index_kinds(self, partitions: Sequence[str]) -> Any:
+        """Hudi's kinds of index for partitions of the metadata table, such as `column_stats`."""
+        kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
+        found = self._find("java.util.ArrayList")()
+        for partition in partitions:
+            found.add(getattr(kinds, partition.upper()))
+        return found
+
+    @contextmanager
+    def hold_lock(self, client: Any, meta_client: Any) -> Iterator[None]:
+        """The table's lock, as the client's options say. It is this thread's."""
+        manager = self._find("org.apache.hudi.client.transaction.TransactionManager")
+        transaction = manager(client.getConfig(), meta_client.getStorage())
+        transaction.beginStateChange(self.build_none(), self.build_none())
+        try:
+            yield
+        finally:
+            transaction.endStateChange(self.build_none())
+            transaction.close()
 
     def delete_pending_indexing(self, meta_client: Any) -> None:
         """Take indexing that was begun and not ended off the timeline: Hudi stumbles over what it left."""

@@ -334,7 +334,8 @@ def building_options(
 ) -> dict[str, str]:
     """Beside the owner's options `given`: build the index of that partition of the metadata table now, or let
     go of those `without`."""
-    built = {"hoodie.metadata.enable": "true", **index_options([partition], given)}
+    built = {"hoodie.metadata.enable": "true", "hoodie.metadata.index.async": "false"}
+    built |= index_options([partition], given)
     built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
     return built
 

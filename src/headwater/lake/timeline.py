@@ -38,10 +38,8 @@ class Timeline:
         file, backup = self._at(TABLE_PROPERTIES_FILE), self._at(f"{TABLE_PROPERTIES_FILE}.backup")
         with explained_lake(self._path):
             system = file.getFileSystem(self._java.hadoop_conf)
-            if system.exists(file) and system.getFileStatus(file).getLen() > 0:
-                return True
-            # While Hudi changes the properties there is only their copy.
-            return bool(system.exists(backup))
+            # While Hudi changes the properties there is only their copy, and none when they are there again.
+            return _has_content(system, file) or bool(system.exists(backup)) or _has_content(system, file)
 
     def read_properties(self) -> Mapping[str, str]:
         """The table's own properties, `hoodie.properties`: what it was made with."""
@@ -180,6 +178,10 @@ def _read_own(java: Jvm, timeline: Any, instant: Any) -> Mapping[str, str]:
         for key, value in extra.items()
         if key.startswith(COMMIT_METADATA_PREFIX)
     }
+
+
+def _has_content(system: Any, file: Any) -> bool:
+    return bool(system.exists(file)) and system.getFileStatus(file).getLen() > 0
 
 
 def _to_commit(instant: Any) -> Commit:

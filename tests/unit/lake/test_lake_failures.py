@@ -10,6 +10,7 @@ from headwater.errors import (
     TableBusyError,
     TableDamagedError,
     TableMismatchError,
+    WriteConflictError,
 )
 from headwater.lake.failures import explain_lake_failure
 from headwater.lake.snapshot_reader import explain_read_failure
@@ -48,6 +49,32 @@ def test_a_lock_that_is_not_had_is_a_busy_table(text):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableBusyError)
     assert error.message == "/lake/t: its lock could not be had"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "IllegalArgumentException: FileGroup count for MDT partition column_stats should be > 0",
+            "another process has just begun to build an index",
+        ),
+        (
+            "HoodieWriteConflictException: Cannot resolve conflicts for overlapping writes",
+            "another writer has changed the same files meanwhile",
+        ),
+    ],
+)
+def test_what_another_does_meanwhile_is_a_conflict_that_is_tried_again(text, sentence):
+    error = explain_lake_failure("/lake/t", RuntimeError(text))
+    assert isinstance(error, WriteConflictError)
+    assert error.message == f"/lake/t: {sentence}; nothing of this write is there"
+
+
+def test_properties_that_are_just_written_anew_are_looked_at_again():
+    text = "TableNotFoundException: Hoodie table not found in path Table does not exist"
+    error = explain_lake_failure("/lake/t", RuntimeError(text))
+    assert isinstance(error, WriteConflictError)
+    assert error.message == "/lake/t: another process is just changing .hoodie/hoodie.properties"
 
 
 def test_a_store_without_space_has_no_amount():

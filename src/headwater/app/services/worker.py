@@ -39,6 +39,7 @@ def find_duty(config: TableConfig) -> Duty | None:
         clusters=config.max_pending_clustering if is_all and config.clustering is not None else 0,
         cleans=is_all,
         expires=is_all and config.keep_partition_days is not None,
+        indexes=config.indexing == "async",
     )
 
 

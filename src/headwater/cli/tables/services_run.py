@@ -109,3 +109,5 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
     for done in report.done:
         for instant in done.given_up:
             render_text(f"{done.table}: clustering {instant} was given up: a writer has changed its files")
+        for index in done.indexed:
+            render_text(f"{done.table}: index {index.name} built in {index.seconds:.1f} s")

@@ -35,6 +35,7 @@ TYPED_FIELDS = (
     "bulk_insert",
     "metadata_table",
     "column_stats",
+    "indexing",
 )
 """Fields of `TableConfig` that are nothing but Hudi's."""
 
@@ -143,6 +144,24 @@ def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
         )
     if table.column_stats and table.metadata_table is False:
         yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
+    if table.indexing == "async":
+        yield from _iter_indexing_problems(table)
+
+
+def _iter_indexing_problems(table: "TableConfig") -> Iterator[Problem]:
+    if not table.column_stats:
+        yield ("indexing",), "'async' has no meaning without `column_stats`. Allowed: inline"
+    if table.services != "async":
+        yield (
+            ("indexing",),
+            "'async' leaves it to `headwater services run`: set `services: async`, too. Allowed: inline",
+        )
+    if table.index is not None and table.index.type.endswith("record_level"):
+        yield (
+            ("indexing",),
+            f"cannot be 'async' with `index: {{type: {table.index.type}}}`, which each commit needs at once. "
+            "Allowed: inline",
+        )
 
 
 def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:

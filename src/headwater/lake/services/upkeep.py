@@ -6,6 +6,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from headwater.lake.damage import ensure_whole
+from headwater.lake.indexes.building import BuiltIndex
+from headwater.lake.indexes.keeping import keep_indexed
 from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
 from headwater.lake.services.clustering import keep_clustered
@@ -18,12 +20,14 @@ from headwater.lake.services.service_table import ServiceTable, list_requested, 
 class Duty:
     """`plans`: also compactions that nobody has planned yet, when they are due; clusterings, too, while fewer
     than `clusters` wait. `cleans`: superseded files, writes that were never completed, and old instants go.
-    `expires`: and so do old partitions."""
+    `expires`: and so do old partitions. `indexes`: statistics of columns are built when they are not
+    there."""
 
     plans: bool = False
     clusters: int = 0
     cleans: bool = False
     expires: bool = False
+    indexes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Upkeep:
     seconds: float
     expired: Expiry | None = None
     given_up: tuple[str, ...] = ()
+    indexed: tuple[BuiltIndex, ...] = ()
 
     @property
     def is_idle(self) -> bool:
@@ -47,7 +52,7 @@ class Upkeep:
         is_short = self.archived is None or self.archived.before == self.archived.after
         is_kept = self.expired is None or not self.expired.instant
         is_planned = bool(self.compacted.instants or self.clustered.instants or self.given_up)
-        return not is_planned and is_clean and is_short and is_kept
+        return not (is_planned or self.indexed) and is_clean and is_short and is_kept
 
 
 def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
@@ -76,6 +81,8 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
     expired = expire_partitions(table, datetime.now(timezone.utc)) if duty.expires else None
     cleaned = clean(table, CleanPolicy()) if duty.cleans else None
     archived = archive(table) if duty.cleans else None
+    # After cleaning: it waits for every write that was begun, and those of killed writers are gone now.
+    indexed = keep_indexed(table) if duty.indexes else ()
     seconds = time.monotonic() - started
     return Upkeep(
         table=table.address.name,
@@ -86,4 +93,5 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
         seconds=seconds,
         expired=expired,
         given_up=clustered.given_up,
+        indexed=indexed,
     )

@@ -146,6 +146,21 @@ DECLARED = (
         "columns",
         also={"*": {**_STREAMED, "hoodie.metadata.index.column.stats.enable": "true"}},
     ),
+    DeclaredOption(
+        "indexing",
+        "hoodie.metadata.index.async",
+        words={"async": "true", "inline": "false"},
+        # With the first a commit fails of an index that is to be there and is not yet; with the second
+        # queries pass over rows of a commit that an index has missed as it began (Hudi 1.2).
+        also={
+            "async": {
+                "hoodie.metadata.streaming.write.enabled": "false",
+                "hoodie.metadata.index.partition.stats.enable": "false",
+                # It waits for the writes that were begun before, also for one that is killed meanwhile.
+                "hoodie.metadata.index.check.timeout.seconds": "300",
+            }
+        },
+    ),
 )
 _BY_NAME = {option.name: option for option in DECLARED}
 

@@ -52,6 +52,20 @@ def only_problem(table: dict[str, object]) -> str:
             MERGE | {"column_stats": ["id"], "metadata_table": False},
             "metadata_table: `column_stats` needs the metadata table",
         ),
+        (
+            MERGE | {"services": "async", "indexing": "async"},
+            "indexing: 'async' has no meaning without `column_stats`. Allowed: inline",
+        ),
+        (
+            MERGE | {"column_stats": ["id"], "indexing": "async"},
+            "indexing: 'async' leaves it to `headwater services run`: set `services: async`, too",
+        ),
+        (
+            MERGE
+            | {"column_stats": ["id"], "services": "async", "indexing": "async"}
+            | {"index": {"type": "global_record_level"}},
+            "indexing: cannot be 'async' with `index: {type: global_record_level}`, which each commit needs",
+        ),
         (MERGE | {"partition_style": "plain"}, "partition_style: has no meaning without `partition`"),
         (
             MERGE | {"partition": "day", "drop_partition_columns": True, "table_type": "merge_on_read"},
