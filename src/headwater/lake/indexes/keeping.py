@@ -10,7 +10,7 @@ from typing import Any
 
 from headwater.errors import LakeError
 from headwater.lake.indexes.building import BuiltIndex, drop_indexes
-from headwater.lake.indexes.definitions import COLUMN_STATS, shorten
+from headwater.lake.indexes.definitions import COLUMN_STATS, FILES, shorten
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import TABLE_PROPERTY_KEYS
 from headwater.lake.services.service_table import ServiceTable, list_requested
@@ -19,8 +19,11 @@ _LOOK_SECONDS = 0.1
 
 
 def keep_indexed(table: ServiceTable) -> tuple[BuiltIndex, ...]:
-    """Carry out what somebody has planned, then build statistics of columns where there are none. Needs
-    options with a lock that the table's writers take, too. Raises `LakeError`."""
+    """Carry out what somebody has planned, then build statistics of columns where there are none; nothing
+    before the writer's first commit with a metadata table. Needs options with a lock that the table's writers
+    take, too. Raises `LakeError`."""
+    if FILES not in _list_partitions(table, "metadata_partitions"):
+        return ()
     left = _list_partitions(table, "metadata_partitions_building")
     if left:
         # Only one builds at a time: this is of one that was killed.

@@ -116,6 +116,15 @@ def test_writer_leaves_statistics_to_another_and_commits_while_they_are_built(bu
     assert look_after(services, duty).indexed == ()
 
 
+def test_a_table_without_a_metadata_table_waits_for_its_writer(build):
+    owned, services, duty = configure(build)
+    owned.write(("k1", 1, "x"), typed={"file_sizes.small": 0})
+    assert look_after(services, duty).indexed == ()
+    owned.write(("k2", 2, "x"))
+    assert [index.name for index in look_after(services, duty).indexed] == ["column_stats"]
+    assert sorted(read_ranges(owned).values()) == [(1, 1), (2, 2)]
+
+
 def test_what_a_killed_builder_has_left_is_dropped_and_built_again(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
