@@ -111,6 +111,15 @@ def test_a_mirror_that_is_not_told_of_anything_is_right_after_one_reconcile():
     assert report.counts["dropped"] == 3
 
 
+def test_an_empty_object_that_a_later_listing_shows_with_content_is_over():
+    # Its content came in with the first event already; the first listing saw it while it was empty.
+    puts = (Step("put", 44788, 39834), Step("put", 44232, 60069), Step("drop", 36941, 3893))
+    listed = (Step("reconcile", 65205, 2020), Step("put", 35276, 40436), Step("drop", 60363, 3638))
+    report = run_scenario(build_scenario(20261123035633).with_steps((*puts, *listed)))
+    assert report.broken is None
+    assert report.counts["dropped"] == 2
+
+
 def test_dead_letters_are_put_back_before_old_messages_count_as_known():
     # The first version's message dies while the process sleeps; nothing else tells an append table of it.
     first = (Step("put", 36306, 25634), Step("rubbish", 17164, 31097), Step("receive", 16205, 39228))

@@ -147,7 +147,14 @@ def _is_stale(events: Sequence[StoredEvent], at: int, prior: LedgerEntry | None)
         return False
     known_at = prior.event_time if prior is not None and prior.order_key else None
     is_known = known_at is not None and known_at > listed.received_at
-    return is_known or any(map(_is_sent, events[at + 1 :]))
+    return is_known or any(_is_sent(later) or _shows_other(later, listed) for later in events[at + 1 :])
+
+
+def _shows_other(later: StoredEvent, listed: StoredEvent) -> bool:
+    """Whether a later listing has seen something else under the key."""
+    event = later.event
+    is_shown = is_from_listing(later) and event.kind == "created" and not is_drop(event)
+    return is_shown and event.etag != listed.event.etag
 
 
 def _last_seen(stored: StoredEvent) -> datetime:

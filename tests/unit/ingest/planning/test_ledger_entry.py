@@ -193,6 +193,17 @@ def test_listings_that_have_seen_different_things_are_all_read():
     assert actions([listed("e1"), listed("e2")], None) == [("read", None), ("read", None)]
 
 
+def test_empty_object_of_a_listing_is_over_when_a_later_one_shows_something_else():
+    state = replace(state_of(ingested(build_event(sequence=1), "e3", looked=True)), etag="e3")
+    empty = listed("e0", seconds=2)
+    empty = replace(empty, event=replace(empty.event, size=0))
+    wanted = [("skip", "superseded"), ("skip", "already_ingested")]
+    assert actions([empty, listed("e3", seconds=3)], state) == wanted
+    assert actions([empty], state) == [("skip", "empty_object")]
+    later = [empty, listed("e0", seconds=3)]
+    assert actions(later, state) == [("skip", "empty_object"), ("read", None)]
+
+
 def seen(stored, seconds):
     """The event, come so long after the start."""
     return replace(stored, received_at=START + timedelta(seconds=seconds))
