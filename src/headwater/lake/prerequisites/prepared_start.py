@@ -22,6 +22,11 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 _CLASS_PATH = "SPARK_DIST_CLASSPATH"
 # Who already says something about archives means it.
 _ARCHIVE_OPTIONS = ("-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-Xshare")
+# What looks at each class as it is loaded: Java 17 with an archive of the application's classes and its own
+# recorder ends in a SIGSEGV (`check_shared_class_file_load_hook`).
+_AGENT_OPTIONS = ("-javaagent", "-agentlib", "-agentpath", "StartFlightRecording")
+_JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", _OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,10 @@ class PreparedStart:
         others = {_PACKAGES: ",".join(package for package in packages if package not in jars)}
         kept = {name: value for name, value in settings.items() if name != _PACKAGES}
         environment = {_CLASS_PATH: _join_paths(environ.get(_CLASS_PATH, ""), *map(str, jars.values()))}
-        if options := self._plan_options(environ.get(_OPTIONS, ""), java_home):
-            environment[_OPTIONS] = options
+        given = [settings.get(name, "") for name in _JAVA_OPTIONS]
+        given += [environ.get(name, "") for name in _JAVA_VARIABLES]
+        if not any(option in " ".join(given) for option in (*_ARCHIVE_OPTIONS, *_AGENT_OPTIONS)):
+            environment |= self._plan_options(environ.get(_OPTIONS, ""), java_home)
         return SparkStart(kept | (others if others[_PACKAGES] else {}), environment)
 
     def plan_writing(self, archive: Path, environ: Mapping[str, str], java_home: Path) -> dict[str, str]:
@@ -82,12 +89,12 @@ class PreparedStart:
             options = _add_option(options, f"-XX:SharedArchiveFile={base}")
         return {_OPTIONS: options}
 
-    def _plan_options(self, given: str, java_home: Path) -> str | None:
+    def _plan_options(self, given: str, java_home: Path) -> dict[str, str]:
         archive, base = self.name_archive(java_home), self.name_base(java_home)
         parts = [archive] if base is None else [base, archive]
-        if any(option in given for option in _ARCHIVE_OPTIONS) or not all(part.is_file() for part in parts):
-            return None
-        return _add_option(given, f"-XX:SharedArchiveFile={_join_paths(*map(str, parts))}")
+        if not all(part.is_file() for part in parts):
+            return {}
+        return {_OPTIONS: _add_option(given, f"-XX:SharedArchiveFile={_join_paths(*map(str, parts))}")}
 
 
 def is_local(master: str) -> bool:

@@ -82,6 +82,17 @@ def test_who_says_something_about_archives_means_it(
     assert "SPARK_SUBMIT_OPTS" not in start.environment
 
 
+@pytest.mark.parametrize("option", ["-javaagent:/a.jar", "-agentpath:/a.so", "-XX:StartFlightRecording=x"])
+@pytest.mark.parametrize("place", ["spark.driver.extraJavaOptions", "JAVA_TOOL_OPTIONS"])
+def test_a_jvm_with_an_agent_gets_no_archive_which_would_be_its_end(
+    prepared: PreparedStart, java_home: Path, option: str, place: str
+) -> None:
+    prepared.name_archive(java_home).touch()
+    start = prepared.plan(build_settings(HUDI) | {place: option}, {place: option}, java_home)
+    assert "SPARK_SUBMIT_OPTS" not in start.environment
+    assert "SPARK_DIST_CLASSPATH" in start.environment
+
+
 def test_another_java_gets_none_of_the_archive(
     prepared: PreparedStart, java_home: Path, tmp_path: Path
 ) -> None:
