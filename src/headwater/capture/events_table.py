@@ -192,7 +192,7 @@ class EventsTable:
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         """Events by id, wherever they lie; looks through the whole table."""
-        if not event_ids or not self._table.load_timeline().exists():
+        if not event_ids or self._is_empty():
             return {}
         with explained_lake(self._table.path):
             wanted = self._spark.createDataFrame(pd.DataFrame({"event_id": sorted(event_ids)}))
@@ -206,9 +206,9 @@ class EventsTable:
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
         """Keys of the bucket's events behind the position, sorted, each once; memory stays flat."""
-        timeline = self._table.load_timeline()
-        if not timeline.exists():
+        if self._is_empty():
             return
+        timeline = self._table.load_timeline()
         commits = list(timeline.commits)
         if not commits or position.completed < commits[0].completed:
             commits += timeline.list_archived()
@@ -224,7 +224,7 @@ class EventsTable:
 
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
         """All events of one object, in its own order, as told by `select_history_columns`."""
-        if not self._table.load_timeline().exists():
+        if self._is_empty():
             return []
         with explained_lake(self._table.path):
             found = self._table.read().where((F.col("bucket") == bucket) & (F.col("key") == F.lit(key)))
@@ -241,7 +241,7 @@ class EventsTable:
 
     def read_snapshot(self) -> DataFrame | None:
         """All events that are committed now, lazily, with all columns; None before the first one."""
-        if not self._exists and not self._table.load_timeline().exists():
+        if self._is_empty():
             return None
         return self._table.read()
 
@@ -299,10 +299,13 @@ class EventsTable:
         commits = self._table.load_timeline().commits
         return commits[-1] if commits else None
 
+    def _is_empty(self) -> bool:
+        # Of a table whose first commit was cut short Hudi knows no column.
+        timeline = self._table.load_timeline()
+        return not (timeline.exists() and timeline.commits)
+
     def _load_ids(self, day: str) -> list[str]:
-        if not self._exists:
-            self._exists = self._table.load_timeline().exists()
-        if not self._exists:
+        if self._is_empty():
             return []
         rows = self._table.read().where(F.col("event_day") == day).select("event_id").toPandas()
         return list(rows["event_id"])

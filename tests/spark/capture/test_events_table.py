@@ -53,6 +53,19 @@ def events(spark, path):
     return EventsTable(spark, path)
 
 
+def test_table_whose_first_commit_was_cut_short_has_no_events_and_takes_some(spark, path, events):
+    events.append(capture(1))
+    for completed in (Path(path) / ".hoodie" / "timeline").glob("*_*.*commit"):
+        completed.unlink()
+    restarted = EventsTable(spark, path)
+    assert restarted.read_snapshot() is None
+    assert restarted.read_history("landing", "a/1.json") == []
+    assert restarted.find_events(["x"]) == {}
+    assert list(restarted.iter_keys_after(BEGINNING, "landing")) == []
+    restarted.append(capture(1, 2))
+    assert read_all(EventsTable(spark, path), BEGINNING) == ["a/1.json", "a/2.json"]
+
+
 def test_table_that_does_not_exist_has_no_events(events):
     page = events.read_after(BEGINNING, 10)
     assert (page.events, page.end, page.more) == ((), BEGINNING, False)
