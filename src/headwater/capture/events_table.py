@@ -302,7 +302,7 @@ class EventsTable:
     def _is_empty(self) -> bool:
         # Of a table whose first commit was cut short Hudi knows no column.
         timeline = self._table.load_timeline()
-        return not (timeline.exists() and timeline.commits)
+        return not timeline.exists() or not (timeline.commits or timeline.list_archived())
 
     def _load_ids(self, day: str) -> list[str]:
         if self._is_empty():

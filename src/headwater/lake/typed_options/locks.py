@@ -24,7 +24,7 @@ _PAUSE_MS = 1_000
 
 
 def render_lock(lock: LockConfig) -> dict[str, str]:
-    """What every writer of every table is given; see `complete_for_table` for the rest."""
+    """What every writer of every table is given; see `read_session_lock` for the rest."""
     options = {
         _MODE: "OPTIMISTIC_CONCURRENCY_CONTROL",
         # What another writer has not completed yet is not litter.

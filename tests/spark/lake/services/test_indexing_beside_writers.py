@@ -43,6 +43,13 @@ def configure(build, table_type="copy_on_write", **options):
     return owned, replace(owned.services, extra=owner_options(config) | LOCK), find_duty(config)
 
 
+def plan_statistics(services):
+    java = services.java
+    with services.open_client({}) as client:
+        planned = client.scheduleIndexing(java.list_index_kinds(["column_stats"]), java.build_list([]))
+    return planned.get()
+
+
 def read_property(owned, name):
     lines = (owned.path / ".hoodie" / "hoodie.properties").read_text().splitlines()
     (found,) = [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")] or [""]
@@ -128,30 +135,28 @@ def test_a_table_without_a_metadata_table_waits_for_its_writer(build):
 def test_what_a_killed_builder_has_left_is_dropped_and_built_again(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
-    java = services.java
-    with services.open_client({}) as client:
-        planned = client.scheduleIndexing(java.list_index_kinds(["column_stats"]), java.build_list([]))
+    planned = plan_statistics(services)
     meta_client = services.load_meta_client()
     timeline = meta_client.getActiveTimeline()
     (instant,) = timeline.filterPendingIndexTimeline().getInstants()
     timeline.transitionIndexRequestedToInflight(instant)
-    meta_client.getTableConfig().setMetadataPartitionsInflight(meta_client, java.build_list(["column_stats"]))
+    meta_client.getTableConfig().setMetadataPartitionsInflight(
+        meta_client, services.java.build_list(["column_stats"])
+    )
     assert read_property(owned, "hoodie.table.metadata.partitions.inflight") == {"column_stats"}
 
     done = look_after(services, duty)
     assert [index.name for index in done.indexed] == ["column_stats"]
     owned.write(("k2", 2, "x"))
     assert list_indexes(owned) == {"files", "column_stats"}
-    assert not (owned.path / ".hoodie" / "timeline" / f"{planned.get()}.indexing.inflight").exists()
+    assert not (owned.path / ".hoodie" / "timeline" / f"{planned}.indexing.inflight").exists()
     assert sorted(read_ranges(owned).values()) == [(1, 1), (2, 2)]
 
 
 def test_a_plan_of_somebody_else_is_carried_out(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
-    java = services.java
-    with services.open_client({}) as client:
-        client.scheduleIndexing(java.list_index_kinds(["column_stats"]), java.build_list([]))
+    plan_statistics(services)
     done = look_after(services, duty)
     assert [index.name for index in done.indexed] == ["column_stats"]
     assert list_indexes(owned) == {"files", "column_stats"}

@@ -84,7 +84,7 @@ def test_who_says_something_about_archives_means_it(
 
 @pytest.mark.parametrize("option", ["-javaagent:/a.jar", "-agentpath:/a.so", "-XX:StartFlightRecording=x"])
 @pytest.mark.parametrize("place", ["spark.driver.extraJavaOptions", "JAVA_TOOL_OPTIONS"])
-def test_a_jvm_with_an_agent_gets_no_archive_which_would_be_its_end(
+def test_a_jvm_with_an_agent_or_a_recording_gets_no_archive(
     prepared: PreparedStart, java_home: Path, option: str, place: str
 ) -> None:
     prepared.name_archive(java_home).touch()
