@@ -7,11 +7,11 @@ VENV := .venv/bin
 PYTEST := $(VENV)/python -m pytest
 # The rungs from the quickest up; each is also a folder under tests/ and a marker.
 QUICK_RUNGS := tests/unit tests/contracts tests/properties
-# The longest files first, or one process would be left alone with them at the end.
+# The longest files first, and kept so, or one process would be left alone with them at the end.
 ALL_RUNGS := tests/integration tests/spark $(QUICK_RUNGS)
 # Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
 JOBS ?= 2
-SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile
+SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 # Empty: the total only.
 COVERAGE_REPORT ?= term:skip-covered
 

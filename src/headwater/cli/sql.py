@@ -93,6 +93,9 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
 
 def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> "QueryResult":
     """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
+    from headwater.lake.sql.arrow_start import start_without_pandas
+
+    start_without_pandas()  # before DataFusion, whose import converts something
     from headwater.lake.layout import list_tables
     from headwater.lake.s3 import build_storage_options
     from headwater.lake.sql.engine import run_query
@@ -109,6 +112,9 @@ def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> 
 
 def _build_fallback(settings: "Settings", limit: int | None, asked: "Query") -> "Fallback":
     def run_there(query: str, tables: Mapping[str, str]) -> "QueryResult":
+        from headwater.lake.sql.arrow_start import find_pandas
+
+        find_pandas()
         from headwater.app.application import App
         from headwater.lake.sql.spark import run_on_spark
 

@@ -121,6 +121,31 @@ def test_query_that_stops_early_ends_its_process_cleanly(config):
         assert len(done.stdout.splitlines()) == 1
 
 
+def test_query_without_a_jvm_does_not_take_the_time_to_import_pandas(config):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "headwater.cli.main",
+            "-c",
+            str(config),
+            "sql",
+            "--json",
+            "select order_id, amount from orders_cow where order_id = 'o1'",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert "datafusion" in imported
+    assert "pandas.core.api" not in imported  # that it was looked for is told, too
+    assert done.stdout == '{"order_id": "o1", "amount": "1.52"}\n'
+
+
 def test_text_ends_with_the_engine_and_json_does_not(config):
     query = "select order_id from orders_mor where order_id = 'o1'"
     assert run(config, query).stdout.splitlines()[-2:] == ["1 row", "read by hudi-rs+datafusion"]
