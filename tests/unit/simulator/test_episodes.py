@@ -120,6 +120,16 @@ def test_an_empty_object_that_a_later_listing_shows_with_content_is_over():
     assert report.counts["dropped"] == 2
 
 
+def test_content_found_by_looking_is_not_taken_in_again_after_an_older_event_was_read():
+    # An older event found its own content, put again meanwhile; then comes the event of what was found.
+    begun = (Step("put", 60813, 42883), Step("reconcile", 50952, 50230), Step("deliver", 0, 30285))
+    found = (Step("receive", 746, 56768), Step("reconcile", 61441, 37194), Step("put", 50615, 40634))
+    older = (Step("reconcile", 29509, 30222), Step("ingest", 7185, 39584), Step("commit", 12404, 13745))
+    again = (Step("put", 59364, 55459), Step("ingest", 5897, 54464), Step("put", 37091, 26306))
+    scenario = build_scenario(20261123045027).with_steps((*begun, *found, *older, *again))
+    assert run_scenario(scenario).broken is None
+
+
 def test_dead_letters_are_put_back_before_old_messages_count_as_known():
     # The first version's message dies while the process sleeps; nothing else tells an append table of it.
     first = (Step("put", 36306, 25634), Step("rubbish", 17164, 31097), Step("receive", 16205, 39228))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules
-from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair, keeps_rows
+from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, LedgerEntry, is_repair, keeps_rows
 from headwater.ingest.planning.order import sort_key
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
@@ -54,11 +54,17 @@ def keep_left(found: Mapping[ContentState, int], plan: BatchPlan) -> dict[Conten
 
 
 def is_doubtful(stored: StoredEvent, states: Mapping[str, LedgerEntry]) -> bool:
-    """Whether the content may have been taken in: something newer was, or something no event had named."""
+    """Whether the content may have been taken in: something newer was, or something no event had named.
+
+    What the last look found is not what counts any more, once an older event has led to something else; its
+    own event may come all the same.
+    """
     state = states.get(stored.event.object_id)
     if state is None or is_repair(stored.event):
         return False
-    return state.looked or sort_key(stored) <= state.sort_key
+    looked_at = state.looked_at
+    may_be_seen = looked_at is not None and stored.event.event_time <= looked_at + CLOCK_MARGIN
+    return state.looked or may_be_seen or sort_key(stored) <= state.sort_key
 
 
 def find_applied(

@@ -103,6 +103,15 @@ def test_the_same_empty_object_twice_does_not_name_content_found_by_looking():
     assert is_doubtful(build_stored(build_event(sequence=9, etag="e9")), {state.object_id: state})
 
 
+def test_an_older_event_that_was_read_leaves_the_event_of_what_was_found_in_doubt():
+    found = ObjectOutcome(listed("e2", seconds=2), "ingested", rows=1, version="e2", etag="e2", looked=True)
+    state = state_of(found, ingested(build_event(sequence=1, etag="e1")))
+    assert not state.looked
+    assert is_doubtful(build_stored(build_event(sequence=2, etag="e2")), {state.object_id: state})
+    later = replace(build_event(sequence=9, etag="e2"), event_time=START + timedelta(minutes=9))
+    assert not is_doubtful(build_stored(later), {state.object_id: state})
+
+
 def test_tags_that_overtake_their_object_do_not_count_as_its_content():
     tags = build_event(sequence=1, kind="tagged", etag="e1")
     state = state_of(ObjectOutcome(build_stored(tags), "skipped", "not_content", version="e1", etag="e1"))
