@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from headwater.rag.lexical.analyzer import Term, analyze
+from headwater.rag.lexical.analyzer import analyze
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.protocol import Hit
 
@@ -14,7 +14,7 @@ _NEGATIONS_AFTER = frozenset({"free", "less"})
 _ANY_NEGATION = re.compile(rf"\b(?:{'|'.join((*_NEGATIONS, *_NEGATIONS_AFTER))})\b", re.IGNORECASE)
 # Words before a word among which a negation counts.
 _REACH = 3
-_REMEMBERED = 32_768
+_REMEMBERED = 8_192
 
 
 class Candidate(NamedTuple):
@@ -32,10 +32,8 @@ class Candidate(NamedTuple):
         """Whether the stem stands anywhere in its text without a negation beside it."""
         if not self.passage.words.text.has(stem):
             return False
-        text = self.passage.text
-        # Most texts negate nothing, and need not be analysed; what has accents may yet be one of the words.
-        negates_nothing = text.isascii() and _ANY_NEGATION.search(text) is None
-        return negates_nothing or affirms(text, stem)
+        affirmed = _find_affirmed(self.passage.text)
+        return affirmed is None or stem in affirmed
 
 
 def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
@@ -55,18 +53,17 @@ def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
     return [Candidate(passage, scores[key]) for key, (_, passage) in best.items()]
 
 
-def affirms(text: str, wanted: str) -> bool:
-    """Whether the stem stands anywhere in the text without a negation beside it."""
-    terms = _analyze(text)
-    return any(term.stem == wanted and not _is_negated(terms, place) for place, term in enumerate(terms))
-
-
-def _is_negated(terms: Sequence[Term], place: int) -> bool:
-    before = [term.word for term in terms[max(0, place - _REACH) : place]]
-    after = terms[place + 1].word if place + 1 < len(terms) else ""
-    return any(word in _NEGATIONS for word in before) or after in _NEGATIONS_AFTER
-
-
-@lru_cache(maxsize=1_024)
-def _analyze(text: str) -> tuple[Term, ...]:
-    return tuple(analyze(text))
+@lru_cache(maxsize=_REMEMBERED)
+def _find_affirmed(text: str) -> frozenset[str] | None:
+    """Stems that stand anywhere without a negation beside them; None: the text negates nothing."""
+    # Most texts do not, and need not be analysed; what has accents may yet be one of the words.
+    if text.isascii() and _ANY_NEGATION.search(text) is None:
+        return None
+    terms = analyze(text)
+    negated: set[int] = set()
+    for place, term in enumerate(terms):
+        if term.word in _NEGATIONS:
+            negated.update(range(place + 1, place + 1 + _REACH))
+        if term.word in _NEGATIONS_AFTER:
+            negated.add(place - 1)
+    return frozenset(term.stem for place, term in enumerate(terms) if place not in negated)

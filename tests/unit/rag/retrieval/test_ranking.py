@@ -1,7 +1,7 @@
 import pytest
 
 from headwater.rag.passage import Passage, read_price
-from headwater.rag.retrieval.candidates import Candidate, affirms, gather
+from headwater.rag.retrieval.candidates import Candidate, gather
 from headwater.rag.retrieval.ranking import rank
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.protocol import FieldValue, Hit
@@ -70,7 +70,6 @@ def test_without_any_price_a_price_word_changes_nothing() -> None:
     ],
 )
 def test_a_negated_mention_is_none(text: str, affirmed: bool) -> None:
-    assert affirms(text, "cabl") is affirmed
     assert Candidate(Passage("c", "row", 0, text, {}, ""), [1.0, None]).affirms("cabl") is affirmed
 
 
