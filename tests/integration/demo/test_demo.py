@@ -11,6 +11,8 @@ import pytest
 
 from tests.fixtures.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 HEADWATER = Path(sys.executable).parent / "headwater"
 DEMO_SECONDS = 280
 COMMAND_SECONDS = 60

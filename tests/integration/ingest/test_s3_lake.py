@@ -10,6 +10,8 @@ from headwater.demo.emulator import REGION
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.pipeline import Pipeline
 
+pytestmark = pytest.mark.slow
+
 ODD = "big/a b+%41#ü.json"
 LINES = 200
 

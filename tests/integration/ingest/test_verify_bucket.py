@@ -19,6 +19,8 @@ from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.decision import EventOrigin, build_event
 from tests.fixtures.bucket_lake import BucketLake
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = (json.dumps({"id": name}) + "\n" for name in ("first", "second"))
 APPENDED = {"things": {"path": "**/*.json", "mode": "append"}}
 MARKED = {"things": {"path": "**/*.json", "mode": "append", "on_object_removed": "tombstone"}}

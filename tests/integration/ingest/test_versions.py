@@ -7,6 +7,8 @@ import pytest
 from headwater.errors import HeadwaterError
 from tests.fixtures.bucket_lake import BucketLake
 
+pytestmark = pytest.mark.slow
+
 ROWS = {"rows": {"path": "*.json"}}
 
 
