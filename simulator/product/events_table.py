@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from itertools import compress
+from operator import attrgetter
 from typing import NamedTuple
 
 from headwater.capture.captured_event import CapturedEvent
@@ -11,8 +12,6 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
 from simulator.bugs import Bugs
 from simulator.outside.hudi import Commit, HudiTable, Write
-
-_ARCHIVED_COMMITS_A_PAGE = 3
 
 
 class EventRow(NamedTuple):
@@ -86,14 +85,12 @@ class SimulatedEventsTable:
         return [row.captured.event.event_id for row in rows if row.captured.day == day]
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Whole commits, about `max_events` events, at least one commit; the archive first."""
+        """Whole commits, about `max_events` events, at least one commit."""
         timeline = self._table.load_timeline()
-        pending = [commit for commit in timeline.commits if self._place(commit) > position]
+        commits = list(timeline.commits)
         if "archived_events_skipped" not in self._bugs:
-            archived = [c for c in timeline.list_archived() if self._place(c) > position]
-            if archived:
-                chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
-                return self._read_page(chosen, position, len(archived) + len(pending) > len(chosen))
+            commits += timeline.list_archived()
+        pending = sorted((c for c in commits if self._place(c) > position), key=attrgetter("completed"))
         if not pending:
             return EventPage((), position, more=False)
         chosen = self._choose(pending, max_events)

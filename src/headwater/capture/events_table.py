@@ -35,7 +35,7 @@ from headwater.lake.timeline import Commit, Timeline
 _log = logging.getLogger(__name__)
 
 _CACHED_EVENTS = 50_000
-_ARCHIVED_COMMITS_A_PAGE = 200
+_MAX_COMMITS_A_PAGE = 1_000
 _UNKNOWN = "9" * 17
 """Behind every completion time."""
 
@@ -123,37 +123,33 @@ class EventsTable:
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """The events behind `position`: whole commits, about `max_events` rows, at least one commit.
 
-        Ends at the newest completed commit, so nothing waits for a further one. A position older
-        than the active timeline reads the table in full and keeps what completed later.
+        Ends at the newest completed commit, so nothing waits for a further one. A position older than the
+        active timeline also reads the archived commits behind it, and no file of another one.
         """
         cached = self._tail.read_after(position, max_events)
         if cached is not None:
             return cached
-        with explained_lake(self._table.path):
-            return self._read_after(position, max_events)
-
-    def _read_after(self, position: Position, max_events: int) -> EventPage:
         if not self._exists and not self._table.load_timeline().exists():
             return EventPage((), position, more=False)
         self._exists = True
         timeline = self._table.load_timeline()
-        pending = [commit for commit in timeline.commits if _is_behind(commit, position)]
-        first_active = timeline.commits[0] if timeline.commits else None
-        if first_active is None or position.completed < first_active.completed:
-            archived = [commit for commit in timeline.list_archived() if _is_behind(commit, position)]
-            if archived:
-                chosen = archived[:_ARCHIVED_COMMITS_A_PAGE]
-                more = len(archived) + len(pending) > len(chosen)
-                events = self._collect(self._read_in_full(chosen), chosen)
-                return build_page(events, position, Position(chosen[-1].completed), more=more)
-        if not pending:
-            return EventPage((), position, more=False)
-        chosen, promised = _choose_commits(timeline, pending, max_events)
-        events = self._read_active(chosen, promised)
-        more = len(pending) > len(chosen)
+        try:
+            return self._read_after(timeline, position, max_events)
+        except LakeError:
+            # What is archived while it is read lies elsewhere then.
+            if self._table.load_timeline().commits[:1] == timeline.commits[:1]:
+                raise
+            return self.read_after(position, max_events)
+
+    def _read_after(self, timeline: Timeline, position: Position, max_events: int) -> EventPage:
+        with explained_lake(self._table.path):
+            chosen, promised, more = _choose_commits(timeline, position, max_events)
+            if not chosen:
+                return EventPage((), position, more=False)
+            events = self._read_commits(chosen, promised)
         return build_page(events, position, Position(chosen[-1].completed), more=more)
 
-    def _read_active(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
+    def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
         """All events of the commits, which say that they hold `promised`. Raises `LakeError` for fewer.
 
         Hudi's incremental read may give fewer, even none, and raises nothing: apache/hudi issue 20286.
@@ -377,18 +373,21 @@ def _is_behind(commit: Commit, position: Position) -> bool:
 
 
 def _choose_commits(
-    timeline: Timeline, pending: Sequence[Commit], max_events: int
-) -> tuple[list[Commit], int]:
-    """The first ones, about `max_events` and at least one commit; and how many events they say they hold."""
+    timeline: Timeline, position: Position, max_events: int
+) -> tuple[list[Commit], int, bool]:
+    """The first ones behind the position, about `max_events` and at least one commit; how many events they
+    say they hold; and whether there are more."""
     chosen: list[Commit] = []
     total = 0
-    for commit in pending:
-        events = int(timeline.read_metadata(commit).get("events", "0"))
-        if chosen and total + events > max_events:
-            break
+    for commit, metadata in timeline.iter_metadata(_just_before(position.completed)):
+        if not _is_behind(commit, position):
+            continue
+        events = int(metadata.get("events", "0"))
+        if chosen and (total + events > max_events or len(chosen) == _MAX_COMMITS_A_PAGE):
+            return chosen, total, True
         chosen.append(commit)
         total += events
-    return chosen, total
+    return chosen, total, False
 
 
 def _just_before(instant: str) -> str:

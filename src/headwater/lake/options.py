@@ -103,9 +103,9 @@ _CHANGELOG = {
     # zstd makes as little of those that repeat.
     "hoodie.parquet.dictionary.enabled": "false",
     "hoodie.index.bloom.num_entries": "100",
-    # A consumer may stop for this many commits and still read incrementally.
-    "hoodie.keep.min.commits": "1000",
-    "hoodie.keep.max.commits": "1200",
+    # Every commit lists the active timeline ten times: with a thousand on it that is most of a commit.
+    "hoodie.keep.min.commits": "100",
+    "hoodie.keep.max.commits": "120",
 }
 
 _ROWS_AS_READ = {"_hoodie.spark.sql.writes.prepped": "true"}

@@ -1,20 +1,22 @@
 """A table's timeline: which commits completed when, and what they carry."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError
-from headwater.lake.jvm import Jvm, connect, explained_lake
+from headwater.lake.jvm import connect, explained_lake
 from headwater.lake.options import COMMIT_METADATA_PREFIX, TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
 
 _INSTANT_TEXT = re.compile(r"\[(\d+)__(\d+)__(\w+?)__COMPLETED\]")
 _INSTANTS = (".requested", ".inflight", "commit")
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_READ_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,9 +80,7 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Commit, ...]:
         """Completed writes of the active timeline, in order of completion."""
-        # One call instead of three a commit: an events table keeps a thousand of them.
-        shown = _INSTANT_TEXT.findall(self._active.getInstants().toString())
-        return tuple(sorted(Commit(completed, requested, action) for requested, completed, action in shown))
+        return _list_completed(self._active)
 
     def has_completed(self, completed: str) -> bool:
         """Whether a write that completed then is still one of the table's; False where there is no table.
@@ -92,19 +92,31 @@ class Timeline:
         is_active = bool(self.commits) and completed >= self.commits[0].completed
         return any(c.completed == completed for c in (self.commits if is_active else self.list_archived()))
 
+    @cached_property
+    def _archived(self) -> Any:
+        with explained_lake(self._path):
+            return self._meta_client.getArchivedTimeline()
+
     def list_archived(self) -> tuple[Commit, ...]:
-        """Completed writes that have left the active timeline. Reads the whole archive."""
+        """Completed writes that have left the active timeline, in order of completion. Reads the times of the
+        whole archive, not what its commits carry."""
         # Not getWriteTimeline(): for an archived timeline Hudi 1.2 answers it with nothing.
-        archived = self._meta_client.getArchivedTimeline().getInstants()
-        found = (_to_commit(instant) for instant in archived if instant.getAction() in _WRITES)
-        return tuple(sorted(commit for commit in found if commit.completed))
+        return _list_completed(self._archived)
 
     def read_metadata(self, commit: Commit) -> Mapping[str, str]:
         """Our own keys of one commit's metadata, without the prefix. Only for active commits."""
-        found = self._active.findInstantsInClosedRange(commit.requested, commit.requested).firstInstant()
+        return self._read_own(self._active, commit)
+
+    def _read_own(self, timeline: Any, commit: Commit) -> Mapping[str, str]:
+        found = timeline.findInstantsInClosedRange(commit.requested, commit.requested).firstInstant()
         if not found.isPresent():
-            raise LakeError(f"{self._path}: commit {commit.requested} is not on the active timeline")
-        return _read_own(self._java, self._active, found.get())
+            raise LakeError(f"{self._path}: commit {commit.requested} is not on the timeline")
+        extra = self._java.read_map(timeline.readCommitMetadata(found.get()).getExtraMetadata())
+        return {
+            key.removeprefix(COMMIT_METADATA_PREFIX): value
+            for key, value in extra.items()
+            if key.startswith(COMMIT_METADATA_PREFIX)
+        }
 
     def count_deletes(self, after: str, upto: str) -> int:
         """Rows that active commits completed in (after, upto] say they have deleted."""
@@ -119,13 +131,16 @@ class Timeline:
     def iter_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
         """Commits completed after that time with what they carry, in order of completion.
 
-        Reads the archive only when `after` lies before the active timeline.
+        Reads the archive only when `after` lies before the active timeline, and of it a part at a time.
         """
+        commits = set(self.commits)
         if not self.commits or after < self.commits[0].completed:
-            yield from self._iter_archived_metadata(after)
-        for commit in self.commits:
-            if commit.completed > after:
-                yield commit, self.read_metadata(commit)
+            commits |= set(self.list_archived())
+        behind = iter(sorted(commit for commit in commits if commit.completed > after))
+        while some := list(islice(behind, _READ_AT_ONCE)):
+            archived = self._read_archived([commit for commit in some if commit not in self.commits])
+            for commit in some:
+                yield commit, archived[commit] if commit in archived else self.read_metadata(commit)
 
     def count_pending_compactions(self) -> int:
         """Compactions that are planned and not done."""
@@ -155,36 +170,31 @@ class Timeline:
         return next((c for c in reversed(self.commits) if key in self.read_metadata(c)), None)
 
     def _find_archived_metadata(self, key: str) -> Mapping[str, str] | None:
-        found = None
-        for _, metadata in self._iter_archived_metadata(""):
-            found = metadata if key in metadata else found
+        archived = self.list_archived()
+        for end in range(len(archived), 0, -_READ_AT_ONCE):
+            found = self._read_archived(archived[max(0, end - _READ_AT_ONCE) : end])
+            for commit in reversed(found):
+                if key in found[commit]:
+                    return found[commit]
+        return None
+
+    def _read_archived(self, commits: Sequence[Commit]) -> dict[Commit, Mapping[str, str]]:
+        if not commits:
+            return {}
+        with explained_lake(self._path):
+            span = min(commit.requested for commit in commits), max(commit.requested for commit in commits)
+            self._archived.loadCompletedInstantDetailsInMemory(*span)
+            found = {commit: self._read_own(self._archived, commit) for commit in commits}
+            self._archived.clearInstantDetailsFromMemory(*span)
         return found
 
-    def _iter_archived_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
-        archived = [commit for commit in self.list_archived() if commit.completed > after]
-        if not archived:
-            return
-        timeline = self._meta_client.getArchivedTimeline()
-        timeline.loadCompletedInstantDetailsInMemory()
-        details = {instant.requestedTime(): instant for instant in timeline.getInstants()}
-        for commit in archived:
-            yield commit, _read_own(self._java, timeline, details[commit.requested])
 
-
-def _read_own(java: Jvm, timeline: Any, instant: Any) -> Mapping[str, str]:
-    extra = java.read_map(timeline.readCommitMetadata(instant).getExtraMetadata())
-    return {
-        key.removeprefix(COMMIT_METADATA_PREFIX): value
-        for key, value in extra.items()
-        if key.startswith(COMMIT_METADATA_PREFIX)
-    }
+def _list_completed(timeline: Any) -> tuple[Commit, ...]:
+    # One call instead of three a commit: a timeline may have thousands of them.
+    shown = _INSTANT_TEXT.findall(timeline.getInstants().toString())
+    found = (Commit(completed, requested, action) for requested, completed, action in shown)
+    return tuple(sorted(commit for commit in found if commit.action in _WRITES))
 
 
 def _has_content(system: Any, file: Any) -> bool:
     return bool(system.exists(file)) and system.getFileStatus(file).getLen() > 0
-
-
-def _to_commit(instant: Any) -> Commit:
-    return Commit(
-        completed=instant.getCompletionTime(), requested=instant.requestedTime(), action=instant.getAction()
-    )

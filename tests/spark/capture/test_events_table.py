@@ -1,6 +1,7 @@
 """The events table: what every reader sees, whatever was delivered twice, late or by another process."""
 
 import shutil
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
 from headwater.lake.table import Table
+from headwater.lake.timeline import Commit, Timeline
 from tests.fixtures.events import build_event
 
 RECEIVED = datetime(2026, 5, 2, 12, 0, 0, 123456, tzinfo=timezone.utc)
@@ -171,7 +173,9 @@ def test_equal_event_times_are_all_events(events):
     assert keys(events.read_after(BEGINNING, 10)) == ["k0", "k1", "k2"]
 
 
-def test_consumer_older_than_the_active_timeline_still_gets_everything(spark, path, events, monkeypatch):
+def test_consumer_older_than_the_active_timeline_still_gets_everything(
+    spark, path, events, monkeypatch, caplog
+):
     keep_few_commits(monkeypatch)
     for n in range(1, 15):
         events.append(capture(n))
@@ -181,6 +185,27 @@ def test_consumer_older_than_the_active_timeline_still_gets_everything(spark, pa
     third = Position(timeline.list_archived()[2].completed)
     for start, first in ((BEGINNING, 1), (third, 4)):
         assert read_all(reader, start) == [f"a/{n}.json" for n in range(first, 15)]
+    assert "read in full" not in caplog.text
+
+
+def test_commits_that_are_archived_while_they_are_read(spark, path, events, monkeypatch):
+    keep_few_commits(monkeypatch)
+    for n in range(1, 5):
+        events.append(capture(n))
+    read_metadata, late = Timeline.read_metadata, []
+
+    def read_late(timeline: Timeline, commit: Commit) -> Mapping[str, str]:
+        # A reader that is slower than the writer and its archiving. The writer reads its commits by it, too.
+        if not late:
+            late.append(commit)
+            for n in range(5, 15):
+                events.append(capture(n))
+            assert Table(spark, path).load_timeline().commits[0] > late[0]
+        return read_metadata(timeline, commit)
+
+    reader = EventsTable(spark, path)
+    monkeypatch.setattr(Timeline, "read_metadata", read_late)
+    assert read_all(reader, BEGINNING) == [f"a/{n}.json" for n in range(1, 15)]
 
 
 def test_events_of_another_process_are_noticed(spark, path, events):
