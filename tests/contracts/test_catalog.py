@@ -15,7 +15,7 @@ from headwater.errors import CatalogConflictError, CatalogError, CatalogUnavaila
 from headwater.lake.catalogs.bigquery.catalog import BigQueryCatalog
 from headwater.lake.catalogs.datahub import DataHubCatalog
 from headwater.lake.catalogs.glue import GlueCatalog
-from headwater.lake.catalogs.hive_metastore import HiveCatalog
+from headwater.lake.catalogs.hive.metastore import HiveCatalog
 from headwater.lake.catalogs.memory import MemoryCatalog
 from headwater.lake.catalogs.planning import normalize_place
 from headwater.lake.catalogs.protocol import Catalog

@@ -22,7 +22,7 @@ from headwater.config.settings import Settings
 from headwater.lake.catalogs.bigquery.manifest import read_manifest
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
-from headwater.lake.catalogs.hive_metastore import HiveCatalog
+from headwater.lake.catalogs.hive.metastore import HiveCatalog
 from headwater.lake.catalogs.planning import normalize_place, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path

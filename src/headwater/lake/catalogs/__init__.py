@@ -21,7 +21,7 @@ def build_catalog(config: CatalogConfig) -> Catalog:
         return DataHubCatalog(config, read_environment().get(TOKEN_VARIABLE, ""))
     if config.type == "bigquery":
         return _build_bigquery(config)
-    from headwater.lake.catalogs.hive_metastore import HiveCatalog
+    from headwater.lake.catalogs.hive.metastore import HiveCatalog
 
     return HiveCatalog(config)
 

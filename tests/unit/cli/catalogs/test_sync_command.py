@@ -9,7 +9,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from headwater.config import catalogs
+from headwater.config.catalogs import catalog
 from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.hive_metastore import find_free_port
 from tests.fixtures.catalogs.no_google import no_google
@@ -58,7 +58,7 @@ def test_a_dry_run_shows_the_manifest_that_would_be_written(
     table = tmp_path / "lake/folder_days"
     shutil.copytree(FIXTURE_LAKE / "folder_days", table)
     # Only BigQuery itself needs it.
-    monkeypatch.setattr(catalogs, "_BIGQUERY_LAKES", "/")
+    monkeypatch.setattr(catalog, "_BIGQUERY_LAKES", "/")
     config = tmp_path / "headwater.yaml"
     with run_bigquery() as server:
         config.write_text(

@@ -1,4 +1,4 @@
-"""`catalogs:` where query engines look up the tables."""
+"""One catalog of `catalogs:`, and what only shows beside the others."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
