@@ -1,5 +1,5 @@
-"""What every catalog does, run on every one of them: in-process, Glue on the emulator, a real metastore,
-DataHub's and BigQuery's REST shapes on small servers."""
+"""What every catalog does, run on every one of them: in-process, Glue on the emulator, a real metastore, a
+real HiveServer2, DataHub's and BigQuery's REST shapes on small servers."""
 
 import uuid
 from collections.abc import Iterator
@@ -12,10 +12,12 @@ from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 from headwater.config.catalogs import CatalogConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.errors import CatalogConflictError, CatalogError, CatalogUnavailableError, CredentialsError
+from headwater.lake.catalogs import build_catalog
 from headwater.lake.catalogs.bigquery.catalog import BigQueryCatalog
 from headwater.lake.catalogs.datahub import DataHubCatalog
 from headwater.lake.catalogs.glue import GlueCatalog
-from headwater.lake.catalogs.hive.metastore import HiveCatalog
+from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
+from headwater.lake.catalogs.hive.server import HiveServerCatalog
 from headwater.lake.catalogs.memory import MemoryCatalog
 from headwater.lake.catalogs.planning import normalize_place
 from headwater.lake.catalogs.protocol import Catalog
@@ -24,10 +26,11 @@ from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.datahub import run_datahub
 from tests.fixtures.catalogs.harness import COLUMNS, Harness
 from tests.fixtures.catalogs.hive_metastore import find_free_port, hive_metastore
+from tests.fixtures.catalogs.hive_server import hive_server
 from tests.fixtures.catalogs.no_google import no_google
 from tests.fixtures.emulator import EmulatorSession
 
-__all__ = ["hive_metastore", "no_google"]
+__all__ = ["hive_metastore", "hive_server", "no_google"]
 
 NOTE = StructField("note", StringType())
 
@@ -76,23 +79,38 @@ def glue(emulator: EmulatorSession) -> Harness:
 def hive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
     server = request.getfixturevalue("hive_metastore")
     database = f"shop_{uuid.uuid4().hex[:8]}"
-    catalog = HiveCatalog(CatalogConfig(type="hive", database=database, address=server.address))
-    harness = Harness(catalog, f"file:{tmp_path}")
+    catalog = HiveMetastoreCatalog(CatalogConfig(type="hive", database=database, address=server.address))
+    yield build_hive_harness(catalog, catalog, f"file:{tmp_path}", database)
+    catalog.close()
+
+
+@pytest.fixture
+def hive_by_statements(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
+    metastore = request.getfixturevalue("hive_metastore")
+    server = request.getfixturevalue("hive_server")
+    database = f"shop_{uuid.uuid4().hex[:8]}"
+    beside = HiveMetastoreCatalog(CatalogConfig(type="hive", database=database, address=metastore.address))
+    catalog = HiveServerCatalog(CatalogConfig(type="hive", database=database, address=server.address), "")
+    yield build_hive_harness(catalog, beside, f"file:{tmp_path}", database)
+    catalog.close()
+    beside.close()
+
+
+def build_hive_harness(catalog: Catalog, beside: HiveMetastoreCatalog, place: str, database: str) -> Harness:
+    """`beside` is where somebody else writes and reads what is said of a table."""
 
     def describe(name: str, text: str) -> None:
-        held = catalog._find_table(name)
+        held = beside._find_table(name)
         next(column for column in held.sd.cols if column.name == "id").comment = text
         held.parameters["comment"] = text
-        catalog._client.alter_table(database, name, held)
+        beside._client.alter_table(database, name, held)
 
     def read(name: str) -> str:
-        held = catalog._find_table(name)
+        held = beside._find_table(name)
         column = next(column for column in held.sd.cols if column.name == "id")
         return " ".join((column.comment, held.parameters["comment"]))
 
-    harness.describe_table, harness.read_description = describe, read
-    yield harness
-    catalog.close()
+    return Harness(catalog, place, describe_table=describe, read_description=read)
 
 
 @pytest.fixture
@@ -149,7 +167,10 @@ def bigquery(tmp_path: Path, no_google: None) -> Iterator[Harness]:
 
 
 @pytest.fixture(
-    params=["memory", "glue", "datahub", "bigquery", pytest.param("hive", marks=pytest.mark.long)]
+    params=[
+        *("memory", "glue", "datahub", "bigquery"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("hive", "hive_by_statements")),
+    ]
 )
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
@@ -274,7 +295,7 @@ def test_a_name_that_is_another_tables_is_refused(harness: Harness) -> None:
         harness.sync(harness.table(partition_fields=(), partitions=("",)))
 
 
-@pytest.mark.parametrize("kind", ["glue", "hive", "datahub", "bigquery"])
+@pytest.mark.parametrize("kind", ["glue", "hive", "hive_by_statements", "datahub", "bigquery"])
 def test_a_catalog_that_does_not_answer_is_one_to_try_again(
     kind: str, tmp_path: Path, no_google: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,8 +321,9 @@ def test_a_catalog_that_does_not_answer_is_one_to_try_again(
             )
         )
     else:
-        catalog = HiveCatalog(
-            CatalogConfig(type="hive", database="shop", address=f"thrift://127.0.0.1:{port}")
+        scheme = "thrift" if kind == "hive" else "jdbc:hive2"
+        catalog = build_catalog(
+            CatalogConfig(type="hive", database="shop", address=f"{scheme}://127.0.0.1:{port}")
         )
     with pytest.raises(CatalogUnavailableError) as caught:
         catalog.read("orders")

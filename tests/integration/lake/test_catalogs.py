@@ -22,7 +22,7 @@ from headwater.config.settings import Settings
 from headwater.lake.catalogs.bigquery.manifest import read_manifest
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
-from headwater.lake.catalogs.hive.metastore import HiveCatalog
+from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
 from headwater.lake.catalogs.planning import normalize_place, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path
@@ -39,8 +39,8 @@ TABLES = ("orders_cow", "orders_mor")
 ENTRIES = ("orders_cow", "orders_mor", "orders_mor_ro", "orders_mor_rt")
 
 
-def open_catalog(server: MetastoreServer, database: str) -> HiveCatalog:
-    return HiveCatalog(CatalogConfig(type="hive", database=database, address=server.address))
+def open_catalog(server: MetastoreServer, database: str) -> HiveMetastoreCatalog:
+    return HiveMetastoreCatalog(CatalogConfig(type="hive", database=database, address=server.address))
 
 
 def build_settings(folder: Path, server: MetastoreServer) -> Settings:

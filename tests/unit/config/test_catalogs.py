@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from headwater.config.catalogs.hive_address import HiveAddress, parse_hive_address
 from headwater.config.loader import load_settings
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
 
 BIGQUERY = "  - {type: bigquery, project: acme-analytics, database: shop}"
+SERVER = "  - {type: hive, database: shop, address: 'jdbc:hive2://hiveserver:10000USER'}"
 HEAD = """
 source: {type: local, path: landing}
 lake: lake
@@ -37,6 +39,27 @@ def test_a_catalog_takes_all_tables_unless_it_is_told_which(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("thrift://metastore:9083", HiveAddress("metastore", 9083)),
+        ("jdbc:hive2://hs", HiveAddress("hs", 10_000, is_server=True)),
+        ("jdbc:hive2://hs:1/shop;auth=noSasl", HiveAddress("hs", 1, is_server=True, is_plain=True)),
+        (
+            "jdbc:hive2://hs:10001/;ssl=true;transportMode=http;httpPath=gateway/hive",
+            HiveAddress("hs", 10_001, is_server=True, is_encrypted=True, http_path="gateway/hive"),
+        ),
+        (
+            "jdbc:hive2://hs:10001/;transportMode=http",
+            HiveAddress("hs", 10_001, is_server=True, http_path="cliservice"),
+        ),
+        ("jdbc:hive2://hs:1/;transportMode=binary;httpPath=x", HiveAddress("hs", 1, is_server=True)),
+    ],
+)
+def test_hive_is_asked_where_the_address_says(text: str, address: HiveAddress) -> None:
+    assert parse_hive_address(text) == address
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("  - {type: hive, database: shop}", "catalogs[0].address: missing; `type: hive` needs its URI"),
@@ -54,6 +77,16 @@ def test_a_catalog_takes_all_tables_unless_it_is_told_which(tmp_path: Path) -> N
         ("  - {type: bigquery, database: shop}", "catalogs[0].project: missing; `type: bigquery` needs"),
         ("  - {type: bigquery, project: Acme, database: shop}", "catalogs[0].project"),
         ("  - {type: hive, database: shop, project: acme-analytics}", "only bigquery has it"),
+        (
+            SERVER.replace("USER", ";principal=a"),
+            "parameter 'principal' is not known; allowed are: auth",
+        ),
+        (SERVER.replace("USER", ";ssl=yes"), "parameter 'ssl' is 'yes'; allowed is: true or false"),
+        (SERVER.replace("USER", ",other:10000"), "address: it names several servers"),
+        (
+            "  - {type: hive, database: shop, address: 'thrift://a:1', user: ada}",
+            "catalogs[0].user: a metastore asks for none",
+        ),
         (BIGQUERY, "catalogs[0].type: BigQuery reads the files where they lie: the lake has to be at gs://"),
         (
             "  - {type: glue, database: shop}\n  - {type: glue, database: other}",

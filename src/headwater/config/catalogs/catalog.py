@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from headwater.config.catalogs.hive_address import METASTORE_EXAMPLE, SERVER_EXAMPLE, parse_hive_address
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.table import TableConfig
 
@@ -14,12 +15,11 @@ CatalogType = Literal["glue", "hive", "datahub", "bigquery"]
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "glue": ("region", "endpoint", "catalog_id"),
-    "hive": ("address",),
+    "hive": ("address", "user"),
     "datahub": ("address", "environment"),
     "bigquery": ("project", "region", "endpoint"),
 }
-_SCHEMES = {"hive": ("thrift",), "datahub": ("http", "https")}
-_EXAMPLES = {"hive": "thrift://metastore:9083", "datahub": "http://datahub:8080"}
+_EXAMPLES = {"hive": METASTORE_EXAMPLE, "datahub": "http://datahub:8080"}
 _BIGQUERY_LAKES = "gs://"
 _TABLE_NAME = re.compile(r"\w{1,255}", re.ASCII)
 
@@ -29,8 +29,10 @@ class CatalogConfig(Section):
     is never in the way of a commit: one that does not answer is tried again."""
 
     type: CatalogType = Field(
-        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift. `datahub`: "
-        "DataHub's metadata service; a token for it comes from `DATAHUB_GMS_TOKEN` of the environment. "
+        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift, or HiveServer2, "
+        "by statements, which needs `pip install 'headwater[hiveserver2]'`; a password for that one comes "
+        "from `HEADWATER_HIVE_PASSWORD` of the environment. `datahub`: DataHub's metadata service; a token "
+        "for it comes from `DATAHUB_GMS_TOKEN` of the environment. "
         "`bigquery`: Google's BigQuery, as external tables over a manifest of files; needs "
         "`pip install 'headwater[bigquery]'`."
     )
@@ -74,8 +76,12 @@ class CatalogConfig(Section):
     )
     address: str | None = Field(
         None,
-        description="URI of the metastore (hive) or the metadata service (datahub).",
-        examples=["thrift://metastore:9083"],
+        description="URI of the metastore or JDBC URL of HiveServer2 (hive), URI of the metadata service "
+        "(datahub).",
+        examples=[METASTORE_EXAMPLE, SERVER_EXAMPLE],
+    )
+    user: str | None = Field(
+        None, description="Who asks HiveServer2; default: who started headwater (hive, with a JDBC URL)."
     )
     environment: str = Field(
         "PROD", pattern=r"^[A-Z_]{1,30}$", description="DataHub's word for where the tables are (datahub)."
@@ -102,24 +108,30 @@ class CatalogConfig(Section):
         for name in sorted(self.model_fields_set & own - set(_ALLOWED[self.type])):
             have = ", ".join(kind for kind in get_args(CatalogType) if name in _ALLOWED[kind])
             yield (name,), f"has no meaning with `type: {self.type}`; only {have} has it"
-        if self.type in _SCHEMES and not _is_address(self.address, _SCHEMES[self.type]):
-            text = "missing" if self.address is None else f"{self.address!r} is not one"
-            example = _EXAMPLES[self.type]
-            yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{example}`"
+        if (text := self._describe_address_problem()) is not None:
+            yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{_EXAMPLES[self.type]}`"
+        elif self.type == "hive" and self.user and not parse_hive_address(str(self.address)).is_server:
+            yield ("user",), f"a metastore asks for none; only HiveServer2 does, as at `{SERVER_EXAMPLE}`"
         if self.type == "bigquery" and self.project is None:
             yield ("project",), "missing; `type: bigquery` needs the project of the dataset"
         for table, name in self.table_names.items():
             if not _TABLE_NAME.fullmatch(name):
                 yield ("table_names", table), f"{name!r} is no name. Allowed: letters, digits and `_`"
 
-
-def _is_address(address: str | None, schemes: Sequence[str]) -> bool:
-    parts = urlsplit(address or "")
-    try:
-        needs_port = "thrift" in schemes
-        return parts.scheme in schemes and bool(parts.hostname) and (parts.port is not None or not needs_port)
-    except ValueError:
-        return False
+    def _describe_address_problem(self) -> str | None:
+        if self.type not in _EXAMPLES:
+            return None
+        if self.address is None:
+            return "missing"
+        try:
+            if self.type == "hive":
+                parse_hive_address(self.address)
+                return None
+            parts = urlsplit(self.address)
+            is_one = parts.scheme in ("http", "https") and bool(parts.hostname)
+            return None if is_one else f"{self.address!r} is not one"
+        except ValueError as error:
+            return str(error)
 
 
 def iter_catalog_problems(

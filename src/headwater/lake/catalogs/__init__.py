@@ -1,6 +1,7 @@
 """Catalogs: where query engines look up which tables there are."""
 
 from headwater.config.catalogs import CatalogConfig
+from headwater.config.catalogs.hive_address import parse_hive_address
 from headwater.config.environment import read_environment
 from headwater.errors import PlatformError
 from headwater.lake.catalogs.protocol import Catalog
@@ -21,9 +22,22 @@ def build_catalog(config: CatalogConfig) -> Catalog:
         return DataHubCatalog(config, read_environment().get(TOKEN_VARIABLE, ""))
     if config.type == "bigquery":
         return _build_bigquery(config)
-    from headwater.lake.catalogs.hive.metastore import HiveCatalog
+    if parse_hive_address(str(config.address)).is_server:
+        return _build_hive_server(config)
+    from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
 
-    return HiveCatalog(config)
+    return HiveMetastoreCatalog(config)
+
+
+def _build_hive_server(config: CatalogConfig) -> Catalog:
+    try:
+        from headwater.lake.catalogs.hive.server import PASSWORD_VARIABLE, HiveServerCatalog
+    except ImportError as error:
+        raise PlatformError(
+            "an `address` at HiveServer2 needs impyla, which is not installed",
+            hint="pip install 'headwater[hiveserver2]', or give the metastore's own address, `thrift://...`",
+        ) from error
+    return HiveServerCatalog(config, read_environment().get(PASSWORD_VARIABLE, ""))
 
 
 def _build_bigquery(config: CatalogConfig) -> Catalog:

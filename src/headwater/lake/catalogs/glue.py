@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import boto3
 from botocore.config import Config
@@ -13,10 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from headwater.config.catalogs import CatalogConfig
 from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsError
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues, StorageFormat
-from headwater.lake.catalogs.planning import TableChange, normalize_place
+from headwater.lake.catalogs.planning import TableChange, iter_batches, normalize_place
 
 _SECONDS = 10
-_CHANGED_AT_ONCE = 100
 _RIGHTS = (
     "allow glue:GetTable, GetPartitions, CreateTable, UpdateTable, BatchCreatePartition, "
     "BatchUpdatePartition, DeletePartition, GetDatabase and CreateDatabase on the catalog, the database "
@@ -38,7 +36,6 @@ _LATER = frozenset(
 )
 # Of an entry, what others may have written and an update must give again, or it is lost.
 _KEPT = ("Description", "Owner", "Retention", "TableType", "ViewOriginalText", "ViewExpandedText")
-_Item = TypeVar("_Item")
 
 
 class GlueCatalog:
@@ -137,10 +134,10 @@ class GlueCatalog:
 
     def _write_partitions(self, change: TableChange) -> None:
         table = {"DatabaseName": self._database, "TableName": change.table.name, **self._ids}
-        for some in _batch(change.added.items()):
+        for some in iter_batches(change.added.items()):
             inputs = [_build_partition(change.table, values, place) for values, place in some]
             self._check(self._client.batch_create_partition(PartitionInputList=inputs, **table), _EXISTS)
-        for some in _batch(change.moved.items()):
+        for some in iter_batches(change.moved.items()):
             entries = [
                 {
                     "PartitionValueList": list(values),
@@ -212,12 +209,6 @@ def _code(error: ClientError) -> str:
 
 def _notes_progress(change: TableChange) -> bool:
     return bool(change.added or change.moved or change.dropped)
-
-
-def _batch(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    rest = iter(items)
-    while some := list(islice(rest, _CHANGED_AT_ONCE)):
-        yield some
 
 
 def _build_table(found: Mapping[str, Any], partitions: Mapping[PartitionValues, str]) -> CatalogTable:

@@ -1,9 +1,10 @@
 """What has to be done for a catalog to hold a table as it is. Pure: production and tests call it alike."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from itertools import islice
+from typing import Literal, TypeVar
 
 from headwater.errors import CatalogConflictError
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues
@@ -13,8 +14,10 @@ LAST_COMPLETION = "last_commit_completion_time_sync"
 """Properties that Hudi's own sync tools read: how far the catalog has followed."""
 _NOTED = frozenset({LAST_COMMIT, LAST_COMPLETION})
 SPARK_SCHEMA = "spark.sql.sources.schema."
+_CHANGED_AT_ONCE = 100
 _SCHEME = re.compile(r"^s3[an]?://")
 
+_Item = TypeVar("_Item")
 ColumnEffect = Literal["add", "change", "remove"]
 
 
@@ -124,6 +127,13 @@ def normalize_place(place: str) -> str:
     """The same text for `/a`, `file:/a`, `file:///a/`; and for `s3a://b/c` and `s3://b/c`."""
     text = _SCHEME.sub("s3://", place.rstrip("/"))
     return "/" + text.removeprefix("file:").lstrip("/") if text.startswith("file:") else text
+
+
+def iter_batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Partitions that go in one request: 100, which all catalogs take."""
+    rest = iter(items)
+    while some := list(islice(rest, _CHANGED_AT_ONCE)):
+        yield some
 
 
 def _is_same_place(one: str, other: str) -> bool:

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -14,26 +12,25 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from headwater.config.catalogs import CatalogConfig
+from headwater.config.catalogs.hive_address import parse_hive_address
 from headwater.errors import CatalogError, CatalogUnavailableError
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues, StorageFormat
-from headwater.lake.catalogs.planning import TableChange
+from headwater.lake.catalogs.hive.refusals import find_hint
+from headwater.lake.catalogs.planning import TableChange, iter_batches
 
 _MILLISECONDS = 60_000
-_CHANGED_AT_ONCE = 100
 _ALL = -1
 # Or the metastore lists the files of the table with each change.
 _WITHOUT_STATISTICS = ttypes.EnvironmentContext({"DO_NOT_UPDATE_STATS": "true"})
-_Item = TypeVar("_Item")
 
 
-class HiveCatalog:
+class HiveMetastoreCatalog:
     """See `Catalog`. One connection, made when it is first needed and again when it broke."""
 
     def __init__(self, config: CatalogConfig) -> None:
-        address = urlsplit(config.address or "")
         self._config = config
         self._database = config.database
-        self._host, self._port = str(address.hostname), int(address.port or 9083)
+        self._address = parse_hive_address(str(config.address))
         self._transport: Any = None
         self._connected: Any = None
 
@@ -73,7 +70,7 @@ class HiveCatalog:
     @property
     def _client(self) -> Any:
         if self._connected is None:
-            socket = TSocket(self._host, self._port)
+            socket = TSocket(self._address.host, self._address.port)
             socket.setTimeout(_MILLISECONDS)
             self._transport = TBufferedTransport(socket)
             self._transport.open()
@@ -131,13 +128,13 @@ class HiveCatalog:
 
     def _write_partitions(self, change: TableChange) -> None:
         name = change.table.name
-        for some in _batch(change.added.items()):
+        for some in iter_batches(change.added.items()):
             parts = [self._build_partition(change.table, values, place) for values, place in some]
             request = ttypes.AddPartitionsRequest(
                 self._database, name, parts, ifNotExists=True, needResult=False
             )
             self._client.add_partitions_req(request)
-        for some in _batch(change.moved.items()):
+        for some in iter_batches(change.moved.items()):
             parts = [self._build_partition(change.table, values, place) for values, place in some]
             self._client.alter_partitions(self._database, name, parts)
         for values in change.dropped:
@@ -171,21 +168,9 @@ class HiveCatalog:
         except TException as error:
             self.close()
             text = str(getattr(error, "message", None) or error)
-            hint = "what the metastore says names what it refuses; its log has the whole story"
-            if isinstance(error, ttypes.InvalidObjectException) and self._database in text:
-                hint = f"make the database {self._database}, or set `create_database: true`"
-            if "incompatible" in text:
-                hint = (
-                    "set hive.metastore.disallow.incompatible.col.type.changes=false in the metastore, or "
-                    "drop the table from the catalog: the next sync makes it again"
-                )
+            is_without = isinstance(error, ttypes.InvalidObjectException) and self._database in text
+            hint = find_hint(text, self._database, is_without_database=is_without)
             raise CatalogError(f"hive: {what} in {self._database}: {text}", hint=hint) from error
-
-
-def _batch(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    rest = iter(items)
-    while some := list(islice(rest, _CHANGED_AT_ONCE)):
-        yield some
 
 
 def _build_table(found: Any, partitions: Mapping[PartitionValues, str]) -> CatalogTable:

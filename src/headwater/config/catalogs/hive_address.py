@@ -1,0 +1,69 @@
+"""Where Hive is asked: its metastore by Thrift, or HiveServer2, whose address is a JDBC URL."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+METASTORE_EXAMPLE = "thrift://metastore:9083"
+SERVER_EXAMPLE = "jdbc:hive2://hiveserver:10000"
+_SERVER_PREFIX = "jdbc:hive2://"
+_SERVER_PORT = 10_000
+_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "auth": ("noSasl",),
+    "ssl": ("true", "false"),
+    "transportMode": ("binary", "http"),
+    "httpPath": (),
+}
+"""Parameters of the URL, and their values; empty where any will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiveAddress:
+    """`is_server`: HiveServer2, else the metastore; the rest is HiveServer2's. `is_plain`: it asks nobody who
+    they are, and takes no SASL. `http_path` is empty where it is not asked by HTTP."""
+
+    host: str
+    port: int
+    is_server: bool = False
+    is_plain: bool = False
+    is_encrypted: bool = False
+    http_path: str = ""
+
+
+def parse_hive_address(text: str) -> HiveAddress:
+    """Raises `ValueError`, which says what is wrong with it."""
+    if text.startswith(_SERVER_PREFIX):
+        return _parse_server(text)
+    parts = urlsplit(text)
+    if parts.scheme != "thrift" or not parts.hostname or parts.port is None:
+        raise ValueError(f"{text!r} is not one")
+    return HiveAddress(parts.hostname, parts.port)
+
+
+def _parse_server(text: str) -> HiveAddress:
+    place, *parameters = text.removeprefix("jdbc:").split(";")
+    given = dict(_parse_parameter(parameter) for parameter in parameters if parameter)
+    if "," in place:
+        raise ValueError("it names several servers; give it one, or what stands before them")
+    parts = urlsplit(place)
+    if not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{text!r} is not one")
+    is_http = given.get("transportMode") == "http"
+    return HiveAddress(
+        parts.hostname,
+        parts.port or _SERVER_PORT,
+        is_server=True,
+        is_plain="auth" in given,
+        is_encrypted=given.get("ssl") == "true",
+        http_path=given.get("httpPath", "cliservice") if is_http else "",
+    )
+
+
+def _parse_parameter(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if name not in _ALLOWED:
+        raise ValueError(f"parameter {name!r} is not known; allowed are: {', '.join(_ALLOWED)}")
+    if not value or (_ALLOWED[name] and value not in _ALLOWED[name]):
+        allowed = " or ".join(_ALLOWED[name]) or "a path"
+        raise ValueError(f"parameter {name!r} is {value!r}; allowed is: {allowed}")
+    return name, value

@@ -1,0 +1,18 @@
+"""What to do about what Hive refuses."""
+
+
+def find_hint(said: str, database: str, *, is_without_database: bool) -> str:
+    """The hint for what Hive said."""
+    if is_without_database:
+        return f"make the database {database}, or set `create_database: true`"
+    if "Cannot find class 'org.apache.hudi" in said:
+        return (
+            "put hudi-hadoop-mr-bundle into Hive's auxlib folder, as for any Hudi table, and start it again: "
+            "HiveServer2 takes no table whose files it could not read"
+        )
+    if "incompatible" in said:
+        return (
+            "set hive.metastore.disallow.incompatible.col.type.changes=false in the metastore, or drop the "
+            "table from the catalog: the next sync makes it again"
+        )
+    return "what Hive says names what it refuses; its log has the whole story"
