@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from headwater.capture.position import BEGINNING, Position
 from headwater.config.hudi.table_sections import IndexConfig
 from headwater.config.table import TableConfig
-from headwater.errors import TableMismatchError
+from headwater.errors import LakeError, TableMismatchError
 from headwater.ingest.evolution.schema_history import (
     SchemaVersion,
     add_version,
@@ -19,6 +19,7 @@ from headwater.ingest.evolution.schema_history import (
     write_history,
 )
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
+from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table
 
 
@@ -55,17 +56,28 @@ class TableState:
 
 
 def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
-    """Inverse of `TableState.to_metadata`; a table without metadata starts at the beginning."""
+    """Inverse of `TableState.to_metadata`; a table without metadata starts at the beginning.
+
+    Raises `LakeError` for what is none.
+    """
     if not metadata:
         return TableState()
-    return TableState(
-        checkpoint=Position.parse(metadata[CHECKPOINT]),
-        schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
-        rules=metadata.get("rules", ""),
-        history=parse_history(metadata.get("schema_history", "[]")),
-        rescued_column=metadata.get("rescued_column"),
-        buckets=metadata.get("buckets", ""),
-    )
+    try:
+        return TableState(
+            checkpoint=Position.parse(metadata[CHECKPOINT]),
+            schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
+            rules=metadata.get("rules", ""),
+            history=parse_history(metadata.get("schema_history", "[]")),
+            rescued_column=metadata.get("rescued_column"),
+            buckets=metadata.get("buckets", ""),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(
+            f"what the newest commit of the table says for headwater cannot be read: {error!r}",
+            hint=f"has a newer headwater written it, or something else keys that begin with "
+            f"`{COMMIT_METADATA_PREFIX}`? `headwater table NAME commits --json` shows them; "
+            "`table NAME rollback` takes the commit back",
+        ) from error
 
 
 def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:

@@ -40,6 +40,7 @@ from headwater.lake.options import (
 from headwater.lake.timeline_files import (
     ArrowFiles,
     CommitName,
+    find_day_before,
     list_commit_names,
     list_pending_plans,
     read_earliest_retained,
@@ -230,13 +231,17 @@ class SnapshotReader:
         """Newest state of the rows written by commits that completed after `completed`.
 
         Rows of commits which have left the timeline come too when `completed` is older than what is
-        left of it: when they completed cannot be told, and twice is better than never.
+        left of it: when they completed cannot be told, and twice is better than never. Those that were
+        requested more than a day before are left out.
         """
         names = self.commit_names
         if names and completed >= names[0].completed:
             options = HudiReadOptions(projection=_as_list(columns)).with_query_type(HudiQueryType.Incremental)
             return self._read(options.with_start_timestamp(completed), columns)
-        return self.read(columns)
+        begun = find_day_before(completed)
+        read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
+        table = self.read(read, [(COMMIT_TIME, ">=", begun)] if begun else None)
+        return table if columns is None else table.select(list(columns))
 
     def count_rows(self) -> int:
         """Rows of the newest snapshot; reads no column."""

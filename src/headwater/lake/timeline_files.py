@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -39,6 +40,15 @@ def list_commit_names(path: str, options: Mapping[str, str]) -> list[CommitName]
     """Completed writes of the active timeline, oldest first. Raises `OSError`."""
     found = (parse_commit_name(name) for name in ArrowFiles(path, options).list_sizes(TIMELINE_FOLDER))
     return sorted(name for name in found if name is not None)
+
+
+def find_day_before(instant: str) -> str:
+    """The beginning of the day before that of an instant; empty where the text is no time."""
+    try:
+        day = datetime.strptime(instant[:8], "%Y%m%d") - timedelta(days=1)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{day:%Y%m%d}000000000"
 
 
 def list_pending_plans(path: str, options: Mapping[str, str], action: str) -> list[str]:

@@ -124,6 +124,15 @@ def test_reading_since_before_the_active_timeline_gives_everything():
     assert sorted(row["id"] for row in reader.read_since(before, ["id"]).to_pylist()) == list(range(7))
 
 
+def test_reading_since_a_time_without_its_commits_leaves_out_what_is_days_older():
+    reader = open_table("archived")
+    newest = reader.commit_names[-1].completed
+    reader.__dict__["commit_names"] = []
+    assert reader.read_since(newest, ["id"]).num_rows == 7
+    found = reader.read_since(str(int(newest[:4]) + 1) + newest[4:], ["id"])
+    assert (found.num_rows, found.schema.names) == (0, ["id"])
+
+
 def test_reading_since_within_the_active_timeline_gives_later_rows_only():
     reader = open_table("archived")
     oldest = reader.list_commits()[0]

@@ -2,9 +2,11 @@
 
 from datetime import datetime, timezone
 
+import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from headwater.capture.position import Position
+from headwater.capture.position import BEGINNING, Position
+from headwater.errors import LakeError
 from headwater.ingest.evolution.schema_history import (
     RecordedChange,
     SchemaVersion,
@@ -46,6 +48,16 @@ def test_history_survives_the_commit_metadata():
     assert parse_history(write_history(history)) == history
     assert parse_table_state(state.to_metadata()) == state
     assert parse_table_state({"checkpoint": state.checkpoint.to_text()}).history == ()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"checkpoint": "yesterday"}, {"schema": "{}"}, {"checkpoint": BEGINNING.to_text(), "schema": "{"}],
+)
+def test_what_is_no_state_says_whose_it_may_be(metadata):
+    with pytest.raises(LakeError) as caught:
+        parse_table_state(metadata)
+    assert "headwater." in caught.value.hint
 
 
 def test_oldest_versions_are_forgotten_before_the_commits_grow_without_end():
