@@ -30,7 +30,7 @@ from headwater.lake.jvm import explained_lake
 from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit, Timeline
+from headwater.lake.timeline import Commit, Timeline, find_just_before
 
 _log = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ class EventsTable:
 
         Hudi's incremental read may give fewer, even none, and raises nothing: apache/hudi issue 20286.
         """
-        after, upto = _just_before(commits[0].completed), commits[-1].completed
+        after, upto = find_just_before(commits[0].completed), commits[-1].completed
         events = self._collect(self._table.read_commits(after, upto), commits)
         if len(events) >= promised:
             return events
@@ -379,7 +379,7 @@ def _choose_commits(
     say they hold; and whether there are more."""
     chosen: list[Commit] = []
     total = 0
-    for commit, metadata in timeline.iter_metadata(_just_before(position.completed)):
+    for commit, metadata in timeline.iter_metadata(find_just_before(position.completed)):
         if not _is_behind(commit, position):
             continue
         events = int(metadata.get("events", "0"))
@@ -388,9 +388,3 @@ def _choose_commits(
         chosen.append(commit)
         total += events
     return chosen, total, False
-
-
-def _just_before(instant: str) -> str:
-    # Hudi's begin is exclusive; instants are fixed-width digits compared as text, so the number
-    # below sorts just before even where it is no valid time.
-    return str(int(instant) - 1).zfill(len(instant))

@@ -182,11 +182,21 @@ class Timeline:
         if not commits:
             return {}
         with explained_lake(self._path):
-            span = min(commit.requested for commit in commits), max(commit.requested for commit in commits)
+            requested = sorted(commit.requested for commit in commits)
+            span = find_just_before(requested[0]), requested[-1]
             self._archived.loadCompletedInstantDetailsInMemory(*span)
             found = {commit: self._read_own(self._archived, commit) for commit in commits}
             self._archived.clearInstantDetailsFromMemory(*span)
         return found
+
+
+def find_just_before(instant: str) -> str:
+    """The begin of a range that has this instant as its first one: Hudi leaves the begin itself out.
+
+    Instants are digits of one width and compared as text, so the number below sorts just before even where
+    it is no valid time.
+    """
+    return str(int(instant) - 1).zfill(len(instant))
 
 
 def _list_completed(timeline: Any) -> tuple[Commit, ...]:
