@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headwater.rag.passage import PassageWords
 from headwater.rag.retrieval.candidates import Candidate
 from headwater.rag.retrieval.understanding import Understanding
 
@@ -64,8 +65,12 @@ def rank(
     stems: Sequence[str],
     understanding: Understanding,
     weights: Weights = Weights(),
+    count: int | None = None,
 ) -> list[Ranked]:
-    """Best first; equal scores in the order of row keys. `stems` are the wanted ones, corrected."""
+    """The best `count` (None: all), best first; equal scores in the order of row keys.
+
+    `stems` are the wanted ones, corrected.
+    """
     if not candidates:
         return []
     scores = (
@@ -78,9 +83,19 @@ def rank(
     if understanding.asks_price:
         scores += _score_prices(candidates, understanding, weights)
     # Rounded: the last bits of a sum must not decide between equals.
-    rounded = np.round(scores, 9).tolist()
-    order = sorted((-rounded[at], one.passage.row_key, at) for at, one in enumerate(candidates))
-    return [Ranked(candidates[at], -negative) for negative, _, at in order]
+    rounded = np.round(scores, 9)
+    values = rounded.tolist()
+    order = sorted((-values[at], candidates[at].passage.row_key, at) for at in _list_best(rounded, count))
+    return [Ranked(candidates[at], -negative) for negative, _, at in order[:count]]
+
+
+def _list_best(scores: _Numbers, count: int | None) -> Sequence[int]:
+    """Places of the highest `count` scores, and of all that equal the last of them; in no order."""
+    if count is None or count >= len(scores):
+        return range(len(scores))
+    lowest = np.partition(scores, -count)[-count] if count else np.inf
+    best: list[int] = np.flatnonzero(scores >= lowest).tolist()
+    return best
 
 
 def _list_scores(candidates: Sequence[Candidate], leg: int) -> _Numbers:
@@ -99,11 +114,10 @@ def _stretch(scores: _Numbers, *, from_zero: bool) -> _Numbers:
 
 
 def _find_places(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Places:
-    names = [one.passage.words.text.name for one in candidates]
-    related = [one.passage.words.text.related for one in candidates]
-    bodies = [one.passage.words.text.body for one in candidates]
-    values = [one.passage.words.keyword_stems for one in candidates]
-    fields = [one.passage.words.keywords for one in candidates]
+    words = [one.passage.words for one in candidates]
+    texts = [one.text for one in words]
+    values = [one.keyword_stems for one in words]
+    fields = [one.keywords for one in words]
     spaced = [f" {stem} " for stem in stems]
     value = _mark([[stem in own for own in values] for stem in stems], len(candidates))
     contradicted = np.zeros_like(value)
@@ -117,9 +131,9 @@ def _find_places(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Plac
         if holders:
             contradicted[at] = [not holders.isdisjoint(own) for own in fields]
     return _Places(
-        _mark([[stem in text for text in names] for stem in spaced], len(candidates)),
-        _mark([[stem in text for text in related] for stem in spaced], len(candidates)),
-        _mark([[stem in text for text in bodies] for stem in spaced], len(candidates)),
+        _mark([[stem in text.name for text in texts] for stem in spaced], len(candidates)),
+        _mark([[stem in text.related for text in texts] for stem in spaced], len(candidates)),
+        _mark([[stem in text.body for text in texts] for stem in spaced], len(candidates)),
         value,
         contradicted & ~value,
     )
@@ -157,36 +171,26 @@ def _score_terms(places: _Places, weights: Weights) -> _Numbers:
 def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[str, ...]]) -> _Numbers:
     """1 for each group that a row has; less than 0 when it says that it has it not."""
     measured = np.zeros(len(candidates))
+    words = [one.passage.words for one in candidates]
     for group in groups:
-        names = _list_fields(candidates, group)
-        for at, candidate in enumerate(candidates):
-            words = candidate.passage.words
-            if _has_value(candidate, group):
+        holders = [_list_fields(one, group) for one in words]
+        names = {name for own in holders for name in own}
+        for at, (candidate, own) in enumerate(zip(candidates, holders, strict=True)):
+            if own:
                 measured[at] += 1
-            elif not names.isdisjoint(words.keywords):
+            elif not names.isdisjoint(words[at].keywords):
                 # The field that would say so says otherwise: "also in red" does not make a thing red.
                 continue
-            elif all(candidate.has(stem) for stem in group):
+            elif all(map(candidate.has, group)):
                 measured[at] += 1 if all(map(candidate.affirms, group)) else -0.5
     return measured
 
 
-def _list_fields(candidates: Sequence[Candidate], group: tuple[str, ...]) -> set[str]:
-    """Fields that have all of the group as a value, in any candidate."""
-    return {
-        name
-        for candidate in candidates
-        if candidate.passage.words.keyword_stems.issuperset(group)
-        for name, keywords in candidate.passage.words.keywords.items()
-        if keywords.issuperset(group)
-    }
-
-
-def _has_value(candidate: Candidate, group: tuple[str, ...]) -> bool:
-    words = candidate.passage.words
-    return words.keyword_stems.issuperset(group) and any(
-        keywords.issuperset(group) for keywords in words.keywords.values()
-    )
+def _list_fields(words: PassageWords, group: tuple[str, ...]) -> list[str]:
+    """Fields that have all of the group as a value."""
+    if not words.keyword_stems.issuperset(group):
+        return []
+    return [name for name, keywords in words.keywords.items() if keywords.issuperset(group)]
 
 
 def _score_prices(

@@ -8,6 +8,7 @@ is checked to be what the long way would have led to.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -33,6 +34,8 @@ DENSE = "dense"
 # "water proof" also finds "waterproof", but rather what has both words.
 _JOINED_WEIGHT = 0.7
 _SPELLING_DEPTH = 50
+# Texts, those shown last.
+_REMEMBERED = 8_192
 # Rows among which the unlike ones are looked for, for each one wanted.
 _DIVERSITY_DEPTH = 5
 _MAX_DIVERSITY_ROWS = 100
@@ -169,7 +172,8 @@ class Retriever:
 
     def _order(self, candidates: Sequence[Candidate], reading: _Reading) -> list[Ranked]:
         if self._config.ranking == "features":
-            ranked = rank(candidates, reading.stems, reading.understanding, self._weights)
+            count = self._count_wanted(reading.query)
+            ranked = rank(candidates, reading.stems, reading.understanding, self._weights, count)
         else:
             ranked = self._fuse(candidates)
         if self._reranker is not None and self._config.rerank is not None:
@@ -178,6 +182,13 @@ class Retriever:
             diversity = min(max(reading.query.diversity, 0.0), 1.0)
             ranked = self._diversify(ranked, diversity, reading.query.limit)
         return ranked
+
+    def _count_wanted(self, query: SearchQuery) -> int:
+        """Rows that have to be in order: those shown, and those that they are chosen from."""
+        limit = max(query.limit, 0)
+        read_again = self._config.rerank.depth if self._reranker and self._config.rerank else 0
+        unlike = 0 if query.diversity is None else _choose_diversity_pool(limit)
+        return max(limit, read_again, unlike)
 
     def _fuse(self, candidates: Sequence[Candidate]) -> list[Ranked]:
         rankings = [
@@ -200,13 +211,17 @@ class Retriever:
         return [Ranked(by_key[key], score) for key, score in fused.items()]
 
     def _diversify(self, ranked: Sequence[Ranked], diversity: float, limit: int) -> list[Ranked]:
-        pool = ranked[: max(limit, min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS))]
+        pool = ranked[: _choose_diversity_pool(limit)]
         points = self._index.load([one.candidate.passage.row_key for one in pool])
         vectors = {point.chunk_id: point.dense for point in points}
         # A row that went away since it was found has no vector any more.
         kept = [one for one in pool if one.candidate.passage.chunk_id in vectors]
         matrix = np.asarray([vectors[one.candidate.passage.chunk_id] for one in kept], dtype=np.float32)
         return [kept[number] for number in diversify([one.score for one in kept], matrix, diversity, limit)]
+
+
+def _choose_diversity_pool(limit: int) -> int:
+    return max(limit, min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS))
 
 
 def build_conditions(query: SearchQuery) -> list[Condition]:
@@ -261,7 +276,11 @@ def _reread(
 def _to_row(ranked: Ranked, place: int, stems: Sequence[str]) -> FoundRow:
     found = ranked.candidate.passage
     wanted = frozenset(stems)
-    matched = dict.fromkeys(word for word in list_words(found.text) if stem(word) in wanted)
-    return FoundRow(
-        found.row_key, place, ranked.score, found.text, found.fields, found.instant, tuple(matched)
-    )
+    matched = tuple(word for word, its_stem in _list_spellings(found.text) if its_stem in wanted)
+    return FoundRow(found.row_key, place, ranked.score, found.text, found.fields, found.instant, matched)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _list_spellings(text: str) -> tuple[tuple[str, str], ...]:
+    """Each word of the text with its stem, once, in their order."""
+    return tuple((word, stem(word)) for word in dict.fromkeys(list_words(text)))

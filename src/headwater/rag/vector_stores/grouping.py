@@ -38,17 +38,17 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hi
 
 
 def group_hits(hits: Sequence[Hit]) -> list[Hit]:
-    """The best hit of each row, best first."""
+    """The best hit of each row, best first. `hits` are in the order of their scores."""
     scores = np.round([hit.score for hit in hits], _DECIMALS)
-    if (scores[1:] < scores[:-1]).all():
-        # As the store gives them, with nothing tied.
-        ordered = hits
-    else:
-        order = [
-            (-score, hit.passage.row_key, hit.passage.chunk_number, at)
-            for at, (hit, score) in enumerate(zip(hits, scores.tolist(), strict=True))
-        ]
-        ordered = [hits[at] for *_, at in sorted(order)]
+    ordered = list(hits)
+    start = 0
+    # Only what is tied has to be put in order.
+    for end in (*(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(hits)):
+        if end - start > 1:
+            ordered[start:end] = sorted(
+                ordered[start:end], key=lambda hit: (hit.passage.row_key, hit.passage.chunk_number)
+            )
+        start = end
     best: dict[str, Hit] = {}
     for hit in ordered:
         best.setdefault(hit.passage.row_key, hit)

@@ -20,6 +20,11 @@ class PassageCache:
     def __len__(self) -> int:
         return len(self._passages)
 
+    @property
+    def known(self) -> Mapping[int, Passage]:
+        """What is here now; others may change it meanwhile."""
+        return self._passages
+
     def find(self, numbers: Iterable[int]) -> dict[int, Passage | None]:
         """Each, or None where it is not here."""
         known = self._passages

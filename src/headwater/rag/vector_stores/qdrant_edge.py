@@ -184,11 +184,19 @@ class EdgeIndex:
         queries = [build_query(request, depth) for request, depth in requests]
         begun = self._passages.begin_read()
         with explained(self._folder):
-            answers = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
-            numbered = [[(_number(hit.id), hit.score) for hit in answer] for answer in answers]
-            passages = self._passages.find({number for hits in numbered for number, _ in hits})
-            if missing := [number for number, passage in passages.items() if passage is None]:
-                passages |= self._read_passages(missing, begun)
+            answers: list[list[Any]] = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
+            known = self._passages.known
+            try:
+                # As nearly always, in one pass: each hit that is touched costs.
+                return [[Hit(known[hit.id.int], hit.score) for hit in answer] for answer in answers]
+            except KeyError:
+                return self._read_hits(answers, begun)
+
+    def _read_hits(self, answers: Sequence[Sequence[Any]], begun: int) -> list[list[Hit]]:
+        numbered = [[(_number(hit.id), hit.score) for hit in answer] for answer in answers]
+        passages = self._passages.find({number for hits in numbered for number, _ in hits})
+        if missing := [number for number, passage in passages.items() if passage is None]:
+            passages |= self._read_passages(missing, begun)
         # What was removed since it was found is no hit any more.
         return [
             [Hit(passage, score) for number, score in hits if (passage := passages[number]) is not None]

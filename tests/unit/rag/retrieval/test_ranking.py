@@ -29,6 +29,14 @@ def test_scores_of_the_legs_count() -> None:
     assert order("thing", make("a", words=None), make("b", words=0.1)) == ["b", "a"]
 
 
+def test_the_best_few_are_the_first_of_all() -> None:
+    candidates = [make(f"{number * 7 % 20:02}", dense=number % 3 / 2) for number in range(20)]
+    everything = rank(candidates, ["thing"], understand("thing"))
+    assert len({one.score for one in everything}) < len(everything), "the test needs equals to say anything"
+    for count in range(22):
+        assert rank(candidates, ["thing"], understand("thing"), count=count) == everything[:count]
+
+
 @pytest.mark.parametrize(
     ("fields", "price"),
     [
