@@ -3,11 +3,14 @@
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headwater.app.services.presence import hold_for_run
+from headwater.config.loader import load_settings
 from headwater.observability.crash_points import CRASH_POINT_VARIABLE
 from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 from tests.fixtures.end_to_end.command import Finished, run_command
@@ -29,11 +32,15 @@ class Shop:
         self.configure()
 
     def configure(self, **search: Any) -> None:
+        section = {"table": "products", "text": ["title", "description"], "id": "sku", **search}
+        self.write_config(search=section)
+
+    def write_config(self, **sections: Any) -> None:
         settings = {
             "source": {"type": "local", "path": str(self.folder / "landing")},
             "lake": str(self.folder / "lake"),
             "tables": {"products": {"path": "*.json", "mode": "mirror"}},
-            "search": {"table": "products", "text": ["title", "description"], "id": "sku", **search},
+            **sections,
         }
         (self.folder / "headwater.yaml").write_text(json.dumps(settings))
 
@@ -81,6 +88,25 @@ def test_from_files_to_versions_of_an_index(shop: Shop) -> None:
     shutil.rmtree(shop.folder / "lake" / "_headwater" / "index")
     rebuilt = shop.say("index", "build")
     assert (rebuilt["indexed"], rebuilt["build"]["points"]) == (None, built["build"]["points"])
+
+
+def test_beside_a_run_a_version_is_made_of_the_chunks_that_are_there(shop: Shop) -> None:
+    shop.put(*PRODUCTS)
+    shop.say("run", "--once")
+    # A table that is ahead of its chunks, as it is for seconds while somebody runs.
+    shop.write_config()
+    shop.put(*PRODUCTS, {"sku": "c", "title": "Desk fan", "description": "Quiet."})
+    shop.say("run", "--once")
+    shop.configure()
+    settings = load_settings(shop.folder / "headwater.yaml")
+    with hold_for_run(settings, (), threading.Event(), once=True):
+        built = shop.say("index", "build")
+        assert (built["indexed"], built["build"]["points"], built["build"]["is_live"]) == (None, 2, True)
+        # There are none of this size yet, and the one who writes does not make them.
+        shop.configure(chunk={"size": 80})
+        assert "being written by run" in shop.say("index", "build", codes=(1,))["message"]
+    shop.configure()
+    assert shop.say("index", "build")["build"]["points"] == 3
 
 
 @pytest.mark.long

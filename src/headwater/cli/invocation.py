@@ -1,7 +1,7 @@
 """What the options before the command said; every command gets it as `ctx.obj`."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,20 +39,23 @@ class Invocation:
 
 
 @contextmanager
-def open_app(ctx: typer.Context, *, checked: bool = True) -> "Iterator[App]":
+def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> "Iterator[App]":
     """The wired product of this invocation, closed at the end.
 
-    `checked` looks first at what a run would fail of late. Raises `HeadwaterError`.
+    `checked` looks first at what a run would fail of late. `writing` is what others are told of who writes,
+    for a command that writes what a run does. Raises `HeadwaterError`; `TableBusyError` beside a run.
     """
     from headwater.app import App
     from headwater.app.preflight import check_before_run
+    from headwater.app.services.presence import hold_for_command
     from headwater.config.environment import read_environment
 
     settings, environ = Invocation.of(ctx).load_settings(), read_environment()
     if checked:
         check_before_run(settings, environ)
-    app = App(settings, environ=environ)
-    try:
+    with ExitStack() as stack:
+        presence = stack.enter_context(hold_for_command(settings, writing)) if writing else None
+        app = stack.enter_context(closing(App(settings, environ=environ)))
+        if presence is not None:
+            presence.add_process(app.find_jvm_process())
         yield app
-    finally:
-        app.close()

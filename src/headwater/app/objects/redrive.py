@@ -36,7 +36,7 @@ class RetryReport:
 
 
 class Redrive:
-    """Writes to the lake of one `App`: nobody else may be writing. Raises `HeadwaterError`."""
+    """Writes to the lake of one `App`; to be used inside `hold_for_command`. Raises `HeadwaterError`."""
 
     def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
         self._app = app

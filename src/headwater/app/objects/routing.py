@@ -78,7 +78,7 @@ class Routing:
         return report
 
     def apply(self, only: Sequence[str] = (), *, yes: bool = False) -> RoutingReport:
-        """Load and retract what changed rules ask for. No other run may be writing.
+        """Load and retract what changed rules ask for. To be called inside `hold_for_command`.
 
         Raises `UsageError` when that would empty a table, unless `yes`.
         """
@@ -103,7 +103,7 @@ class Routing:
     def replay(self, name: str, since: datetime, *, dry_run: bool = False) -> int:
         """Have a table look again at every object that an event told of since then; gives their number.
 
-        No other run may be writing, unless it is a dry run.
+        To be called inside `hold_for_command`, unless it is a dry run.
         """
         scope = build_scope(self._settings, name)
         keys = (

@@ -102,7 +102,7 @@ class Verify:
     def repair(self, only: Sequence[str] = ()) -> int:
         """Have every object looked at again that is missing, wrong or too many; gives their number.
 
-        Writes: no other run may be writing to the lake. Raises `HeadwaterError`.
+        Writes; to be called inside `hold_for_command`. Raises `HeadwaterError`.
         """
         names = self._list_objects(only)
         redrive = Redrive(self._app, self._now)

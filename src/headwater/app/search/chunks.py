@@ -1,36 +1,51 @@
 """Chunks for a command that needs them now."""
 
-from contextlib import closing
+from contextlib import ExitStack, closing
+
+import structlog
 
 from headwater.app.application import App
 from headwater.app.preflight import check_before_run
 from headwater.app.search.index import SearchIndex
 from headwater.app.search.indexing import build_indexer
+from headwater.app.services.presence import hold_for_command
 from headwater.config.environment import read_environment
+from headwater.errors import TableBusyError
 from headwater.lake.layout import table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.rag.indexing.indexer import IndexReport
 
+log = structlog.stdlib.get_logger(__name__)
+
 
 def ensure_chunks(index: SearchIndex) -> IndexReport | None:
-    """Bring the chunks up to the table; None, and no JVM, when they are. Raises `HeadwaterError`."""
+    """Bring the chunks up to the table; None, and no JVM, when they are, or when a `run` does it.
+
+    Raises `HeadwaterError`; `TableBusyError` beside a run when there are none of this configuration yet.
+    """
     settings = index.settings
     options = build_storage_options(settings.lake, settings.lake_storage)
     reader = SnapshotReader(table_path(settings.lake, index.search.table), options)
     names = reader.commit_names  # raises when there is no such table
     state = index.find_chunks_state()
-    if (
-        state is not None
-        and (not names or state.as_of >= names[-1].completed)
-        and index.is_same_selection(state)
-    ):
+    is_usable = state is not None and index.is_same_selection(state)
+    if state is not None and is_usable and (not names or state.as_of >= names[-1].completed):
         return None
     # The first error that a model which is not there gives, before a JVM is started for it.
     index.embedder.embed_passages(["headwater"])
     environ = read_environment()
     check_before_run(settings, environ)
-    with closing(App(settings, environ=environ)) as app:
+    with ExitStack() as stack:
+        try:
+            presence = stack.enter_context(hold_for_command(settings, "index build"))
+        except TableBusyError as busy:
+            if not is_usable:
+                raise
+            log.info("the chunks are taken as they are; who writes brings them up", writer=str(busy))
+            return None
+        app = stack.enter_context(closing(App(settings, environ=environ)))
+        presence.add_process(app.find_jvm_process())
         indexer = build_indexer(app)
         report = indexer.run()
         indexer.purge()

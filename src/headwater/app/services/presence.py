@@ -47,11 +47,22 @@ def hold_for_run(
     With a lock a run that goes on waits for the one before it to end, and takes over from there. `stop` is
     set when another process has taken this one for dead. Raises `TableBusyError`.
     """
-    own = [name for name in list_tables(settings) if name not in settings.tables]
-    intent = Intent("run", "run", (*(only or settings.tables), *own), is_locked=is_locked(settings))
+    intent = _build_intent(settings, "run", only)
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
     with _build(settings, intent, stop.set).entered(Patience(waits, _tell), stop) as presence:
         yield presence
+
+
+@contextmanager
+def hold_for_command(
+    settings: Settings, command: str, on_lost: Callable[[], None] = lambda: None
+) -> Iterator[WriterPresence]:
+    """Inside, no `run` writes the lake, nor another command that writes what a `run` does, whatever lock
+    there is: the events table has one writer. Raises `TableBusyError`."""
+    intent = _build_intent(settings, command)
+    with _build(settings, intent, on_lost).entered(Patience()) as presence:
+        yield presence
+        presence.check()
 
 
 @contextmanager
@@ -77,6 +88,11 @@ def is_alone(command: str, config: "TableConfig | None") -> bool:
         return True
     # A writer that compacts by itself carries out every plan it finds, also one that is being carried out.
     return command in _PLANNED_SERVICES and (config is None or config.services == "inline")
+
+
+def _build_intent(settings: Settings, command: str, only: Sequence[str] = ()) -> Intent:
+    own = [name for name in list_tables(settings) if name not in settings.tables]
+    return Intent("run", command, (*(only or settings.tables), *own), is_locked=is_locked(settings))
 
 
 def _build(settings: Settings, intent: Intent, on_lost: Callable[[], None] = lambda: None) -> WriterPresence:

@@ -92,14 +92,14 @@ def retry(
     since: SinceOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Try again what lies in quarantine; what succeeds leaves it. No run may be writing meanwhile.
+    """Try again what lies in quarantine; what succeeds leaves it. Not beside a running `run`.
 
     Objects are read as they are now, messages parsed again. Exit code 3: something still cannot be used.
     """
     from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
-    with open_app(ctx) as app:
+    with open_app(ctx, writing="quarantine retry") as app:
         report = Redrive(app).retry(rows)
     if as_json:
         render_json(report)
@@ -118,7 +118,10 @@ def drop(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only the number is shown.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Give up what lies in quarantine: objects count as skipped from then on. No run may be writing."""
+    """Give up what lies in quarantine: objects count as skipped from then on.
+
+    Not beside a running `run`.
+    """
     from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
@@ -126,7 +129,7 @@ def drop(
         raise UsageError(
             f"{_count_levels(rows) or 'nothing'} would be dropped", hint="add --yes to drop them for good"
         )
-    with open_app(ctx) as app:
+    with open_app(ctx, writing="quarantine drop") as app:
         dropped = Redrive(app).drop(rows)
     if as_json:
         render_json({"dropped": dropped})

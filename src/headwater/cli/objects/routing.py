@@ -25,13 +25,13 @@ def routing(
     ctx: typer.Context,
     apply: Annotated[
         bool,
-        typer.Option("--apply", help="Load and retract what changed rules ask for. No run may be writing."),
+        typer.Option("--apply", help="Load and retract what changed rules ask for. Not beside a `run`."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Also when that empties a table.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show objects that no table or several take, and what a table's changed path or filters would do."""
-    with _open(ctx) as found:
+    with _open(ctx, "routing --apply" if apply else "") as found:
         report = found.apply(yes=yes) if apply else found.read()
     if as_json:
         render_json(report)
@@ -48,9 +48,12 @@ def replay(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Have a table look again at every object that an event told of since then. No run may be writing."""
+    """Have a table look again at every object that an event told of since then.
+
+    Not beside a running `run`.
+    """
     after = parse_since(since, datetime.now(timezone.utc))
-    with _open(ctx) as found:
+    with _open(ctx, "" if dry_run else "replay") as found:
         count = found.replay(table, after, dry_run=dry_run)
     if as_json:
         render_json({"table": table, "objects": count, "dry_run": dry_run})
@@ -59,10 +62,10 @@ def replay(
 
 
 @contextmanager
-def _open(ctx: typer.Context) -> "Iterator[Routing]":
+def _open(ctx: typer.Context, writing: str) -> "Iterator[Routing]":
     from headwater.app.objects.routing import Routing
 
-    with open_app(ctx) as app:
+    with open_app(ctx, writing=writing) as app:
         yield Routing(app)
 
 

@@ -39,7 +39,7 @@ def verify(
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="Bring in what is missing, and verify again. No other run may be writing."
+            "--repair", help="Bring in what is missing, and verify again. Not beside a running `run`."
         ),
     ] = False,
     folders: Annotated[
@@ -67,7 +67,7 @@ def verify(
     for name in only:
         if name not in settings.derived_tables:
             build_scope(settings, name)
-    with open_app(ctx) as app:
+    with open_app(ctx, writing="verify --repair" if repair else "") as app:
         comparison = Verify(app, deep=sample if deep else 0)
         repaired = comparison.repair(only) if repair else 0
         report = comparison.run(only, folders)
