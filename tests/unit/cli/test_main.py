@@ -137,6 +137,8 @@ def test_init_writes_what_config_check_accepts(tmp_path: Path) -> None:
 def test_interrupt_exits_130_without_a_traceback(folder: Path) -> None:
     code = (
         "import os, signal\n"
+        # A shell that starts the tests in the background has its children ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from headwater.cli import main as cli\n"
         "@cli.app.command()\n"
         "def wait() -> None: os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
