@@ -15,6 +15,7 @@ from headwater.cli.rendering import render_error, render_json, render_table, ren
 from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
+    from headwater.app import App
     from headwater.app.run import RunReport, TableTotals
     from headwater.config.settings import Settings
 
@@ -114,6 +115,23 @@ def serve_metrics(port: int | None) -> Any:
     if port is not None:
         start_http_server(port, addr="127.0.0.1", registry=registry)
     return Metrics(registry)
+
+
+@contextmanager
+def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bool) -> Iterator[None]:
+    """Inside, the app has its session, signals set `stop`, and no run is beside what is writing.
+
+    Raises `TableBusyError`.
+    """
+    from headwater.app.services.presence import hold_for_command
+
+    with stop_on_signals(stop) as rearm, ExitStack() as stack:
+        if is_writing:
+            presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
+            presence.add_process(app.find_jvm_process())
+        _ = app.spark
+        rearm()
+        yield
 
 
 @contextmanager

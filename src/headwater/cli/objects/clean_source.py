@@ -1,7 +1,7 @@
 """`headwater clean-source`: tag, move or delete objects that have long been in all of their tables."""
 
 import threading
-from contextlib import ExitStack, closing
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,25 +50,18 @@ def run_clean(settings: "Settings", *, dry_run: bool) -> "CleanReport":
     from headwater.app import App
     from headwater.app.cleaning import CleanSource
     from headwater.app.preflight import check_before_run
-    from headwater.app.services.presence import hold_for_command
-    from headwater.cli.run import stop_on_signals
+    from headwater.cli.run import open_pass
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     stop = threading.Event()
-    with ExitStack() as stack:
-        app = stack.enter_context(closing(App(settings, environ=environ)))
+    with closing(App(settings, environ=environ)) as app:
         wanted = CleanSource(app)
         check_before_run(settings, environ)
-        rearm = stack.enter_context(stop_on_signals(stop))
-        if not dry_run:
-            presence = stack.enter_context(hold_for_command(settings, "clean-source", stop.set))
-            presence.add_process(app.find_jvm_process())
-        _ = app.spark
-        rearm()
-        return wanted.run_pass(stop, dry_run=dry_run)
+        with open_pass(app, "clean-source", stop, is_writing=not dry_run):
+            return wanted.run_pass(stop, dry_run=dry_run)
 
 
 def render_report(report: "CleanReport") -> None:

@@ -1,7 +1,7 @@
 """`headwater reconcile`: list the bucket, and make events of what no notification told of."""
 
 import threading
-from contextlib import ExitStack, closing
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,25 +58,18 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
     """Check, wire and run one pass. Raises `HeadwaterError`."""
     from headwater.app import App
     from headwater.app.reconcile import Reconcile
-    from headwater.app.services.presence import hold_for_command
-    from headwater.cli.run import stop_on_signals
+    from headwater.cli.run import open_pass
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     stop = threading.Event()
-    with ExitStack() as stack:
-        app = stack.enter_context(closing(App(settings, environ=environ)))
+    with closing(App(settings, environ=environ)) as app:
         wanted = Reconcile(app)
         wanted.check(inventory)
-        rearm = stack.enter_context(stop_on_signals(stop))
-        if not dry_run:
-            presence = stack.enter_context(hold_for_command(settings, "reconcile", stop.set))
-            presence.add_process(app.find_jvm_process())
-        _ = app.spark
-        rearm()
-        return wanted.run_pass(stop, inventory=inventory, dry_run=dry_run)
+        with open_pass(app, "reconcile", stop, is_writing=not dry_run):
+            return wanted.run_pass(stop, inventory=inventory, dry_run=dry_run)
 
 
 def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:
