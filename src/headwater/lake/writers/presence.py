@@ -198,7 +198,8 @@ class WriterPresence:
         shared = set(self._intent.tables) & set(other.tables if other else self._intent.tables)
         who = other.describe() if other else "another process"
         text = f"{name_tables(shared)}: being written by {who}"
-        if other is not None and excludes(self._notice, other, is_locked=True):
+        # Where a lock would keep them apart no better, none is asked for.
+        if excludes(self._notice, other, is_locked=True):
             return TableBusyError(text, hint="wait until it has ended, or stop it")
         return TableBusyError(
             text,
