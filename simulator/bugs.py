@@ -31,6 +31,7 @@ BUGS: dict[str, str] = {
     "listing_wins": "an event from a listing goes before any real event",
     "named_version_ignored": "what lies under the key is read, whatever version the event names",
     "superseded_not_looked": "an object that is not what its event names is passed over without a look",
+    "request_adds_rows": "a repair or a retry ingests content that the table or the batch has already",
     "missing_not_retracted": "an object that is gone when it is read keeps its rows",
     "looked_not_noted": "content found by looking counts as that of its event",
     "looked_not_confirmed": "content found by looking stays unconfirmed when its own event comes",

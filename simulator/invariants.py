@@ -242,7 +242,7 @@ class Watch:
                     "I12", f"{kind}: {len(table.pending)} writes were never rolled back"
                 )
 
-    def check_proof(self) -> None:
+    def check_proof(self, process: Process) -> None:
         """After a whole pass nothing of what lies in the bucket is open, as `verify` judges it."""
         for kind, table in self._lake.data.items():
             if not table.exists:
@@ -256,7 +256,8 @@ class Watch:
             for listed in self._bucket.list_objects():
                 if listed.key in unsure:
                     continue
-                known = Known(states.get(listed.key), counts.get(listed.key, {}), False, None)
+                announced = process.events.count_puts(listed.key)
+                known = Known(states.get(listed.key), counts.get(listed.key, {}), False, None, announced)
                 found = judge_present(listed, known, rules)
                 if found.kind not in ("ingested", "skipped", "quarantined"):
                     raise InvariantBrokenError(

@@ -31,6 +31,7 @@ StepName = Literal[
     "service",
     "race",
     "reconcile",
+    "request",
     "redrive",
     "outage",
     "fail",
@@ -127,10 +128,11 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
     if cleans:
         weights = {name: weight for name, weight in weights.items() if name not in _NOT_WHILE_CLEANING}
     names = dice.choices(list(weights), list(weights.values()), k=steps)
+    steps_taken = [_build_step(name, dice) for name in names]
     other: tuple[TableKind, ...] = (dice.choice(_KINDS[1:]),) if dice.random() < 0.7 else ()
     return Scenario(
         seed=seed,
-        steps=tuple(_build_step(name, dice) for name in names),
+        steps=tuple(steps_taken if emphasis else _mix_requests(steps_taken, seed)),
         versioning=dice.choice(("off", "on")),
         tables=("mirror", *other),
         keys=dice.choice((1, 2, 2, 4)),
@@ -141,6 +143,13 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
         max_receives=1_000 * cleans + dice.choice((3, 5)),
         max_in_flight=dice.choice((8, 60)),
     )
+
+
+def _mix_requests(steps: list[Step], seed: int) -> list[Step]:
+    """Some of the steps become requests in most episodes, by dice of their own: seeds keep their meaning."""
+    dice = random.Random(f"requests {seed}")
+    share = dice.choice((0.0, 0.02, 0.08))
+    return [step._replace(name="request") if dice.random() < share else step for step in steps]
 
 
 def _build_step(name: str, dice: random.Random) -> Step:

@@ -132,6 +132,7 @@ class World:
             "race": self._race,
             "reconcile": lambda a, b: self.process.reconcile.step(settle=b % 3 == 0, beside=a % 2 == 0),
             "clean": self._clean,
+            "request": lambda a, b: self.process.request(self._key(a), a >> 3, b),
             "redrive": lambda _a, _b: self.queue.redrive(),
             "outage": self._break_store,
             "fail": self._fail_commit,
@@ -238,7 +239,7 @@ class World:
         self._reconcile()
         self._drain()
         self._check()
-        self.watch.check_proof()
+        self.watch.check_proof(self.process)
 
     def _check(self) -> None:
         for pipeline in self.process.pipelines:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from headwater.capture.object_event import ObjectEvent
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outdated import ContentWrite
 from headwater.ingest.planning.verification import TableRules, WriteCounts
 from simulator.outside.hudi import HudiTable, Write
 from simulator.product.reading import ReadObject
@@ -45,6 +46,11 @@ class Gone(NamedTuple):
     event: ObjectEvent
     version: str = ""
     is_replaced: bool = False
+    event_ids: frozenset[str] | None = None
+
+    def includes(self, row: "DataRow") -> bool:
+        is_write = self.event_ids is None or row.event_id in self.event_ids
+        return self.version in ("", row.version) and is_write
 
 
 def build_rows(objects: Sequence[ReadObject]) -> list[DataRow]:
@@ -84,10 +90,7 @@ def plan_write(
     for entry in gone:
         by_key.setdefault(entry.event.key, []).append(entry)
     stored = [
-        (row, entry)
-        for row in table.read()
-        for entry in by_key.get(row.key, ())
-        if entry.version in ("", row.version)
+        (row, entry) for row in table.read() for entry in by_key.get(row.key, ()) if entry.includes(row)
     ]
     # Of two rows with one key, the write keeps the newer.
     rewritten = {key for key, _ in placed}
@@ -110,8 +113,17 @@ def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) 
     return kept
 
 
+def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
+    """The writes of one object: see `headwater.ingest.stored_contents`."""
+    counts: Counter[tuple[str, str, int]] = Counter()
+    for row in rows:
+        if row.removed_at is None and row.key == key:
+            counts[row.version, row.event_id, int(row.event_time.timestamp() * 1e6)] += 1
+    return [ContentWrite(*write, count) for write, count in counts.items()]
+
+
 def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> dict[str, WriteCounts]:
-    """By key, of these or of all: see `headwater.ingest.row_counts`."""
+    """By key, of these or of all: see `headwater.ingest.stored_contents`."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if row.removed_at is None and (keys is None or row.key in keys):

@@ -1,5 +1,6 @@
 """The events table, as in `headwater.capture.events_table`: duplicates are refused, pages read in order."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import compress
 from operator import attrgetter
@@ -125,6 +126,15 @@ class SimulatedEventsTable:
     def _place(self, commit: Commit) -> Position:
         """Behind all events of the commit."""
         return Position(commit.requested if "position_by_request" in self._bugs else commit.completed)
+
+    def count_puts(self, key: str) -> dict[str, int]:
+        """How often the store announced each content of an object, by version."""
+        put = {
+            stored.event_id: stored.event.version
+            for stored in self.iter_all()
+            if stored.event.key == key and stored.event.kind == "created" and stored.source != "listing"
+        }
+        return Counter(put.values())
 
     def iter_all(self) -> list[StoredEvent]:
         """Every event, in order of position."""

@@ -9,15 +9,17 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import IngestError, LakeError
-from headwater.ingest.accounting import quarantine_items, to_skip
+from headwater.ingest.accounting import quarantine_items, settle_request, to_skip
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.order import is_cleaning, is_from_listing
-from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, order_outcomes
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, note_kept, order_outcomes
 from headwater.ingest.planning.outdated import (
+    Outdated,
+    choose_replaced,
     find_applied,
     find_outdated,
     is_doubtful,
@@ -29,7 +31,16 @@ from simulator.outside.bucket import BUCKET, BucketStore
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
-from simulator.product.data_rows import RULES, DataRow, Gone, TableKind, build_rows, count_rows, plan_write
+from simulator.product.data_rows import (
+    RULES,
+    DataRow,
+    Gone,
+    TableKind,
+    build_rows,
+    count_rows,
+    list_writes,
+    plan_write,
+)
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.ledger import SimulatedLedger, build_table_ledger
 from simulator.product.reading import ObjectReading, ReadObject
@@ -191,7 +202,7 @@ class SimulatedPipeline:
         self._crashes.at("objects read")
         if "rejects_after_commit" not in self._bugs:
             self._write_rejects(outcomes)
-        outcomes = order_outcomes(outcomes)
+        outcomes = order_outcomes(note_kept(outcomes))
         self._shared.watch.note_decided(self.kind, plan, outcomes)
         self._write(plan, states, objects, outcomes)
         self._crashes.at("data written")
@@ -236,6 +247,8 @@ class SimulatedPipeline:
             outcome = replace(outcome, kept=0)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
             outcome = replace(outcome, status="skipped")
+        if not self._rules.mirrors:
+            outcome = settle_request(outcome)
         is_answer = self._rules.mirrors or outcome.stored.event_id in looks
         if is_answer and outcome.status == "missing":
             if "missing_not_retracted" in self._bugs:
@@ -309,11 +322,16 @@ class SimulatedPipeline:
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]
     ) -> list[Gone]:
         found = find_outdated(plan, outcomes, states, self._rules)
-        return [
-            Gone(entry.outcome.stored.event, entry.version, entry.is_replaced)
-            for entry in found
-            if not self._is_left(entry.outcome)
-        ]
+        return [self._build_gone(entry) for entry in found if not self._is_left(entry.outcome)]
+
+    def _build_gone(self, entry: Outdated) -> Gone:
+        event = entry.outcome.stored.event
+        if not entry.is_replaced or self._rules.mirrors:
+            return Gone(event, entry.version, entry.is_replaced)
+        rows = self._table.read() if self._table.exists else ()
+        announced = self._shared.events.count_puts(event.key)
+        replaced = choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version)
+        return Gone(event, "", entry.is_replaced, replaced)
 
     def _is_left(self, outcome: ObjectOutcome) -> bool:
         if "shrunk_object_keeps_rows" in self._bugs and outcome.status == "ingested":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headwater.capture.consumer.batch import BatchLimits
+from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry, with_content
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.config.table import TableConfig
@@ -66,6 +67,7 @@ class Process:
 
     def __init__(self, scenario: Scenario, outside: Outside, lake: Lake, bugs: Bugs, watch: Watcher) -> None:
         clock, crashes = outside.clock, outside.crashes
+        self._outside, self._lake = outside, lake
         self.events = SimulatedEventsTable(lake.events, bugs)
         self.capture = SimulatedCapture(
             outside.queue,
@@ -103,6 +105,21 @@ class Process:
             outside.bucket, self.events, lake.quarantine, lake.data, clock, crashes, bugs, outside.notify
         )
         self.cleaning = SimulatedCleaning(places, self.pipelines, watch.note_due, watch.note_clean)
+
+    def request(self, key: str, a: int, b: int) -> str:
+        """Ask for a read of one object: a repair as by `verify`, or a retry of what is in quarantine."""
+        now = self._outside.clock.next_moment()
+        live = self._outside.bucket.find_live(key)
+        if b % 2:
+            repair = build_own_event(REPAIR_EVENT, "s3", BUCKET, key, now)
+            etag = live.etag if live is not None and a % 2 else None
+            self.events.append([with_content(repair, "created", etag)])
+            return "repair"
+        items = [item for item in self._lake.quarantine.peek() if item.key == key and item.level == "object"]
+        item = items[a % len(items)] if items else None
+        version_id, event_time = (item.version_id, item.event_time) if item else (None, None)
+        self.events.append([build_retry("s3", BUCKET, key, version_id, event_time, now)])
+        return f"retry of {version_id or 'what is there'}"
 
     @property
     def positions(self) -> dict[TableKind, Position]:

@@ -9,7 +9,7 @@ from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import is_repair
+from headwater.ingest.planning.ledger_entry import is_repair, is_request, names_version
 from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
 from simulator.bugs import Bugs
@@ -71,13 +71,13 @@ class ObjectReading:
                 if not number and r.stored.event_id in doubtful and seen.status == "read"
             }
             known = self._find_ingested([*unnamed.values(), *unsure.values()])
-            taken = known.keys() | named
+            taken = set(named)
             for request, seen, lines in fetched:
                 ref = unnamed.get(id(request))
                 retry = None if number == _LOOKS - 1 else self._look_again(request, seen, named)
                 if retry is not None:
                     again.append(retry)
-                elif ref is not None and _address(ref) in taken:
+                elif ref is not None and self._is_taken(request, ref, known, taken):
                     self._note_ingested(request, ref, known)
                 elif id(request) in unsure and _address(request.ref) in known:
                     self._note_ingested(request, request.ref, known)
@@ -87,6 +87,18 @@ class ObjectReading:
             named |= {_address(ref) for ref in unnamed.values()}
             requests = self._keep_new(again, named)
         return self._found
+
+    def _is_taken(
+        self,
+        request: Request,
+        ref: ObjectRef,
+        known: Collection[ContentState],
+        taken: Collection[ContentState],
+    ) -> bool:
+        is_replaced = is_repair(request.stored.event)
+        if "request_adds_rows" in self._bugs and is_request(request.stored.event):
+            return False
+        return _address(ref) in taken or (_address(ref) in known and not is_replaced)
 
     def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
         state = _address(ref)
@@ -174,7 +186,7 @@ class ObjectReading:
 
 
 def _is_looked(request: Request) -> bool:
-    return request.observed or is_from_listing(request.stored)
+    return request.observed or (is_from_listing(request.stored) and not names_version(request.stored.event))
 
 
 def _address(ref: ObjectRef) -> ContentState:
@@ -183,7 +195,7 @@ def _address(ref: ObjectRef) -> ContentState:
 
 def _is_unnamed(request: Request, seen: FetchOutcome) -> bool:
     is_named = not (request.observed or is_from_listing(request.stored))
-    return seen.status == "read" and not is_named and not is_repair(request.stored.event)
+    return seen.status == "read" and not is_named
 
 
 def _found(request: Request, seen: FetchOutcome) -> ObjectRef:

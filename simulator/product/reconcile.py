@@ -9,7 +9,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT
+from headwater.capture.own_events import DROP_EVENT, REQUESTS
 from headwater.capture.reconcile.decision import Bounds, EventOrigin, build_event, decide
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import is_certain_removal
@@ -26,7 +26,7 @@ Compare = Callable[[Iterable[ListedObject], Iterable[KnownState]], Iterator[Comp
 SETTLE = timedelta(seconds=60)
 """What is younger is left to its notification."""
 
-_WISHES = frozenset({REPAIR_EVENT, DROP_EVENT})
+_WISHES = REQUESTS | {DROP_EVENT}
 
 
 class _Listing(NamedTuple):

@@ -62,7 +62,7 @@ class EventsTable:
         self._changed = threading.Condition()
         self._appends = 0
         self._refreshed_at = time.monotonic()
-        self._exists = self._table.load_timeline().exists()
+        self._exists = self._table.load_timeline().has_commits()
         if self._exists:
             self._tail.restart(self._newest_commit())
 
@@ -129,7 +129,7 @@ class EventsTable:
         cached = self._tail.read_after(position, max_events)
         if cached is not None:
             return cached
-        if not self._exists and not self._table.load_timeline().exists():
+        if not self._exists and not self._table.load_timeline().has_commits():
             return EventPage((), position, more=False)
         self._exists = True
         timeline = self._table.load_timeline()
@@ -228,9 +228,35 @@ class EventsTable:
             rows = found.orderBy(*order).select(*select_history_columns()).collect()
         return [row.asDict() for row in rows]
 
+    def count_puts(self, objects: Collection[tuple[str, str]]) -> dict[tuple[str, str], dict[str, int]]:
+        """How often the store announced each content of the objects, by bucket and key, then by version.
+
+        Reads the whole table. Raises `LakeError`.
+        """
+        frame = self.select_puts() if objects else None
+        if frame is None:
+            return {}
+        with explained_lake(self._table.path):
+            wanted = self._spark.createDataFrame(pd.DataFrame(sorted(objects), columns=["bucket", "key"]))
+            rows = frame.join(F.broadcast(wanted), ["bucket", "key"], "left_semi").collect()
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        for row in rows:
+            found.setdefault((row["bucket"], row["key"]), {})[row["version"]] = row["puts"]
+        return found
+
+    def select_puts(self) -> DataFrame | None:
+        """Bucket, key, version and `puts` of every announced content, lazily; None before the first event."""
+        if self._is_empty():
+            return None
+        is_put = (F.col("kind") == "created") & (F.col("source") != "listing")
+        version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
+        version = F.coalesce(version_id, "etag", F.lit("")).alias("version")
+        puts = F.count_distinct("event_id").alias("puts")
+        return self._table.read().where(is_put).groupBy("bucket", "key", version).agg(puts)
+
     def find_newest(self) -> Position:
         """The position behind every event that is committed now."""
-        if not self._exists and not self._table.load_timeline().exists():
+        if not self._exists and not self._table.load_timeline().has_commits():
             return BEGINNING
         newest = self._newest_commit()
         return Position(newest.completed) if newest else BEGINNING
@@ -284,7 +310,7 @@ class EventsTable:
             return
         self._refreshed_at = now
         if not self._exists:
-            self._exists = self._table.load_timeline().exists()
+            self._exists = self._table.load_timeline().has_commits()
         newest = self._newest_commit() if self._exists else None
         with self._write_lock:
             if newest and self._tail.is_behind(newest):
@@ -296,9 +322,7 @@ class EventsTable:
         return commits[-1] if commits else None
 
     def _is_empty(self) -> bool:
-        # Of a table whose first commit was cut short Hudi knows no column.
-        timeline = self._table.load_timeline()
-        return not timeline.exists() or not (timeline.commits or timeline.list_archived())
+        return not self._table.load_timeline().has_commits()
 
     def _load_ids(self, day: str) -> list[str]:
         if self._is_empty():

@@ -8,7 +8,11 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.object_event import EventKind, ObjectEvent
 
 REPAIR_EVENT: Final = "headwater:Repair"
-"""The object is to be looked at again, whatever is known of it."""
+"""Read the object again, whatever is known of it, and replace the rows of its content."""
+RETRY_EVENT: Final = "headwater:Retry"
+"""Read an object again that was quarantined; content that a table has already is left alone."""
+REQUESTS: Final = frozenset({REPAIR_EVENT, RETRY_EVENT})
+"""Ask for a read. They say nothing about what is stored under the key."""
 DROP_EVENT: Final = "headwater:Drop"
 """The object is given up as it is."""
 LISTED_EVENT: Final = "headwater:ListedObject"
@@ -39,6 +43,22 @@ def build_own_event(name: str, provider: str, bucket: str, key: str, now: dateti
         etag=None,
     )
     return CapturedEvent(event, now, "", "listing")
+
+
+def build_retry(
+    provider: str, bucket: str, key: str, version_id: str | None, event_time: datetime | None, now: datetime
+) -> CapturedEvent:
+    """An event that reads a quarantined object again: the version that failed, or else its current content.
+
+    A version keeps the time of its own event, by which merged rows are ordered. The sequencer tells one
+    attempt from the next.
+    """
+    captured = build_own_event(RETRY_EVENT, provider, bucket, key, now)
+    when = event_time if version_id and event_time else now
+    event = replace(
+        captured.event, version_id=version_id, event_time=when, sequencer=f"retry {now.isoformat()}"
+    )
+    return replace(captured, event=event)
 
 
 def with_content(

@@ -10,6 +10,9 @@ Stage = Literal["capture", "ingest"]
 
 MAX_PAYLOAD_CHARS = 100_000
 
+Resolved = tuple[str, str, str | None]
+"""Bucket, key and version of an object that needs no further attempt; None for all its versions."""
+
 
 @dataclass(frozen=True, slots=True)
 class QuarantineItem:
@@ -17,7 +20,8 @@ class QuarantineItem:
 
     `table` is the data table for objects and records. `line` is 1-based. `payload` holds the text
     itself (cut at `MAX_PAYLOAD_CHARS`) when it is not simply the object. `record_index` is the
-    0-based index of a bad record inside a message.
+    0-based index of a bad record inside a message. `version` is the version id or the etag; an object has a
+    `version_id` only where the bucket has versions. `event_time` is that of the event that named the object.
     """
 
     level: QuarantineLevel
@@ -34,6 +38,8 @@ class QuarantineItem:
     record_index: int | None = None
     line: int | None = None
     payload: str | None = None
+    version_id: str | None = None
+    event_time: datetime | None = None
 
     @property
     def quarantine_id(self) -> str:

@@ -61,7 +61,10 @@ class QuarantineReader:
     def _read(self, filters: list[tuple[str, str, str]]) -> list[Row]:
         if not self._reader.exists() or not self._reader.schema.names:
             return []
-        rows: list[Row] = self._reader.read(COLUMNS, filters).to_pylist()
+        # Columns that came with a later release are absent from older tables until the next item is written.
+        stored = [name for name in COLUMNS if name in self._reader.schema.names]
+        absent = dict.fromkeys(COLUMNS)
+        rows: list[Row] = [absent | row for row in self._reader.read(stored, filters).to_pylist()]
         # By id: a writer that was not ours may have inserted the same item twice.
         unique = {str(row["quarantine_id"]): row for row in rows}
         return sorted(unique.values(), key=_time_of, reverse=True)

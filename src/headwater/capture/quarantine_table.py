@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
-from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
+from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem, Resolved
 from headwater.lake.keyed_table import KeyedTable
 
 QUARANTINE_SCHEMA = StructType(
@@ -28,6 +28,8 @@ QUARANTINE_SCHEMA = StructType(
         StructField("record_index", IntegerType()),
         StructField("line", LongType()),
         StructField("payload", StringType()),
+        StructField("version_id", StringType()),
+        StructField("event_time", TimestampType()),
     ]
 )
 
@@ -48,22 +50,26 @@ class QuarantineTable:
         if frame is not None:
             self._table.delete_frame(frame.where(F.col("quarantine_id").isin(sorted(quarantine_ids))))
 
-    def resolve(self, table: str, objects: Collection[tuple[str, str]], but: Collection[str]) -> None:
-        """Take out what a table had to say of the objects (bucket, key), save for the events `but`.
-
-        Raises `LakeError`.
-        """
+    def resolve(self, table: str, objects: Collection[Resolved], but: Collection[str]) -> None:
+        """Remove a table's items about the objects, except those of the events `but`. Raises `LakeError`."""
         frame = self._table.read() if objects else None
         if frame is None:
             return
-        places = [F.struct(F.lit(bucket).alias("bucket"), F.lit(key).alias("key")) for bucket, key in objects]
-        is_named = (F.col("table") == table) & F.struct("bucket", "key").isin(places)
+        names = ("bucket", "key", "version")
+        whole = [_struct(names[:2], (bucket, key)) for bucket, key, version in objects if version is None]
+        single = [_struct(names, (*place, version)) for *place, version in objects if version is not None]
+        is_named = F.struct("bucket", "key").isin(whole) | F.struct(*names).isin(single)
+        is_named = (F.col("table") == table) & is_named
         found = frame.where(is_named & ~F.col("event_id").isin(sorted(but))).select("quarantine_id").collect()
         self.remove({row["quarantine_id"] for row in found})
 
     def append_frame(self, frame: DataFrame) -> None:
         """One commit for rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
         self._table.write_frame(frame)
+
+
+def _struct(names: Sequence[str], values: Sequence[str]) -> Column:
+    return F.struct(*(F.lit(value).alias(name) for name, value in zip(names, values, strict=True)))
 
 
 def _to_row(item: QuarantineItem) -> tuple[Any, ...]:

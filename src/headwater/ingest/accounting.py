@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from headwater.capture.quarantine_item import QuarantineItem
+from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import VANISHED
+from headwater.ingest.planning.ledger_entry import VANISHED, LedgerEntry, is_request
 from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
 
@@ -36,6 +36,16 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
     return replace(outcome, status="quarantined", reason="unparsable", detail=detail, rows=0, bad_rows=0)
 
 
+def settle_request(outcome: ObjectOutcome) -> ObjectOutcome:
+    """The outcome of a request outside of mirrors: where nothing is stored any more, nothing is to be read.
+
+    That the object is gone is told by the event of its removal, or by a listing.
+    """
+    if outcome.status != "missing" or not is_request(outcome.stored.event):
+        return outcome
+    return ObjectOutcome(outcome.stored, "superseded", "superseded")
+
+
 def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:
     """One item for each object that could not be used at all."""
     return [
@@ -50,10 +60,35 @@ def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetim
             key=outcome.stored.event.key,
             version=outcome.stored.event.version,
             event_id=outcome.stored.event_id,
+            version_id=outcome.stored.event.version_id,
+            event_time=outcome.stored.event.event_time,
         )
         for outcome in outcomes
         if outcome.status in QUARANTINED
     ]
+
+
+def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors: bool) -> Resolved | None:
+    """The quarantined object that needs no further attempt after this outcome; None for none.
+
+    A request settles what it names unless it fails again: content that was overwritten or is in the table
+    already will never be read. A mirror needs only the newest content of an object.
+    """
+    event = outcome.stored.event
+    if outcome.status in QUARANTINED:
+        return None
+    if mirrors:
+        is_recovered = state is not None and state.status == "quarantined" and is_decided(outcome)
+        return (event.bucket, event.key, None) if is_recovered or is_request(event) else None
+    if not is_request(event):
+        return None
+    is_versioned = bool(outcome.version) and outcome.version != outcome.etag
+    return (event.bucket, event.key, event.version_id or (outcome.version if is_versioned else None))
+
+
+def is_decided(outcome: ObjectOutcome) -> bool:
+    """True if the outcome says what is stored under the key."""
+    return outcome.status in ("ingested", "removed") or outcome.reason == "empty_object"
 
 
 def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:

@@ -14,34 +14,34 @@ from headwater.config.table import TableConfig
 from headwater.errors import IngestError, LakeError
 from headwater.ingest.accounting import (
     build_counts,
+    find_resolved,
+    is_decided,
     quarantine_items,
     reject_columnless,
+    settle_request,
     to_skip,
 )
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.ledger_entry import LedgerEntry, is_repair
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import (
     BatchResult,
-    ContentState,
     ObjectOutcome,
     count_outcomes,
+    note_kept,
     order_outcomes,
 )
-from headwater.ingest.planning.outdated import find_applied, find_outdated, is_doubtful, keep_left
+from headwater.ingest.planning.outdated import find_applied, is_doubtful
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.processing.processor import ProcessedRecords
 from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.retraction import Gone
-from headwater.ingest.row_counts import find_row_counts
+from headwater.ingest.stored_contents import StoredContents
 from headwater.ingest.table_state import (
     TableState,
     load_metadata,
@@ -100,6 +100,7 @@ class TablePipeline:
             on_object_removed=config.effective_on_object_removed,
             merges=config.effective_mode == "merge",
         )
+        self._contents = StoredContents(table, stores.events, self._rules)
         self._policy = config.on_bad_object.model_dump(by_alias=True)
         self._state: TableState | None = None
         self._position: Position | None = None
@@ -184,7 +185,7 @@ class TablePipeline:
         state = self.load_state()
         if (
             self.position == state.checkpoint and self._rules_text == state.rules
-        ) or not self._table.load_timeline().exists():
+        ) or not self._table.load_timeline().has_commits():
             return False
         state = name_version(state, self._table)
         state = replace(state, checkpoint=self.position, rules=self._rules_text)
@@ -217,7 +218,7 @@ class TablePipeline:
             # counted twice. One that is done again decides about the object again.
             self._resolve_quarantine(outcomes, states)
             # Each object's in the order of its events, as the ledger counts them.
-            outcomes = order_outcomes(outcomes)
+            outcomes = order_outcomes(note_kept(outcomes))
             crash_point("before_data_commit")
             started = time.monotonic()
             committed = self._write(read, plan, outcomes, states)
@@ -261,9 +262,13 @@ class TablePipeline:
                 lambda refs: find_applied(((ref.bucket, ref.key) for ref in refs), states),
             )
         doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
-        return read_batch(to_read, self._records.read, lambda refs: self._find_left(refs, plan), doubtful)
+        return read_batch(
+            to_read, self._records.read, lambda refs: self._contents.find_left(refs, plan), doubtful
+        )
 
     def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
+        if not self._rules.mirrors:
+            outcome = settle_request(outcome)
         is_answer = self._rules.mirrors or outcome.stored.event_id in looks
         if is_answer and outcome.status == "missing":
             # That nothing is there any more is no trouble for who follows removals, but an answer.
@@ -292,14 +297,12 @@ class TablePipeline:
         self._unavailable_attempts = 0
 
     def _resolve_quarantine(self, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]) -> None:
-        """What can be used at last leaves quarantine."""
-        decided = [o for o in outcomes if o.status in ("ingested", "removed") or o.reason == "empty_object"]
-        objects = set()
-        for outcome in decided:
-            event, state = outcome.stored.event, states.get(outcome.stored.event.object_id)
-            if is_repair(event) or (self._rules.mirrors and state and state.status == "quarantined"):
-                objects.add((event.bucket, event.key))
-        self._stores.quarantine.resolve(self.name, objects, {o.stored.event_id for o in decided})
+        resolved = (
+            find_resolved(o, states.get(o.stored.event.object_id), mirrors=self._rules.mirrors)
+            for o in outcomes
+        )
+        decided = {outcome.stored.event_id for outcome in outcomes if is_decided(outcome)}
+        self._stores.quarantine.resolve(self.name, {found for found in resolved if found}, decided)
 
     def _write_rejects(self, read: BatchRead | None, outcomes: Sequence[ObjectOutcome]) -> None:
         now = self._now()
@@ -332,10 +335,9 @@ class TablePipeline:
         metadata = {**state.to_metadata(), **self._ledger.build_metadata(outcomes), **build_counts(outcomes)}
         ids = {outcome.stored.event.object_id for outcome in outcomes}
         is_new = not any(states[object_id].rows for object_id in ids & states.keys())
+        gone = self._contents.list_gone(plan, outcomes, states)
         try:
-            committed = self._writer.write(
-                read, self._list_gone(plan, outcomes, states), metadata, is_new=is_new
-            )
+            committed = self._writer.write(read, gone, metadata, is_new=is_new)
         except LakeError:
             # The commit may be complete all the same: begin again from what the table says.
             self._forget()
@@ -344,32 +346,6 @@ class TablePipeline:
         if committed:
             self._note_commit(state)
         return committed
-
-    def _list_gone(
-        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]
-    ) -> list[Gone]:
-        """Objects whose stored rows are out of date after this batch."""
-        gone = []
-        for found in find_outdated(plan, outcomes, states, self._rules):
-            event = found.outcome.stored.event
-            uri = build_uri(event.provider, event.bucket, event.key)
-            gone.append(Gone(uri, event.event_time, found.version, found.is_replaced))
-        return gone
-
-    def _find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> dict[ContentState, int]:
-        """States whose rows the table has, and still has when this batch has taken away what it retracts."""
-        if self._rules.merges:
-            # It may take content in again: the same rows come to lie in the same places, and the newest wins.
-            return {}
-        return keep_left(self._find_ingested(refs), plan)
-
-    def _find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
-        by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
-        return {
-            (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
-            for uri, counts in find_row_counts(self._table, list(by_uri)).items()
-            for version, writes in counts.items()
-        }
 
     def _build_result(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], committed: bool, seconds: float, more: bool

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
-from headwater.ingest.reading.lineage import OBJECT, VERSION
+from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, VERSION
 from headwater.lake.local_frames import build_frame
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
@@ -23,6 +23,7 @@ _GONE_SCHEMA = StructType(
     [
         StructField(OBJECT, StringType()),
         StructField("gone_version", StringType()),
+        StructField("gone_event", StringType()),
         StructField("gone_at", TimestampType()),
     ]
 )
@@ -32,13 +33,15 @@ _GONE_SCHEMA = StructType(
 class Gone:
     """The stored rows of one object are out of date: all of them, or those of one version.
 
-    `is_replaced`: not because the object was removed, but because its rows come anew.
+    `is_replaced`: not because the object was removed, but because its rows are written again. `event_ids`
+    restricts it to the rows written for these events.
     """
 
     uri: str
     removed_at: datetime
     version: str = ""
     is_replaced: bool = False
+    event_ids: frozenset[str] | None = None
 
 
 def build_deletes(
@@ -73,16 +76,18 @@ def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
     if len(gone) <= _FILTER_LIMIT:
         # Told to the scan: whole files are passed over by their statistics.
         stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
-    entries = [(entry.uri, entry.version, entry.removed_at) for entry in gone]
+    entries = [
+        (entry.uri, entry.version, event_id, entry.removed_at)
+        for entry in gone
+        for event_id in (entry.event_ids if entry.event_ids is not None else (None,))
+    ]
     wanted = build_frame(table.spark, entries, _GONE_SCHEMA)
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
-    chosen = joined.where(_is_any_version() | (F.col("gone_version") == F.col(VERSION)))
+    is_version = (F.col("gone_version") == "") | (F.col("gone_version") == F.col(VERSION))
+    is_write = F.col("gone_event").isNull() | (F.col("gone_event") == F.col(EVENT_ID))
+    chosen = joined.where(is_version & is_write)
     return chosen.select(*(F.col(f"`{name}`") for name in stored.columns), "gone_at")
 
 
 def _drop_own(stored: DataFrame) -> DataFrame:
     return stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_")))
-
-
-def _is_any_version() -> Column:
-    return F.col("gone_version") == ""

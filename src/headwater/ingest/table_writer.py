@@ -75,7 +75,7 @@ class TableWriter:
 
         `is_new` promises that the table has no row of any of the objects. Raises `LakeError`.
         """
-        if gone and not self._table.load_timeline().exists():
+        if gone and not self._table.load_timeline().has_commits():
             gone = ()  # the objects are known, but none of them ever had a row
         rows = self._build_rows(read) if read else None
         if gone and self._config.generated_keys:
@@ -139,7 +139,7 @@ class TableWriter:
     def _add_left_out(self, frame: DataFrame) -> DataFrame:
         """The rows with columns that steps made once and make no more, as null: Hudi refuses rows without."""
         if self._stored is None:
-            exists = self._table.load_timeline().exists()
+            exists = self._table.load_timeline().has_commits()
             fields = self._table.read().schema.fields if exists else []
             self._stored = {f.name: f.dataType for f in fields if not f.name.startswith("_hoodie_")}
         known = {name.lower() for name in frame.columns}
@@ -163,7 +163,7 @@ class TableWriter:
             self._has_deletes = True
         if self._has_deletes is None:
             # A repair may have brought it.
-            exists = self._table.load_timeline().exists()
+            exists = self._table.load_timeline().has_commits()
             self._has_deletes = exists and DELETED in self._table.read().columns
         return self._has_deletes
 
@@ -221,7 +221,7 @@ class TableWriter:
         insert: bool = False,
     ) -> None:
         if not self._are_types_checked:
-            if self._table.load_timeline().exists():
+            if self._table.load_timeline().has_commits():
                 check_stored(self._name, self._table.read().schema, self._types)
             self._are_types_checked = True
         frame = store(frame, self._types) if self._types else frame

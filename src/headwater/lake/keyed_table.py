@@ -97,7 +97,7 @@ class KeyedTable:
     def read(self) -> DataFrame | None:
         """The newest snapshot; None when nothing was ever written. A column that came with a later release is
         null until the first write that has it."""
-        if not self.load_timeline().exists():
+        if not self.load_timeline().has_commits():
             return None
         frame = self._table.read()
         there = set(frame.columns)

@@ -314,6 +314,9 @@ class SnapshotReader:
     def _read(self, options: HudiReadOptions, columns: Sequence[str] | None) -> pa.Table:
         self.check_own_rows()
         schema = self.schema
+        if not self._instants:
+            # Without a completed commit there are no columns to check the names against, and no rows.
+            return pa.schema([(name, pa.null()) for name in columns or ()]).empty_table()
         if columns is not None:
             self._check_columns(columns)
             schema = pa.schema([schema.field(name) for name in columns])

@@ -43,6 +43,14 @@ class Timeline:
             # While Hudi changes the properties there is only their copy, and none when they are there again.
             return _has_content(system, file) or bool(system.exists(backup)) or _has_content(system, file)
 
+    def has_commits(self) -> bool:
+        """True if a write to the table has completed, so that the table has columns.
+
+        A table whose first write was killed exists, but Spark reads it as a relation without columns. Hudi's
+        next write rolls that commit back; until then every reader treats the table as an empty one.
+        """
+        return self.exists() and bool(self.commits or self.list_archived())
+
     def read_properties(self) -> Mapping[str, str]:
         """The table's own properties, `hoodie.properties`: what it was made with."""
         with explained_lake(self._path):

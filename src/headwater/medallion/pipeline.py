@@ -79,7 +79,7 @@ class DerivedPipeline:
         """
         started = time.monotonic()
         timeline = self._source.load_timeline()
-        if not timeline.exists():
+        if not timeline.has_commits():
             return None
         state = self.load_state()
         plan = plan_changes(
@@ -113,7 +113,7 @@ class DerivedPipeline:
         if self._state is None:
             timeline = self._table.load_timeline()
             found = timeline.find_metadata(FOLLOWED) if timeline.exists() else None
-            if found is None and timeline.exists() and timeline.commits:
+            if found is None and timeline.has_commits():
                 raise TableMismatchError(
                     f"table {self.name}: what lies there was not built from another table",
                     hint="configure a table of another name: following would remove the rows that are there",
@@ -130,7 +130,7 @@ class DerivedPipeline:
         return self._state
 
     def _apply(self, plan: ChangePlan) -> BatchResult:
-        stored = self._table.read() if self._table.load_timeline().exists() else None
+        stored = self._table.read() if self._table.load_timeline().has_commits() else None
         new, old = self._derive_new(plan, stored)
         self._judge(new)
         changes = self._persist(build_difference(new, old, self._writer.identity))

@@ -23,6 +23,7 @@ EMPHASIS = {
     "time_of_look_forgotten": ("reconcile", "remove", "drop"),
     "position_by_request": ("reconcile",),
     "sequencer_case_kept": ("put",),
+    "request_adds_rows": ("request",),
     "cleaned_before_announced": ("clean",),
     "changed_object_cleaned": ("clean",),
     "one_table_is_enough": ("clean", "reconcile"),

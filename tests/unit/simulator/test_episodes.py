@@ -24,6 +24,8 @@ EMPHASES = (
     ("delete", "receive", "advance"),
     ("clean", "remove"),
     ("clean", "reconcile", "race"),
+    ("request", "race", "drop"),
+    ("request", "remove_version", "crash"),
 )
 
 

@@ -16,7 +16,7 @@ from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.row_counts import find_row_counts
+from headwater.ingest.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
@@ -104,7 +104,7 @@ class Explain:
 
     def _read_decisions(self, name: str, event_ids: set[str]) -> list[Decision]:
         timeline = self._open(name).load_timeline()
-        if not event_ids or not timeline.exists():
+        if not event_ids or not timeline.has_commits():
             return []
         return [
             Decision(
@@ -127,7 +127,7 @@ class Explain:
 
     def _view(self, name: str, events: Sequence[Row], decisions: list[Decision]) -> TableView:
         table = self._open(name)
-        if not events or not table.load_timeline().exists():
+        if not events or not table.load_timeline().has_commits():
             return TableView(None, pending=len(events))
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])

@@ -1,7 +1,7 @@
 """Objects decided again: on request, by a repair, or because their trouble was of the passing kind."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from headwater.app.background import BackgroundLoop
 from headwater.app.scope import source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.notifications import parse_message
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, with_content
+from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, build_retry, with_content
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
 from headwater.errors import HeadwaterError
@@ -71,8 +71,7 @@ class Redrive:
         parsed = {str(row["quarantine_id"]): self._parse(row, now) for row in messages}
         self.append(event for events in parsed.values() for event in events)
         self._app.stores.quarantine.remove({found for found, events in parsed.items() if events})
-        objects = {(str(row["bucket"]), str(row["key"])) for row in rows if row["key"] is not None}
-        self.append(self.ask_again(bucket, key, now) for bucket, key in sorted(objects))
+        self.append(self._iter_requests([row for row in rows if row["key"] is not None], now))
         self.run_tables()
         left = {str(row["quarantine_id"]) for row in self._open_quarantine().list_rows()}
         return RetryReport(len(rows), sum(1 for row in rows if str(row["quarantine_id"]) not in left))
@@ -92,8 +91,20 @@ class Redrive:
         self.run_tables()
         return len(rows)
 
+    def _iter_requests(self, rows: Sequence[Row], now: datetime) -> Iterator[CapturedEvent]:
+        """One event for each object or version. Where records were bad, the rows of the rest are replaced."""
+        partly = {(str(row["bucket"]), str(row["key"])) for row in rows if row["level"] == "record"}
+        yield from (self.ask_again(bucket, key, now) for bucket, key in sorted(partly))
+        whole = {
+            (*address, str(row["version_id"] or "")): _event_time_of(row)
+            for row in rows
+            if (address := (str(row["bucket"]), str(row["key"]))) not in partly
+        }
+        for (bucket, key, version_id), event_time in sorted(whole.items(), key=lambda item: item[0]):
+            yield build_retry(self._provider, bucket, key, version_id or None, event_time, now)
+
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
-        """The event by which an object is looked at again."""
+        """The event that reads an object again and replaces its rows."""
         return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
 
     def ask_for_due(self) -> int:
@@ -105,12 +116,21 @@ class Redrive:
         }
         failed = (
             FailedAttempt(
-                str(row["table"]), str(row["bucket"]), str(row["key"]), str(row["reason"]), _time_of(row)
+                str(row["table"]),
+                str(row["bucket"]),
+                str(row["key"]),
+                str(row["reason"]),
+                _time_of(row),
+                str(row["version_id"] or "") or None,
+                _event_time_of(row),
             )
             for row in self._open_quarantine().list_rows(QuarantineFilter(level="object"))
         )
         due = choose_due(failed, policies, now)
-        return self.append(self.ask_again(bucket, key, now) for bucket, key in due)
+        return self.append(
+            build_retry(self._provider, one.bucket, one.key, one.version_id, one.event_time, now)
+            for one in due
+        )
 
     def _open_quarantine(self) -> QuarantineReader:
         settings = self._app.settings
@@ -158,3 +178,8 @@ def _time_of(row: Row) -> datetime:
     time = row["quarantined_at"]
     assert isinstance(time, datetime)  # noqa: S101 - the column is a timestamp that is always set
     return time
+
+
+def _event_time_of(row: Row) -> datetime | None:
+    time = row["event_time"]
+    return time if isinstance(time, datetime) else None

@@ -13,7 +13,7 @@ from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
 from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.row_counts import iter_row_counts
+from headwater.ingest.stored_contents import iter_announced, iter_row_counts
 from headwater.ingest.table_state import parse_table_state
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -53,14 +53,17 @@ def open_streams(app: App, name: str) -> TableStreams:
     found = timeline.find_metadata("checkpoint") if timeline.exists() else None
     pending = app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
     entries = ledger.iter_states(scope.bucket, scope.prefix)
-    rows = iter_row_counts(table, build_uri_prefix(settings, scope.bucket))
+    prefix, rules = build_uri_prefix(settings, scope.bucket), build_rules(settings.tables[name])
+    rows = iter_row_counts(table, prefix)
+    announced = iter_announced(table, app.events, scope.bucket, prefix) if rules.adds_rows else ()
     return TableStreams(
         includes=lambda key: scope.includes(scope.bucket, key),
         entries=(entry for entry in entries if scope.includes(entry.bucket, entry.key)),
         rows=((key, counts) for key, counts in rows if scope.includes(scope.bucket, key)),
         pending=(key for key in pending if scope.includes(scope.bucket, key)),
         quarantined=_load_quarantined(settings, name, scope),
-        rules=build_rules(settings.tables[name]),
+        rules=rules,
+        announced=((key, counts) for key, counts in announced if scope.includes(scope.bucket, key)),
     )
 
 

@@ -19,7 +19,7 @@ from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
-    REPAIR_EVENT,
+    REQUESTS,
     RETRACT_EVENT,
     TAGGED_EVENT,
 )
@@ -69,7 +69,7 @@ class KnownStates:
                 & (F.col("key") > start_after)
                 & (F.col("kind").isin("created", "restored", "removed") | _is_cleaning())
                 # Wishes that an object be looked at or given up say nothing of what lies there.
-                & ~F.col("event_name").isin(REPAIR_EVENT, DROP_EVENT, RETRACT_EVENT)
+                & ~F.col("event_name").isin(*REQUESTS, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
             known = select_known_states(events, self._select_seen(bucket))

@@ -163,11 +163,12 @@ class TableLedger:
 
     def _resolve_instants(self, carried: Sequence[Group]) -> str:
         """Find the commits that carry the groups; gives the completion time of the newest."""
-        timeline = self._table.load_timeline()
+        # Not only the active timeline: table services may have archived a commit since.
+        behind = self._table.load_timeline().iter_metadata(self._loaded.commit if self._loaded else "")
         wanted = {group.batch: group for group in carried}
         newest = ""
-        for commit in reversed(timeline.commits):
-            group = wanted.pop(timeline.read_metadata(commit).get(_BATCH_KEY, ""), None)
+        for commit, metadata in behind:
+            group = wanted.pop(metadata.get(_BATCH_KEY, ""), None)
             if group is not None:
                 group.instant = commit.requested
                 newest = max(newest, commit.completed)

@@ -16,7 +16,7 @@ from headwater.ingest.planning.ledger_entry import (
     is_cleaned,
     is_drop,
     is_new_content,
-    is_repair,
+    is_request,
     names_content_of,
 )
 from headwater.ingest.planning.order import is_cleaning, is_from_listing, sort_key
@@ -94,7 +94,7 @@ def _decide(stored: StoredEvent, prior: LedgerEntry, new: Sequence[StoredEvent])
     if event.kind == "removed":
         is_own = all(_is_before(stored, put) for put in new)
         return Decision(stored, "skip", "cleaned") if is_own else None
-    if event.kind not in ("created", "restored") or is_repair(event) or is_drop(event):
+    if event.kind not in ("created", "restored") or is_request(event) or is_drop(event):
         return None
     is_known = names_content_of(stored, prior) and not is_new_content(stored, prior)
     # It cannot be read again, and need not be.

@@ -18,8 +18,10 @@ from headwater.ingest.planning.ledger_entry import (
     LedgerEntry,
     is_drop,
     is_repair,
+    is_request,
     is_retract,
     names_content_of,
+    names_version,
 )
 from headwater.ingest.planning.mirror import decide_mirrored
 from headwater.ingest.planning.order import is_from_listing, order_events, sort_key
@@ -79,9 +81,7 @@ def fold(
 def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
     # What the newest event tells anyway, a listing need not.
     told = {at for at in range(len(events)) if _is_told(events, at)}
-    last_change = max(
-        (at for at, stored in enumerate(events) if _changes_content(stored) and at not in told), default=-1
-    )
+    last_change = max((at for at, one in enumerate(events) if _is_change(one) and at not in told), default=-1)
     last_removal = -1
     vanished = None
     if rules.on_object_removed != "ignore":
@@ -96,6 +96,8 @@ def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: Fo
         is_over = at in told or at < last_removal or (at < last_change and _is_replaced(events, at))
         is_over = is_over or (vanished is not None and _last_seen(stored) <= _time(vanished))
         is_over = is_over or _is_stale(events, at, prior)
+        if last_removal > -1 and names_version(stored.event):
+            is_over = is_over or _time(stored) <= _time(events[last_removal])
         is_removed = -1 < last_removal < at
         if is_removed and stored.event.kind == "removed":
             decisions.append(_decide_back(stored, prior))
@@ -118,7 +120,7 @@ def _let_go(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
 def _is_told(events: Sequence[StoredEvent], at: int) -> bool:
     """Whether a listing has shown what the store tells of itself, in this batch."""
     listed = events[at]
-    if not is_from_listing(listed) or is_repair(listed.event) or is_drop(listed.event):
+    if not is_from_listing(listed) or is_request(listed.event) or is_drop(listed.event):
         return False
     before = [stored for stored in events[:at] if _is_sent(stored)][-1:]
     after = [stored for stored in events[at + 1 :] if _is_sent(stored)]
@@ -165,6 +167,11 @@ def _last_seen(stored: StoredEvent) -> datetime:
 
 def _time(stored: StoredEvent) -> datetime:
     return stored.event.event_time
+
+
+def _is_change(stored: StoredEvent) -> bool:
+    """Whether the event tells of content: a request is answered by a read, and supersedes nothing."""
+    return _changes_content(stored) and not is_request(stored.event)
 
 
 def _changes_content(stored: StoredEvent) -> bool:
@@ -242,6 +249,8 @@ def _is_late(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -
     """Whether the object was removed after this event, as far as the table follows removals."""
     if rules.on_object_removed == "ignore" or prior is None or prior.status != "removed":
         return False
+    if names_version(stored.event):
+        return prior.event_time is not None and _time(stored) <= prior.event_time
     if is_from_listing(stored):
         return False
     if prior.reason == VANISHED and prior.event_time is not None and _time(stored) <= prior.event_time:

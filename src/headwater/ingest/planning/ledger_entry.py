@@ -9,6 +9,7 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import (
     DROP_EVENT,
     REPAIR_EVENT,
+    REQUESTS,
     RETRACT_EVENT,
 )
 from headwater.capture.stored_event import StoredEvent
@@ -98,8 +99,18 @@ def is_found(outcome: ObjectOutcome) -> bool:
 
 
 def is_repair(event: ObjectEvent) -> bool:
-    """Whether the event asks to have the object looked at, whatever is known of it."""
+    """True if the event asks to read the object again and to replace the rows of its content."""
     return event.event_name == REPAIR_EVENT
+
+
+def is_request(event: ObjectEvent) -> bool:
+    """True if the event only asks for a read, and says nothing about what is stored under the key."""
+    return event.event_name in REQUESTS
+
+
+def names_version(event: ObjectEvent) -> bool:
+    """True if the event asks for one version of the object, whatever is stored under the key now."""
+    return is_request(event) and bool(event.version_id)
 
 
 def is_drop(event: ObjectEvent) -> bool:
@@ -123,7 +134,7 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
     What a listing shows is new by its etag only: it does not know when that came to be.
     """
     event = stored.event
-    if event.kind not in ("created", "restored") or is_repair(event) or is_drop(event):
+    if event.kind not in ("created", "restored") or is_request(event) or is_drop(event):
         return False
     is_same = names_content_of(stored, state)
     if is_from_listing(stored):
@@ -190,7 +201,7 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # The same bytes once more: what is removed from now on is not what was cleaned.
         changes["reason"] = ""
     is_nothing_new = (outcome.status == "superseded" and not is_in) or outcome.reason in _NOTHING_NEW
-    is_older = is_other_version or _is_behind_look(outcome, known)
+    is_older = is_other_version or _is_behind_look(outcome, known) or _is_older_version(outcome, known)
     if not is_older and not (is_nothing_new and known.status != "pending"):
         changes |= decide()
     return replace(known, **changes)
@@ -213,6 +224,12 @@ def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
     )
 
 
+def _is_older_version(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
+    """Whether the event asked for a version, and was answered with it, that something newer has followed."""
+    event, newest = outcome.stored.event, known.event_time
+    return names_version(event) and not outcome.looked and newest is not None and event.event_time < newest
+
+
 def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
     """The content is that of rows which the table had before; a version that is back from the archive need
     not be what lies on top."""
@@ -226,6 +243,9 @@ def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
     """What was taken in stays as it is, and in its place in the order: a removal that `clean_source` made
     must not be newer than what is put later and heard of earlier."""
     if not is_cleaning(outcome.stored.event) or outcome.reason not in CLEANED_REASONS:
+        return {}
+    if not names_content_of(outcome.stored, known):
+        # An earlier event of the same batch found newer content.
         return {}
     if known.reason in CLEANED_REASONS:
         return {"reason": outcome.reason}

@@ -14,7 +14,7 @@ from headwater.ingest.planning.ledger_entry import (
     CONTENT_KINDS,
     LedgerEntry,
     is_drop,
-    is_repair,
+    is_request,
     names_content_of,
 )
 from headwater.ingest.planning.order import is_from_listing, sort_key
@@ -69,7 +69,7 @@ def _decide_newest(stored: StoredEvent, prior: LedgerEntry | None, *, differs: b
 def _decide_listed(stored: StoredEvent, prior: LedgerEntry | None, *, differs: bool) -> Decision:
     if is_drop(stored.event):
         return Decision(stored, "skip", "dropped")
-    if differs or is_repair(stored.event):
+    if differs or is_request(stored.event):
         return Decision(stored, "look")
     if stored.event.kind == "removed":
         if prior is None or prior.status == "removed":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules
@@ -23,6 +24,34 @@ class Outdated:
     is_replaced: bool = False
 
 
+class ContentWrite(NamedTuple):
+    """The rows that one event put into a table; `time` is the event's, in microseconds since the epoch."""
+
+    version: str
+    event_id: str
+    time: int
+    rows: int
+
+
+def choose_replaced(
+    writes: Iterable[ContentWrite], announced: Mapping[str, int], repaired: str
+) -> frozenset[str]:
+    """Events whose rows leave an append table when a repair writes the version `repaired` again.
+
+    A content is written once for each time it was put, which `announced` counts by version: of more writes
+    the oldest stay, and the newest of the repaired content makes room for its new rows.
+    """
+    by_version: dict[str, list[ContentWrite]] = {}
+    for write in writes:
+        by_version.setdefault(write.version, []).append(write)
+    replaced: set[str] = set()
+    for version, found in by_version.items():
+        found.sort(key=lambda write: (write.time, write.event_id))
+        kept = min(len(found), max(1, announced.get(version, 1))) - (version == repaired)
+        replaced |= {write.event_id for write in found[kept:]}
+    return frozenset(replaced)
+
+
 def find_outdated(
     plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry], rules: FoldRules
 ) -> list[Outdated]:
@@ -38,12 +67,13 @@ def find_outdated(
         is_gone = state is not None and (
             event_id in scopes or is_absent or (rules.mirrors and state.rows > 0)
         )
+        is_replaced = is_repair(event) and event.kind != "removed"
         if is_repair(event):
             # Rows of an append are new whenever they are read: those of the same version make room.
             version = "" if rules.mirrors else outcome.version
             is_gone = not rules.merges or event_id in scopes
         if is_gone:
-            outdated.append(Outdated(outcome, version, is_repair(event) and event.kind != "removed"))
+            outdated.append(Outdated(outcome, version, is_replaced))
     return outdated
 
 

@@ -16,13 +16,18 @@ Policies = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """One attempt at one object that ended in quarantine; `at` is aware."""
+    """One attempt at one object that ended in quarantine; `at` and `event_time` are aware.
+
+    In a bucket with versions each version is tried on its own.
+    """
 
     table: str
     bucket: str
     key: str
     reason: str
     at: datetime
+    version_id: str | None = None
+    event_time: datetime | None = None
 
 
 def compute_pause(attempts: int) -> timedelta:
@@ -30,16 +35,16 @@ def compute_pause(attempts: int) -> timedelta:
     return min(FIRST_PAUSE * float(2 ** (attempts - 1)), LONGEST_PAUSE)
 
 
-def choose_due(failed: Iterable[FailedAttempt], policies: Policies, now: datetime) -> list[tuple[str, str]]:
-    """Bucket and key of the objects to be tried again now, sorted, each once."""
-    by_object: defaultdict[tuple[str, str, str], list[FailedAttempt]] = defaultdict(list)
+def choose_due(failed: Iterable[FailedAttempt], policies: Policies, now: datetime) -> list[FailedAttempt]:
+    """The newest attempts of the objects to try again now, each object or version once, in their order."""
+    by_object: defaultdict[tuple[str, str, str, str], list[FailedAttempt]] = defaultdict(list)
     for attempt in failed:
-        by_object[attempt.table, attempt.bucket, attempt.key].append(attempt)
-    due = set()
-    for (table, bucket, key), attempts in by_object.items():
+        by_object[attempt.table, attempt.bucket, attempt.key, attempt.version_id or ""].append(attempt)
+    due = {}
+    for (table, *address), attempts in by_object.items():
         newest = max(attempts, key=lambda attempt: attempt.at)
         is_wanted = policies.get(table, {}).get(newest.reason) == "retry"
         is_time = now >= newest.at + compute_pause(len(attempts))
         if is_wanted and is_time and len(attempts) < MAX_ATTEMPTS:
-            due.add((bucket, key))
-    return sorted(due)
+            due[tuple(address)] = newest
+    return [due[address] for address in sorted(due)]

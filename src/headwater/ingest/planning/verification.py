@@ -98,7 +98,8 @@ class TableStreams:
     """What one table has of the objects it takes (`includes`), in the order of keys.
 
     `rows` are a key's `WriteCounts`, `pending` keys of events behind the checkpoint, `quarantined` reasons
-    by key of objects that the ledger need not know.
+    by key of objects that the ledger need not know. `announced` says how often the store put a content, by
+    version, of those that the table wrote more than once.
     """
 
     includes: Callable[[str], bool]
@@ -107,6 +108,7 @@ class TableStreams:
     pending: Iterable[str]
     quarantined: Mapping[str, str]
     rules: TableRules
+    announced: Iterable[tuple[str, Mapping[str, int]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class Known:
     rows: WriteCounts
     is_pending: bool
     quarantined: str | None
+    announced: Mapping[str, int] = field(default_factory=dict)
 
 
 def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iterator[Finding]:
@@ -146,6 +149,7 @@ def merge_streams(
                     parts.get((at, 1)) or {},
                     (at, 2) in parts,
                     table.quarantined.get(key),
+                    parts.get((at, 3)) or {},
                 )
                 for at, table in enumerate(tables)
             ],
@@ -157,6 +161,7 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
         ((entry.key, at, 0, entry) for entry in table.entries),
         ((key, at, 1, by_version) for key, by_version in table.rows),
         ((key, at, 2, True) for key in table.pending),
+        ((key, at, 3, puts) for key, puts in table.announced),
     ]
 
 
@@ -167,6 +172,8 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
         if known.is_pending:
             return Finding("pending", listed.key, "its event waits", listed)
         return Finding(open_kind, listed.key, open_detail, listed)
+    if repeated := _find_repeated(known, rules):
+        return Finding("wrong_rows", listed.key, repeated, listed)
     entry = known.entry
     if entry is None or entry.status == "quarantined":
         reason = known.quarantined if entry is None else entry.reason
@@ -198,6 +205,8 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
         return _find_cleaned(entry, known, rules)
     count = sum(map(sum, known.rows.values()))
     is_applied = known.entry is not None and known.entry.status == "ingested" and not rules.counts_rows
+    if not known.is_pending and (repeated := _find_repeated(known, rules)):
+        return Finding("wrong_rows", key, repeated)
     if not rules.follows_removals or not (count or is_applied):
         return None
     if known.is_pending:
@@ -216,6 +225,21 @@ def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Findin
         detail = f"it gave {entry.rows} rows and was cleaned, the table has {found}: put it back to repair it"
         return Finding("wrong_rows", entry.key, detail)
     return Finding("ingested", entry.key, CLEANED)
+
+
+def _find_repeated(known: Known, rules: TableRules) -> str:
+    """What was written more often than it was put; empty for nothing. Only an append writes content again."""
+    if not rules.adds_rows:
+        return ""
+    for version, writes in known.rows.items():
+        puts = max(1, known.announced.get(version, 1))
+        if len(writes) > puts:
+            return f"its content {version} is in the table {len(writes)} times, and was put {_times(puts)}"
+    return ""
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _has_rows(known: Known, entry: LedgerEntry, rules: TableRules) -> bool:

@@ -10,7 +10,7 @@ from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import is_repair
+from headwater.ingest.planning.ledger_entry import is_repair, names_version
 from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
 from headwater.ingest.reading.object_reader import (
@@ -129,14 +129,17 @@ class _Reading:
         doubtful = {} if number else self._find_doubtful(requests, seen)
         found_refs = [*unnamed.values(), *doubtful.values()]
         known = self._find_ingested(found_refs) if found_refs else {}
-        taken = known.keys() | self._named
+        # A repair replaces what the table has, but not what another event of this batch ingests.
+        taken = set(self._named)
         again: list[Request] = []
         for request in requests:
             found, at = seen[request.object_index], request.object_index
             retry = None if number == _LOOKS - 1 else _look_again(request, found, self._named)
             if retry is not None:
                 again.append(retry)
-            elif (ref := unnamed.get(at)) and _address(ref) in taken:
+            elif (ref := unnamed.get(at)) and (
+                _address(ref) in taken or (_address(ref) in known and not is_repair(request.stored.event))
+            ):
                 self._note_ingested(request, ref, known)
             elif (own := doubtful.get(at)) and _address(own) in known:
                 self._note_ingested(request, own, known)
@@ -215,9 +218,9 @@ def _find_unnamed(requests: Sequence[Request], seen: Mapping[int, SeenObject]) -
     """What was read without an event that names it, by object index."""
     unnamed = {}
     for request in requests:
-        found, event = seen[request.object_index].outcome, request.stored.event
+        found = seen[request.object_index].outcome
         is_named = not (request.observed or is_from_listing(request.stored))
-        if found["status"] == "read" and not is_named and not is_repair(event):
+        if found["status"] == "read" and not is_named:
             ref = replace(request.ref, version_id=found["version_id"], etag=found["etag"])
             unnamed[request.object_index] = ref
     return unnamed
@@ -273,4 +276,4 @@ def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
 
 def _is_looked(request: Request) -> bool:
     """Whether what lies there is read, whatever the event names."""
-    return request.observed or is_from_listing(request.stored)
+    return request.observed or (is_from_listing(request.stored) and not names_version(request.stored.event))

@@ -33,9 +33,16 @@ class ServiceTable:
         return connect(self.spark)
 
     def load_meta_client(self) -> Any:
-        """Hudi's view of the table now. Raises `TableNotFoundError` and `LakeError`."""
+        """Hudi's view of the table now. Raises `TableNotFoundError`, also for a table without a completed
+        commit, and `LakeError`."""
         path = self.address.path
-        if not Timeline(self.spark, path).exists():
+        timeline = Timeline(self.spark, path)
+        if timeline.exists() and not timeline.has_commits():
+            raise TableNotFoundError(
+                f"table {self.address.name}: no commit to {path} has completed",
+                hint="its first commit was interrupted: `headwater run --once` rolls it back and repeats it",
+            )
+        if not timeline.exists():
             raise TableNotFoundError(
                 f"table {self.address.name}: no Hudi table lies at {path}",
                 hint="tables appear with their first rows: `headwater run --once`",

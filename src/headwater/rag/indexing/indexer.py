@@ -84,7 +84,7 @@ class Indexer:
     def run(self) -> IndexReport | None:
         """Take in the data table's commits up to now; None when there is none that is new."""
         timeline = self._table.load_timeline()
-        if not timeline.exists():
+        if not timeline.has_commits():
             return None
         started = time.monotonic()
         self._state = self._state or self._chunks.load_state()

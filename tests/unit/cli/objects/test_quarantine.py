@@ -56,6 +56,9 @@ def test_json_is_one_object_an_item_newest_first(config):
         "record_index": None,
         "line": 2,
         "payload": "1,2,[bold]3",
+        # The items are older than these columns.
+        "version_id": None,
+        "event_time": None,
     }
 
 

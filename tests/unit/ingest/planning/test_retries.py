@@ -1,5 +1,6 @@
 """When objects in quarantine are tried again."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -15,7 +16,8 @@ def failed(minutes: float = 0, reason: str = "forbidden", key: str = "a.json", t
 
 
 def due(*attempts, minutes):
-    return choose_due(attempts, POLICIES, START + timedelta(minutes=minutes))
+    found = choose_due(attempts, POLICIES, START + timedelta(minutes=minutes))
+    return [(attempt.bucket, attempt.key) for attempt in found]
 
 
 def test_object_is_due_a_minute_after_its_first_attempt():
@@ -44,3 +46,15 @@ def test_attempts_end_after_about_a_day_and_pauses_have_a_bound():
     pauses = [compute_pause(count) for count in range(1, MAX_ATTEMPTS)]
     assert max(pauses) == timedelta(hours=6)
     assert timedelta(hours=20) < sum(pauses, timedelta()) < timedelta(days=2)
+
+
+def test_each_version_is_due_on_its_own_and_once_for_all_tables():
+    policies = {"orders": {"forbidden": "retry"}, "clicks": {"forbidden": "retry"}}
+    first, second = (replace(failed(), version_id=version) for version in ("v1", "v2"))
+    attempts = [
+        first,
+        replace(first, table="clicks"),
+        second,
+        replace(second, at=START + timedelta(minutes=9)),
+    ]
+    assert choose_due(attempts, policies, START + timedelta(minutes=10)) == [replace(first, table="clicks")]

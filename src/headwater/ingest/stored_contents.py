@@ -1,0 +1,153 @@
+"""Which contents of which objects a data table holds rows of, and in how many writes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
+from headwater.ingest.planning.outdated import (
+    ContentWrite,
+    Outdated,
+    choose_replaced,
+    find_outdated,
+    keep_left,
+)
+from headwater.ingest.planning.plan import BatchPlan
+from headwater.ingest.planning.verification import WriteCounts
+from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, VERSION, build_uri
+from headwater.ingest.retraction import REMOVED_AT, Gone
+from headwater.lake.table import Table
+
+if TYPE_CHECKING:
+    from headwater.capture.events_table import EventsTable
+
+
+class StoredContents:
+    """The contents that one data table has, as its next batch needs them. Every method raises `LakeError`."""
+
+    def __init__(self, table: Table, events: "EventsTable", rules: FoldRules) -> None:
+        self._table = table
+        self._events = events
+        self._rules = rules
+
+    def find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> dict[ContentState, int]:
+        """States whose rows the table has, and still has after the retractions of this batch."""
+        if self._rules.merges:
+            # It may ingest content again: the same rows get the same keys, and the newest wins.
+            return {}
+        by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
+        found = {
+            (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
+            for uri, counts in find_row_counts(self._table, list(by_uri)).items()
+            for version, writes in counts.items()
+        }
+        return keep_left(found, plan)
+
+    def list_gone(
+        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry]
+    ) -> list[Gone]:
+        """Objects whose stored rows are out of date after this batch."""
+        outdated = find_outdated(plan, outcomes, states, self._rules)
+        repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
+        replaced = self._choose_replaced(repaired)
+        gone = []
+        for entry in outdated:
+            event, uri = entry.outcome.stored.event, _address(entry)
+            event_ids = replaced.get(uri) if entry in repaired else None
+            version = entry.version if event_ids is None else ""
+            gone.append(Gone(uri, event.event_time, version, entry.is_replaced, event_ids))
+        return gone
+
+    def _choose_replaced(self, repaired: Sequence[Outdated]) -> dict[str, frozenset[str]]:
+        if not repaired:
+            return {}
+        versions = {_address(entry): entry.outcome.version for entry in repaired}
+        events = (entry.outcome.stored.event for entry in repaired)
+        announced = self._events.count_puts({(event.bucket, event.key) for event in events})
+        keys = {_address(entry): entry.outcome.stored.event for entry in repaired}
+        return {
+            uri: choose_replaced(writes, announced.get((keys[uri].bucket, keys[uri].key), {}), versions[uri])
+            for uri, writes in find_writes(self._table, list(versions)).items()
+        }
+
+
+def _address(entry: Outdated) -> str:
+    event = entry.outcome.stored.event
+    return build_uri(event.provider, event.bucket, event.key)
+
+
+def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
+    """By address, of those of the objects that have rows. Raises `LakeError`."""
+    return {uri: _count_rows(writes) for uri, writes in find_writes(table, uris).items()}
+
+
+def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrite]]:
+    """The writes of each of the objects that has rows, by address. Raises `LakeError`."""
+    if not table.load_timeline().has_commits():
+        return {}
+    counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
+    return {row[OBJECT]: [ContentWrite(*write) for write in row["writes"]] for row in counted.collect()}
+
+
+def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteCounts]]:
+    """Key below `uri_prefix`, and what its versions have; in the order of keys. Raises `LakeError`."""
+    if not table.load_timeline().has_commits():
+        return
+    counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    for row in counted.orderBy(OBJECT).toLocalIterator(prefetchPartitions=True):
+        writes = [ContentWrite(*write) for write in row["writes"]]
+        yield row[OBJECT][len(uri_prefix) :], _count_rows(writes)
+
+
+def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
+    """Key and version of the contents that were written more than once; None for a table without rows."""
+    if not table.load_timeline().has_commits():
+        return None
+    rows = _select_present(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    written = rows.groupBy(OBJECT, _version()).agg(F.count_distinct(EVENT_ID).alias("writes"))
+    key = F.substr(F.col(OBJECT), F.lit(len(uri_prefix) + 1)).alias("key")
+    return written.where("writes > 1").select(key, "version")
+
+
+def iter_announced(
+    table: Table, events: "EventsTable", bucket: str, uri_prefix: str
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Key, and how often the store announced each of its contents that the table wrote more than once; in the
+    order of keys. Raises `LakeError`."""
+    repeated, puts = select_repeated(table, uri_prefix), events.select_puts()
+    if repeated is None or puts is None:
+        return
+    counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"], "left_semi")
+    by_key = counted.groupBy("key").agg(F.collect_list(F.struct("version", "puts")).alias("found"))
+    for row in by_key.orderBy("key").toLocalIterator(prefetchPartitions=True):
+        yield row["key"], dict(map(tuple, row["found"]))
+
+
+def _select_present(rows: DataFrame) -> DataFrame:
+    return rows.where(F.col(REMOVED_AT).isNull()) if REMOVED_AT in rows.columns else rows
+
+
+def _version() -> Column:
+    return F.coalesce(VERSION, F.lit("")).alias("version")
+
+
+def _count(rows: DataFrame) -> DataFrame:
+    counted = (
+        _select_present(rows)
+        .groupBy(OBJECT, _version(), EVENT_ID)
+        .agg(F.count(F.lit(1)).alias("rows"), F.unix_micros(F.max(EVENT_TIME)).alias("time"))
+    )
+    write = F.struct("version", F.col(EVENT_ID).alias("event_id"), "time", "rows")
+    return counted.groupBy(OBJECT).agg(F.collect_list(write).alias("writes"))
+
+
+def _count_rows(writes: Sequence[ContentWrite]) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for write in writes:
+        found.setdefault(write.version, []).append(write.rows)
+    return found
