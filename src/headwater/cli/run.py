@@ -1,6 +1,8 @@
 """`headwater run`: bring objects into tables, until stopped or once."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -12,7 +14,7 @@ import typer
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
-from headwater.errors import TableBusyError
+from headwater.errors import PlatformError, TableBusyError
 
 if TYPE_CHECKING:
     from headwater.app import App
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 FAILED = 1
 INCOMPLETE = 3
+STOP_SECONDS = 60.0
+"""How long a stop may take; systemd and others that stop services wait for 90 s by default."""
 
 
 def register(app: typer.Typer) -> None:
@@ -73,6 +77,21 @@ def run_app(
     settings: "Settings", *, once: bool, only: tuple[str, ...], metrics_port: int | None
 ) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
+    stop = threading.Event()
+    # Before the imports, which take a second: whoever stops us by then must find an orderly end, too.
+    with stop_on_signals(stop) as rearm:
+        return _run_until_stopped(settings, stop, rearm, once=once, only=only, metrics_port=metrics_port)
+
+
+def _run_until_stopped(
+    settings: "Settings",
+    stop: threading.Event,
+    rearm: Callable[[], None],
+    *,
+    once: bool,
+    only: tuple[str, ...],
+    metrics_port: int | None,
+) -> "RunReport":
     from headwater.app import App
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run, RunReport
@@ -84,15 +103,15 @@ def run_app(
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
-    stop = threading.Event()
-    with stop_on_signals(stop) as rearm, ExitStack() as stack:
+    with ExitStack() as stack:
         try:
             presence = stack.enter_context(hold_for_run(settings, only, stop, once=once))
         except TableBusyError:
-            if stop.is_set():
-                # It was told to end while it waited for its turn.
-                return RunReport(CaptureStats(), {}, {})
-            raise
+            if not stop.is_set():
+                raise
+        if stop.is_set():
+            # Stopped while it waited for its turn, or before: the JVM need not start.
+            return RunReport(CaptureStats(), {}, {})
         app = stack.enter_context(closing(App(settings, environ=environ)))
 
         def note_session() -> None:
@@ -136,12 +155,19 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
 
 @contextmanager
 def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
-    """Set `stop` on SIGTERM and SIGINT. The function given takes the signals back from PySpark,
-    which puts a handler of its own on SIGINT when a session starts."""
+    """Set `stop` on SIGTERM and SIGINT; when the block has not ended `STOP_SECONDS` later, end the process.
+
+    The function given takes the signals back from PySpark, which puts a handler of its own on SIGINT when a
+    session starts.
+    """
+    deadline = threading.Timer(STOP_SECONDS, _end_by_force)
+    deadline.daemon = True
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
         del number, frame
-        stop.set()
+        if not stop.is_set():
+            stop.set()
+            deadline.start()
 
     def arm() -> None:
         signal.signal(signal.SIGTERM, ask_to_stop)
@@ -152,8 +178,21 @@ def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
     try:
         yield arm
     finally:
+        deadline.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_by_force() -> None:
+    render_error(
+        PlatformError(
+            f"did not stop within {STOP_SECONDS:.0f} s: the work in hand is abandoned",
+            hint="nothing is lost: the next start repeats it from the last commit",
+        ),
+        as_json="--json" in sys.argv,
+    )
+    # Threads may wait for Spark for minutes. Every state is in the tables, as it is after a SIGKILL.
+    os._exit(FAILED)
 
 
 def count_quarantined(settings: "Settings") -> int:
