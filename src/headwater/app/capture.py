@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 
 from headwater.app.application import App
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
@@ -84,6 +85,10 @@ class Capture:
         except SourceError:
             return False
         return not depth.visible and not depth.in_flight
+
+    def find_captured_until(self) -> datetime | None:
+        """Everything sent to the queue before is in the events table; None when that cannot be told yet."""
+        return self._consumer.find_captured_until()
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""

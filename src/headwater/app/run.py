@@ -255,7 +255,8 @@ class Run:
         app = self._app
         loops: list[BackgroundLoop] = [RetryLoop(app)]
         if self._reconcile is not None:
-            loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
+            captured_until = self._capture.find_captured_until
+            loops.append(ReconcileLoop(self._reconcile, captured_until, app.is_session_alive))
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
             loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
