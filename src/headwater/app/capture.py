@@ -78,6 +78,18 @@ class Capture:
         """How many of the tables work on a batch; decides how soon events are committed."""
         self._consumer.set_demand("none" if busy == tables else "some" if busy else "all")
 
+    @property
+    def in_flight_ratio(self) -> float:
+        """Messages received and not yet deleted, as a share of the cap at which receiving stops."""
+        return self._consumer.in_flight_ratio
+
+    def read_queue_depth(self) -> int | None:
+        """About how many messages wait; None when the queue does not say."""
+        try:
+            return self._queue.depth().visible
+        except SourceError:
+            return None
+
     def is_drained(self) -> bool:
         """Whether nothing waits in the queue or is being committed; False when it cannot be asked."""
         try:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.app import App
     from headwater.app.run import RunReport, TableTotals
     from headwater.config.settings import Settings
+    from headwater.observability.metrics import Metrics
 
 FAILED = 1
 INCOMPLETE = 3
@@ -124,15 +125,16 @@ def _run_until_stopped(
         return report
 
 
-def serve_metrics(port: int | None) -> Any:
-    """Metrics, served when a port was asked for."""
+def serve_metrics(port: int | None) -> "Metrics | None":
+    """Metrics that are served; None without a port."""
+    if port is None:
+        return None
     from prometheus_client import CollectorRegistry, start_http_server
 
     from headwater.observability.metrics import Metrics
 
     registry = CollectorRegistry()
-    if port is not None:
-        start_http_server(port, addr="127.0.0.1", registry=registry)
+    start_http_server(port, addr="127.0.0.1", registry=registry)
     return Metrics(registry)
 
 
