@@ -19,6 +19,7 @@ from headwater.errors import SourceError
 from headwater.ingest.planning.plan import Scope
 from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
+from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
@@ -237,3 +238,9 @@ def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> Qua
         row["level"] for row in QuarantineReader(quarantine_path(lake), storage_options).list_rows()
     )
     return QuarantineStatus(levels["message"], levels["object"], levels["record"])
+
+
+def has_commits(settings: Settings, name: str) -> bool:
+    """True if a data table exists. Raises `LakeError`."""
+    options = build_storage_options(settings.lake, settings.lake_storage)
+    return SnapshotReader(table_path(settings.lake, name), options).exists()

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -63,7 +63,7 @@ def run(
             }
         )
     else:
-        render_report(report, quarantined)
+        render_report(report, quarantined, list_unmatched(settings, report))
     others = (report.reconcile_failure, report.clean_failure, report.index_failure)
     failures = [*report.failures.values(), *(error for error in others if error)]
     for error in failures:
@@ -212,8 +212,16 @@ def describe_others(totals: "TableTotals") -> str:
     return ", ".join([*reasons, *([f"{totals.deleted:,} rows deleted"] if totals.deleted else [])])
 
 
-def render_report(report: "RunReport", quarantined: int) -> None:
-    """What the run did, as a table."""
+def list_unmatched(settings: "Settings", report: "RunReport") -> list[str]:
+    """Tables that saw events of other keys only and that never had a row: is their path right?"""
+    from headwater.app.status import has_commits
+
+    seen = [name for name, totals in report.tables.items() if totals.filtered and not totals.objects]
+    return [name for name in seen if not has_commits(settings, name)]
+
+
+def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str] = ()) -> None:
+    """What the run did, as a table, with a hint for each table that has never matched a key."""
     capture = report.capture
     render_text(
         f"{capture.events:,} events captured from {capture.messages:,} messages"
@@ -242,11 +250,9 @@ def render_report(report: "RunReport", quarantined: int) -> None:
         )
     if report.clean:
         render_text(describe_clean(report.clean))
-    for name, totals in report.tables.items():
-        if totals.filtered and not totals.objects:
-            render_text(
-                f"{name}: none of {totals.filtered:,} events is of a key that its path names; the keys:"
-            )
-            render_text('  headwater sql "select key from events limit 10"')
+    for name in unmatched:
+        filtered = report.tables[name].filtered
+        render_text(f"{name}: no rows yet, and its path matches none of the keys of {filtered:,} events:")
+        render_text('  headwater sql "select distinct key from events limit 10"')
     if quarantined:
         render_text(f"{quarantined:,} in quarantine: headwater quarantine list")

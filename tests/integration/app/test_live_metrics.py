@@ -6,6 +6,7 @@ import signal
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -57,13 +58,17 @@ def suspended_jvm(running: Running) -> Iterator[None]:
         os.kill(jvm, signal.SIGCONT)
 
 
+def build_pipeline(emulator: EmulatorSession, folder: Path) -> Pipeline:
+    queue = {"max_in_flight": IN_FLIGHT, "receivers": 1}
+    built = Pipeline(emulator, folder, TABLES, queue=queue, reconcile=NO_RECONCILE, visibility_seconds=30)
+    built.put_all({f"clicks/{at}.json": json.dumps({"n": at}) for at in range(OBJECTS)})
+    return built
+
+
 def test_gauges_follow_a_live_run(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    queue = {"max_in_flight": IN_FLIGHT, "receivers": 1}
-    folder = tmp_path_factory.mktemp("metrics")
-    pipeline = Pipeline(emulator, folder, TABLES, queue=queue, reconcile=NO_RECONCILE, visibility_seconds=30)
-    pipeline.put_all({f"clicks/{at}.json": json.dumps({"n": at}) for at in range(OBJECTS)})
+    pipeline = build_pipeline(emulator, tmp_path_factory.mktemp("metrics"))
     port = find_free_port()
     running = pipeline.start("run", "--metrics-port", str(port))
     found: Samples = {}
