@@ -47,7 +47,7 @@ class SimulatedEventsTable:
         self._seen = self._build_seen()
 
     def _build_seen(self) -> SeenEvents:
-        return SeenEvents((lambda _day: []) if "ids_not_loaded" in self._bugs else self._load_ids)
+        return SeenEvents((lambda _days: {}) if "ids_not_loaded" in self._bugs else self._load_ids)
 
     def append(self, batch: Sequence[CapturedEvent]) -> int:
         """Commit what is new; returns how many events that were."""
@@ -81,9 +81,12 @@ class SimulatedEventsTable:
             self._seen.add(opened.ids)
         return len(opened.kept)
 
-    def _load_ids(self, day: str) -> list[str]:
-        rows = self._table.peek()
-        return [row.captured.event.event_id for row in rows if row.captured.day == day]
+    def _load_ids(self, days: Collection[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {day: [] for day in days}
+        for row in self._table.peek():
+            if row.captured.day in found:
+                found[row.captured.day].append(row.captured.event.event_id)
+        return found
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """Whole commits, about `max_events` events, at least one commit."""

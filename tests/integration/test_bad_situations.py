@@ -4,7 +4,6 @@ import json
 import os
 import signal
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,34 +134,12 @@ def test_configuration_that_does_not_exist(pipeline):
     assert_clear(pipeline.run_once(), 2, "headwater.yaml")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_signal_drains_a_running_pipeline(pipeline, number):
-    running = pipeline.start("run")
-    try:
-        running.wait_until(lambda: pipeline.rows("clicks", "n").total() == 5, "rows of the first objects")
-        late = [f"clicks/late-{at}.json" for at in range(20)]
-        pipeline.put_all(dict.fromkeys(late, '{"n": 100}\n'))
-        if number is signal.SIGINT:
-            # Ctrl-C goes to all processes of the terminal.
-            os.killpg(running.process.pid, number)
-        else:
-            running.signal(number)
-        run = running.finish(60).expect(0)
-    finally:
-        running.finish_by_force()
-    assert "Traceback" not in run.stdout + run.stderr
-    # What was not committed is not held either: anybody can have it at once.
-    assert pipeline.queue_depth()[1] == 0
-    committed = Counter(event["key"] for event in pipeline.records("events"))
-    waiting = Counter(pipeline.drain_keys())
-    assert committed + waiting == Counter([*(f"clicks/{n}.json" for n in range(5)), *late])
-
-
 def test_jvm_that_is_killed_ends_the_run_with_an_error(pipeline):
     running = pipeline.start("run")
     try:
         running.wait_until(lambda: pipeline.rows("clicks", "n").total() == 5, "rows of the first objects")
-        os.kill(find_jvm(running.process.pid), signal.SIGKILL)
+        (jvm,) = running.find_processes("java")
+        os.kill(jvm, signal.SIGKILL)
         pipeline.put("clicks/late.json", '{"n": 100}\n')
         run = running.finish(60).expect(1)
     finally:
@@ -174,17 +151,3 @@ def test_jvm_that_is_killed_ends_the_run_with_an_error(pipeline):
     pipeline.run_once().expect(0)
     assert pipeline.rows("clicks", "n") == Counter((n,) for n in (*range(5), 100))
     assert pipeline.queue_depth() == (0, 0)
-
-
-def find_jvm(group: int) -> int:
-    """The Java process of a process group."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-        except OSError:
-            continue
-        if name == "java" and int(rest.split()[2]) == group:
-            return int(entry.name)
-    raise AssertionError("no JVM in the process group")

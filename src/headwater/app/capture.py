@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 
 from headwater.app.application import App
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
@@ -77,6 +78,18 @@ class Capture:
         """How many of the tables work on a batch; decides how soon events are committed."""
         self._consumer.set_demand("none" if busy == tables else "some" if busy else "all")
 
+    @property
+    def in_flight_ratio(self) -> float:
+        """Messages received and not yet deleted, as a share of the cap at which receiving stops."""
+        return self._consumer.in_flight_ratio
+
+    def read_queue_depth(self) -> int | None:
+        """About how many messages wait; None when the queue does not say."""
+        try:
+            return self._queue.depth().visible
+        except SourceError:
+            return None
+
     def is_drained(self) -> bool:
         """Whether nothing waits in the queue or is being committed; False when it cannot be asked."""
         try:
@@ -84,6 +97,10 @@ class Capture:
         except SourceError:
             return False
         return not depth.visible and not depth.in_flight
+
+    def find_captured_until(self) -> datetime | None:
+        """Everything sent to the queue before is in the events table; None when that cannot be told yet."""
+        return self._consumer.find_captured_until()
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""

@@ -62,4 +62,5 @@ def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
     from headwater.capture.resources.s3 import ensure_bucket
     from headwater.capture.resources.sqs import read_attributes
 
-    return [lambda: read_attributes(source), lambda: ensure_bucket(source)]
+    # The bucket first: of a wrong one there is no queue either, and the queue's name is made of it.
+    return [lambda: ensure_bucket(source), lambda: read_attributes(source)]

@@ -17,6 +17,7 @@ from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
 from headwater.app.lineage.batch_note import BatchNote
 from headwater.app.lineage.loop import LineageLoop
+from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.search import IndexLoop
@@ -182,6 +183,8 @@ class Run:
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
         beside = self._build_loops()
+        gauges = GaugeLoop(self._app, self._capture, self._metrics, self._only)
+        gauges.start()
         try:
             runner = self._start_runner()
             self._session.set_result(None)
@@ -198,7 +201,7 @@ class Run:
             stop.set()
             raise
         finally:
-            for loop in beside:
+            for loop in (gauges, *beside):
                 loop.stop()
             self._capture.join(_STOP_SECONDS)
             if runner is not None:
@@ -255,7 +258,8 @@ class Run:
         app = self._app
         loops: list[BackgroundLoop] = [RetryLoop(app)]
         if self._reconcile is not None:
-            loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
+            captured_until = self._capture.find_captured_until
+            loops.append(ReconcileLoop(self._reconcile, captured_until, app.is_session_alive))
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
             loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
@@ -371,22 +375,3 @@ class Run:
             ended = read_clock()
             began = ended - timedelta(seconds=seconds)
             self._lineage.note(BatchNote(table, began, ended, result, error))
-
-
-def record_batch(metrics: Metrics, result: BatchResult) -> None:
-    """Tell the metrics what one batch did."""
-    table = result.table
-    metrics.count("objects_succeeded", result.objects["ingested"], table=table)
-    metrics.count("objects_empty", result.skipped["empty_object"], table=table)
-    metrics.count("objects_not_found", result.objects["missing"], table=table)
-    metrics.count("objects_access_denied", result.skipped["forbidden"], table=table)
-    metrics.count("objects_failed", result.objects["quarantined"], table=table)
-    metrics.count("object_bytes_read", result.bytes, table=table)
-    metrics.count("rows_written", result.rows, table=table)
-    metrics.count("records_failed", result.bad_rows, table=table)
-    for check in result.warnings:
-        metrics.count("checks_warned", table=table, check=check)
-    if result.committed:
-        metrics.observe("commit_seconds", result.commit_seconds, table=table)
-    for seconds in result.freshness:
-        metrics.observe("freshness_seconds", max(0.0, seconds), table=table)

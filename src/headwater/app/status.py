@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
-from headwater.app.lineage.following import read_following
+from headwater.app.lineage.following import Following, read_following
 from headwater.app.scope import build_scope
-from headwater.capture.position import BEGINNING, Position, parse_instant
+from headwater.capture.position import BEGINNING, Position, build_position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
 from headwater.capture.reconcile.pass_reader import read_last_pass
@@ -19,9 +19,21 @@ from headwater.errors import SourceError
 from headwater.ingest.planning.plan import Scope
 from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
+from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
+
+
+@dataclass(frozen=True, slots=True)
+class TableLag:
+    """What a table has still to consume, and the age of the oldest of it; 0 when there is nothing.
+
+    `count` are events of the table's own keys, or commits of the table that it follows.
+    """
+
+    count: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,26 +134,48 @@ class StatusReader:
             last_commit=parse_instant(names[-1].completed) if names else None,
         )
 
+    def read_lag(self, name: str) -> TableLag:
+        """What one table has still to consume."""
+        config = self._settings.tables.get(name)
+        lake = self._settings.lake
+        table = SnapshotReader(table_path(lake, name), self._options)
+        if config is not None and config.from_ is not None:
+            source = SnapshotReader(table_path(lake, config.from_), self._options)
+            return self._measure_following(read_following(config.from_, source, table))
+        return self._measure(name, table, SnapshotReader(events_path(lake), self._options))
+
     def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
         config = self._settings.tables.get(name)
         if config is not None and config.from_ is not None:
             return self._read_derived(name, config.from_)
-        scope = build_scope(self._settings, name)
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
-        metadata = (reader.find_metadata("checkpoint") if exists else None) or {}
-        checkpoint = metadata.get("checkpoint")
-        position = Position.parse(checkpoint) if checkpoint else BEGINNING
-        pending = _read_pending(scope, events, position) if events else []
+        lag = self._measure(name, reader, events)
         names = reader.commit_names if exists else []
         return TableStatus(
             rows=reader.count_rows() if exists else 0,
             commits=len(names),
-            checkpoint=checkpoint,
+            checkpoint=_read_checkpoint(reader),
             last_commit=parse_instant(names[-1].completed) if names else None,
-            lag_events=len(pending),
-            lag_seconds=max(0.0, (self._now - min(pending)).total_seconds()) if pending else 0.0,
+            lag_events=lag.count,
+            lag_seconds=lag.seconds,
         )
+
+    def _measure(self, name: str, reader: SnapshotReader, events: SnapshotReader | None) -> TableLag:
+        scope = build_scope(self._settings, name)
+        if events is None or not events.exists():
+            return TableLag(0, 0.0)
+        checkpoint, start_from = _read_checkpoint(reader), self._settings.tables[name].start_from
+        start = build_position(start_from) if start_from else BEGINNING
+        position = Position.parse(checkpoint) if checkpoint else start
+        pending = _read_pending(scope, events, position)
+        return TableLag(len(pending), self._measure_age(min(pending, default=None)))
+
+    def _measure_following(self, found: Following) -> TableLag:
+        return TableLag(found.behind, self._measure_age(found.oldest))
+
+    def _measure_age(self, oldest: datetime | None) -> float:
+        return max(0.0, (self._now - oldest).total_seconds()) if oldest else 0.0
 
     def _read_derived(self, name: str, source: str) -> TableStatus:
         lake = self._settings.lake
@@ -155,7 +189,7 @@ class StatusReader:
             checkpoint=found.as_of,
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=0,
-            lag_seconds=max(0.0, (self._now - found.oldest).total_seconds()) if found.oldest else 0.0,
+            lag_seconds=self._measure_following(found).seconds,
             follows=source,
             lag_commits=found.behind,
         )
@@ -179,6 +213,11 @@ class StatusReader:
         return QueueStatus(depth.visible, depth.in_flight)
 
 
+def _read_checkpoint(reader: SnapshotReader) -> str | None:
+    metadata = (reader.find_metadata("checkpoint") if reader.exists() else None) or {}
+    return metadata.get("checkpoint")
+
+
 def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> list[datetime]:
     """Times of the table's own events behind the position."""
     completed = {commit.requested: commit.completed for commit in events.commit_names}
@@ -199,3 +238,9 @@ def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> Qua
         row["level"] for row in QuarantineReader(quarantine_path(lake), storage_options).list_rows()
     )
     return QuarantineStatus(levels["message"], levels["object"], levels["record"])
+
+
+def has_commits(settings: Settings, name: str) -> bool:
+    """True if a data table exists. Raises `LakeError`."""
+    options = build_storage_options(settings.lake, settings.lake_storage)
+    return SnapshotReader(table_path(settings.lake, name), options).exists()

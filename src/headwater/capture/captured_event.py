@@ -21,7 +21,7 @@ class CapturedEvent:
 
     @cached_property
     def day(self) -> str:
-        """The partition: the same for every delivery of one event, so a duplicate is looked for in one place.
+        """The partition. Deliveries of one event are at most a day apart, so a duplicate is found nearby.
 
         A listing is spread over years of object times; its events go to the day they were listed.
         """

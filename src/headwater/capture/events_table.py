@@ -324,11 +324,12 @@ class EventsTable:
     def _is_empty(self) -> bool:
         return not self._table.load_timeline().has_commits()
 
-    def _load_ids(self, day: str) -> list[str]:
+    def _load_ids(self, days: Collection[str]) -> dict[str, list[str]]:
         if self._is_empty():
-            return []
-        rows = self._table.read().where(F.col("event_day") == day).select("event_id").toPandas()
-        return list(rows["event_id"])
+            return {}
+        wanted = self._table.read().where(F.col("event_day").isin(list(days)))
+        rows = wanted.select("event_day", "event_id").toPandas()
+        return {str(day): list(ids) for day, ids in rows.groupby("event_day")["event_id"]}
 
 
 class _Tail:

@@ -1,17 +1,22 @@
-"""`SeenEvents`: which event ids the events table already holds, for the days being written. Pure.
+"""`SeenEvents`: which event ids the events table already holds around the days being written. Pure.
+
+An id names the object and the event's place in the object's order, not a time. Two encodings of one event
+can carry times that differ by seconds, and midnight may lie between them: an id is looked up in its own day
+and in the days before and after it.
 
 An append without an index costs a third of an upsert; what an upsert would have bought, "the same
 event twice is one row", is decided here before the write: docs/decisions/0001-events-table.md.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
-LoadIds = Callable[[str], Iterable[str]]
-"""Event ids (32 hex digits) already stored for a day."""
+LoadIds = Callable[[Collection[str]], Mapping[str, Iterable[str]]]
+"""Event ids (32 hex digits) already stored, by day; a day that is asked for and has none may be absent."""
 
 _ID = np.dtype("S16")
 _RECENT_LIMIT = 20_000
@@ -27,31 +32,44 @@ class SeenEvents:
 
     def keep_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
         """For each (day, event id): whether it is new. Marks nothing; see `add`."""
-        known = {day: self._day(day).find(found) for day, found in _by_day(ids).items()}
-        batch: set[str] = set()
+        known: set[str] = set()
+        wanted = _by_day(ids)
+        loaded = self._load({near for day in wanted for near in _near(day)})
+        for day, found in wanted.items():
+            for near in _near(day):
+                known |= loaded[near].find(found)
         result = []
-        for day, event_id in ids:
-            result.append(event_id not in batch and event_id not in known[day])
-            batch.add(event_id)
+        for _, event_id in ids:
+            result.append(event_id not in known)
+            known.add(event_id)
         return result
 
     def add(self, ids: Sequence[tuple[str, str]]) -> None:
         """Remember ids whose commit has completed."""
-        for day, added in _by_day(ids).items():
-            self._day(day).add(added)
+        added = _by_day(ids)
+        for day, known in self._load(set(added)).items():
+            known.add(added[day])
 
     def forget(self) -> None:
         """Drop everything: somebody else wrote to the table."""
         self._days.clear()
 
-    def _day(self, day: str) -> "_Day":
-        found = self._days.get(day)
-        if found is None:
-            found = self._days[day] = _Day(self._load_ids(day))
-            while len(self._days) > self._max_days:
-                self._days.popitem(last=False)
-        self._days.move_to_end(day)
+    def _load(self, days: Collection[str]) -> dict[str, "_Day"]:
+        missing = sorted(day for day in days if day not in self._days)
+        if missing:
+            stored = self._load_ids(missing)
+            self._days |= {day: _Day(stored.get(day, ())) for day in missing}
+        found = {day: self._days[day] for day in days}
+        for day in sorted(days):
+            self._days.move_to_end(day)
+        while len(self._days) > self._max_days:
+            self._days.popitem(last=False)
         return found
+
+
+def _near(day: str) -> tuple[str, str, str]:
+    at, one = date.fromisoformat(day), timedelta(days=1)
+    return (at - one).isoformat(), day, (at + one).isoformat()
 
 
 class _Day:

@@ -1,26 +1,31 @@
 """`headwater run`: bring objects into tables, until stopped or once."""
 
+import os
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
-from headwater.errors import TableBusyError
+from headwater.errors import PlatformError, TableBusyError
 
 if TYPE_CHECKING:
     from headwater.app import App
     from headwater.app.run import RunReport, TableTotals
     from headwater.config.settings import Settings
+    from headwater.observability.metrics import Metrics
 
 FAILED = 1
 INCOMPLETE = 3
+STOP_SECONDS = 60.0
+"""How long a stop may take; systemd and others that stop services wait for 90 s by default."""
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +63,7 @@ def run(
             }
         )
     else:
-        render_report(report, quarantined)
+        render_report(report, quarantined, list_unmatched(settings, report))
     others = (report.reconcile_failure, report.clean_failure, report.index_failure)
     failures = [*report.failures.values(), *(error for error in others if error)]
     for error in failures:
@@ -73,6 +78,21 @@ def run_app(
     settings: "Settings", *, once: bool, only: tuple[str, ...], metrics_port: int | None
 ) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
+    stop = threading.Event()
+    # Before the imports, which take a second: whoever stops us by then must find an orderly end, too.
+    with stop_on_signals(stop) as rearm:
+        return _run_until_stopped(settings, stop, rearm, once=once, only=only, metrics_port=metrics_port)
+
+
+def _run_until_stopped(
+    settings: "Settings",
+    stop: threading.Event,
+    rearm: Callable[[], None],
+    *,
+    once: bool,
+    only: tuple[str, ...],
+    metrics_port: int | None,
+) -> "RunReport":
     from headwater.app import App
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run, RunReport
@@ -84,15 +104,15 @@ def run_app(
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
-    stop = threading.Event()
-    with stop_on_signals(stop) as rearm, ExitStack() as stack:
+    with ExitStack() as stack:
         try:
             presence = stack.enter_context(hold_for_run(settings, only, stop, once=once))
         except TableBusyError:
-            if stop.is_set():
-                # It was told to end while it waited for its turn.
-                return RunReport(CaptureStats(), {}, {})
-            raise
+            if not stop.is_set():
+                raise
+        if stop.is_set():
+            # Stopped while it waited for its turn, or before: the JVM need not start.
+            return RunReport(CaptureStats(), {}, {})
         app = stack.enter_context(closing(App(settings, environ=environ)))
 
         def note_session() -> None:
@@ -105,15 +125,16 @@ def run_app(
         return report
 
 
-def serve_metrics(port: int | None) -> Any:
-    """Metrics, served when a port was asked for."""
+def serve_metrics(port: int | None) -> "Metrics | None":
+    """Metrics that are served; None without a port."""
+    if port is None:
+        return None
     from prometheus_client import CollectorRegistry, start_http_server
 
     from headwater.observability.metrics import Metrics
 
     registry = CollectorRegistry()
-    if port is not None:
-        start_http_server(port, addr="127.0.0.1", registry=registry)
+    start_http_server(port, addr="127.0.0.1", registry=registry)
     return Metrics(registry)
 
 
@@ -136,12 +157,19 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
 
 @contextmanager
 def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
-    """Set `stop` on SIGTERM and SIGINT. The function given takes the signals back from PySpark,
-    which puts a handler of its own on SIGINT when a session starts."""
+    """Set `stop` on SIGTERM and SIGINT; when the block has not ended `STOP_SECONDS` later, end the process.
+
+    The function given takes the signals back from PySpark, which puts a handler of its own on SIGINT when a
+    session starts.
+    """
+    deadline = threading.Timer(STOP_SECONDS, _end_by_force)
+    deadline.daemon = True
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
         del number, frame
-        stop.set()
+        if not stop.is_set():
+            stop.set()
+            deadline.start()
 
     def arm() -> None:
         signal.signal(signal.SIGTERM, ask_to_stop)
@@ -152,8 +180,21 @@ def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
     try:
         yield arm
     finally:
+        deadline.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_by_force() -> None:
+    render_error(
+        PlatformError(
+            f"did not stop within {STOP_SECONDS:.0f} s: the work in hand is abandoned",
+            hint="nothing is lost: the next start repeats it from the last commit",
+        ),
+        as_json="--json" in sys.argv,
+    )
+    # Threads may wait for Spark for minutes. Every state is in the tables, as it is after a SIGKILL.
+    os._exit(FAILED)
 
 
 def count_quarantined(settings: "Settings") -> int:
@@ -171,8 +212,16 @@ def describe_others(totals: "TableTotals") -> str:
     return ", ".join([*reasons, *([f"{totals.deleted:,} rows deleted"] if totals.deleted else [])])
 
 
-def render_report(report: "RunReport", quarantined: int) -> None:
-    """What the run did, as a table."""
+def list_unmatched(settings: "Settings", report: "RunReport") -> list[str]:
+    """Tables that saw events of other keys only and that never had a row: is their path right?"""
+    from headwater.app.status import has_commits
+
+    seen = [name for name, totals in report.tables.items() if totals.filtered and not totals.objects]
+    return [name for name in seen if not has_commits(settings, name)]
+
+
+def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str] = ()) -> None:
+    """What the run did, as a table, with a hint for each table that has never matched a key."""
     capture = report.capture
     render_text(
         f"{capture.events:,} events captured from {capture.messages:,} messages"
@@ -201,11 +250,9 @@ def render_report(report: "RunReport", quarantined: int) -> None:
         )
     if report.clean:
         render_text(describe_clean(report.clean))
-    for name, totals in report.tables.items():
-        if totals.filtered and not totals.objects:
-            render_text(
-                f"{name}: none of {totals.filtered:,} events is of a key that its path names; the keys:"
-            )
-            render_text('  headwater sql "select key from events limit 10"')
+    for name in unmatched:
+        filtered = report.tables[name].filtered
+        render_text(f"{name}: no rows yet, and its path matches none of the keys of {filtered:,} events:")
+        render_text('  headwater sql "select distinct key from events limit 10"')
     if quarantined:
         render_text(f"{quarantined:,} in quarantine: headwater quarantine list")

@@ -14,6 +14,7 @@ from headwater.config.environment import (
     read_environment,
 )
 from headwater.config.problems.explain import explain, explain_combinations, repair_unknown_keys
+from headwater.config.problems.placeholders import iter_placeholder_problems
 from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
 from headwater.config.yaml_document import YamlDocument, parse_yaml
@@ -62,7 +63,7 @@ def parse_settings(
         for path, origin in origins.items()
         if origin.startswith("--set") and _is_secret(str(path[-1]), value_at(data, path))
     ]
-    problems = [*document.problems, *secrets]
+    problems = [*document.problems, *secrets, *iter_placeholder_problems(data)]
     settings = None
     # A text that is not YAML at all would only add "everything is missing".
     if document.root is not None or not document.problems:

@@ -17,6 +17,7 @@ from headwater.config.hudi.lock_checks import iter_lock_problems
 from headwater.config.lineage import LineageConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.processing.derived import iter_order_problems, order_tables
+from headwater.config.processing.paths import iter_folder_problems
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig, resolve_path
@@ -159,6 +160,14 @@ class Settings(Section):
         problems = list(iter_order_problems(self.tables))
         if problems:
             raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _check_paths(self) -> "Settings":
+        if self.source.type == "local":
+            problems = list(iter_folder_problems(self.source.path, self.object_tables))
+            if problems:
+                raise SectionError(problems)
         return self
 
     @model_validator(mode="after")

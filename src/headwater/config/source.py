@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from headwater.config.processing.paths import check_bucket_name
 from headwater.config.section import ByteCount, Duration, Section, SectionError, TextMap
 
 
@@ -21,7 +22,9 @@ def resolve_path(path: Path, info: ValidationInfo) -> Path:
     """Expand `~`; resolve a relative path against the folder of the file it was read from."""
     folder = info.context.get("folder") if isinstance(info.context, dict) else None
     path = path.expanduser()
-    return Path(folder, path).absolute() if isinstance(folder, Path) else path
+    found = Path(folder, path).absolute() if isinstance(folder, Path) else path
+    # Hudi, Hadoop and others take `a/../b` for another place than `b`.
+    return found.resolve() if ".." in found.parts and found.is_absolute() else found
 
 
 def _check_queue_url(url: str) -> str:
@@ -132,7 +135,9 @@ class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, heard of through a queue."""
 
     type: Literal["s3"] = Field(description="A bucket.")
-    bucket: str = Field(min_length=1, description="Bucket name.", examples=["acme-landing"])
+    bucket: Annotated[str, AfterValidator(check_bucket_name)] = Field(
+        min_length=1, description="Bucket name.", examples=["acme-landing"]
+    )
     prefix: str = Field("", description="Only keys that start with this.")
     region: str | None = Field(None, description="Region of the bucket; default: AWS's own chain.")
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
@@ -193,11 +198,19 @@ def _read_local_clean_source(value: object) -> object:
     return _read_off(value)
 
 
+def _resolve_folder(path: Path, info: ValidationInfo) -> Path:
+    if ":/" in str(path):
+        raise ValueError(
+            f"{str(path)!r} is an address, not a folder; for a bucket set `type: s3` and `bucket`"
+        )
+    return resolve_path(path, info)
+
+
 class LocalSourceConfig(Section):
     """Files in a folder, existing and changing."""
 
     type: Literal["local"] = Field(description="A folder on this machine.")
-    path: Annotated[Path, AfterValidator(resolve_path)] = Field(
+    path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(
         description="The folder to watch; relative to the configuration file.", examples=["landing"]
     )
     settle_seconds: float = Field(

@@ -1,6 +1,5 @@
 """`tables:` what each data table is built from and how."""
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal, get_args
@@ -21,6 +20,7 @@ from headwater.config.hudi.table_sections import (
 )
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.processing.derived import iter_derived_problems
+from headwater.config.processing.paths import iter_pattern_problems
 from headwater.config.processing.schema import FIXED_COLUMNS, iter_schema_problems
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, SectionError, TextMap
 
@@ -308,7 +308,7 @@ class TableConfig(Section):
     def _check_combinations(self) -> "TableConfig":
         problems = [*iter_derived_problems(self)]
         if self.from_ is None:
-            problems += [*self._format_problems(), *self._mode_problems(), *self._text_problems()]
+            problems += [*self._format_problems(), *self._mode_problems(), *iter_pattern_problems(self)]
         problems += [
             *self._name_problems(),
             *self._hoodie_problems(),
@@ -374,13 +374,6 @@ class TableConfig(Section):
         if self.on_object_removed not in (None, "retract"):
             allowed = "a mirror's rows go with their object. Allowed: retract"
             yield ("on_object_removed",), f"{self.on_object_removed!r} has no meaning here: {allowed}"
-
-    def _text_problems(self) -> Iterator[KeyProblem]:
-        if self.regex is not None:
-            try:
-                re.compile(self.regex)
-            except re.error as error:
-                yield ("regex",), f"{self.regex!r} is not a regular expression: {error}"
 
     def _name_problems(self) -> Iterator[KeyProblem]:
         names_by_key = {

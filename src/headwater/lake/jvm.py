@@ -14,8 +14,9 @@ from functools import lru_cache, reduce
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import LakeError
@@ -231,6 +232,18 @@ def _connect(context: SparkContext) -> Jvm:
 def connect(spark: SparkSession) -> Jvm:
     """The JVM of a session."""
     return _connect(spark.sparkContext)
+
+
+def start_jvm(conf: SparkConf) -> None:
+    """Start the JVM of the session to come in a process session of its own; does nothing if there is one.
+
+    A SIGTERM to the process group (`timeout`, a shell's job control) then reaches Python only, which still
+    needs the JVM for the commit in hand. When Python dies, the JVM reads the end of its input and exits.
+    """
+    if SparkContext._gateway is None:
+        launch: Any = launch_gateway
+        gateway = launch(conf, popen_kwargs={"start_new_session": True})
+        SparkContext(conf=conf, gateway=gateway)
 
 
 def end_session(spark: SparkSession) -> None:

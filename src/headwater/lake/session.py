@@ -17,6 +17,7 @@ from headwater.config.environment import read_environment, temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
+from headwater.lake.jvm import start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
 
@@ -44,6 +45,7 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
         conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
     with _jvm_environment({"JAVA_HOME": java_home, **start.environment}), _output_to(log_file):
         try:
+            start_jvm(conf)
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
         except (PySparkException, Py4JError, OSError, RuntimeError) as error:
             raise _explain_start_failure(log_file, str(error)) from error

@@ -1,5 +1,7 @@
 """A thin layer on prometheus_client: metrics by our closed names, in a registry that is passed in."""
 
+import threading
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from headwater.observability.metric_names import (
@@ -17,17 +19,21 @@ NAMESPACE = "headwater"
 class Metrics:
     """All metrics of one process. Thread-safe. Labels must be exactly those of the definition.
 
+    A gauge is in the registry once it is set: a zero that nothing measured would look like a measurement.
+
     Raises `ValueError` for missing or further labels, and for a second set in one registry.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.registry = registry
+        self._lock = threading.Lock()
+        self._registered: set[GaugeName] = set()
         self._counters = {
             name: Counter(name, what.help, what.labels, namespace=NAMESPACE, registry=registry)
             for name, what in COUNTERS.items()
         }
         self._gauges = {
-            name: Gauge(name, what.help, what.labels, namespace=NAMESPACE, registry=registry)
+            name: Gauge(name, what.help, what.labels, namespace=NAMESPACE, registry=None)
             for name, what in GAUGES.items()
         }
         self._histograms = {
@@ -45,6 +51,10 @@ class Metrics:
     def set(self, name: GaugeName, value: float, **labels: str) -> None:
         """Set a gauge."""
         gauge = self._gauges[name]
+        with self._lock:
+            if name not in self._registered:
+                self._registered.add(name)
+                self.registry.register(gauge)
         (gauge.labels(**labels) if labels else gauge).set(value)
 
     def observe(self, name: HistogramName, seconds: float, **labels: str) -> None:

@@ -1,5 +1,6 @@
 """The events table: what every reader sees, whatever was delivered twice, late or by another process."""
 
+import json
 import shutil
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
@@ -9,11 +10,13 @@ import pytest
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
+from headwater.capture.notifications import parse_message
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit, Timeline
 from tests.fixtures.events import build_event
+from tests.fixtures.notification_bodies import event_bus_body, s3_record
 
 RECEIVED = datetime(2026, 5, 2, 12, 0, 0, 123456, tzinfo=timezone.utc)
 
@@ -105,6 +108,23 @@ def test_same_event_twice_is_one_row_in_a_batch_across_batches_and_after_a_resta
     assert (result.events, result.duplicates) == (1, 3)
     rows = Table(spark, path).read()
     assert rows.count() == rows.select("event_id").distinct().count() == 4
+
+
+def test_one_event_in_two_encodings_around_midnight_is_one_row(spark, path):
+    stored = {"key": "a.json", "size": 7, "sequencer": "0A"}
+    record = s3_record(eventTime="2026-06-02T23:59:59.900Z", object_={**stored, "eTag": "abc"})
+    bus = event_bus_body(time="2026-06-03T00:00:01Z")
+    bus["detail"]["object"] = {**stored, "etag": "abc"}
+    encodings = [
+        [CapturedEvent(event, RECEIVED, "m") for event in parse_message(json.dumps(body)).events]
+        for body in ({"Records": [record]}, bus)
+    ]
+    assert [found[0].day for found in encodings] == ["2026-06-02", "2026-06-03"]
+    for first, second in (encodings, encodings[::-1]):
+        place = f"{path}-{first[0].day}"
+        # In one process and after a restart.
+        assert EventsTable(spark, place).append([*first, *second]).duplicates == 1
+        assert EventsTable(spark, place).append(second).events == 0
 
 
 def test_commit_that_is_complete_and_seems_to_have_failed_is_neither_repeated_nor_passed_over(

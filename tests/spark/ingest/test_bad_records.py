@@ -1,5 +1,7 @@
 """What is a record, what is none, and which line goes to quarantine for what reason."""
 
+import json
+
 import pytest
 
 from headwater.ingest.reading.object_reader import MAX_BAD_CHARS
@@ -147,3 +149,27 @@ def test_record_as_large_as_its_object_is_quarantined_and_the_others_widen_their
     lake.ingest("t")
     assert lake.rows("t", "n") == [(1.0,), (2.5,)]
     assert lake.quarantine("level", "reason", "key", "line") == [("record", "unparsable", "2.json", 2)]
+
+
+@pytest.mark.parametrize("columns", [{}, {"schema": "id bigint, s string"}, {"record_key": "id"}])
+def test_each_other_dialect_gets_a_sentence_with_the_option_that_reads_it(spark, tmp_path, columns):
+    tables = {
+        "pretty": {"path": "pretty/*", "format": "json"},
+        "array": {"path": "array/*", "format": "json"},
+        "semicolons": {"path": "semicolons/*", "format": "csv", "options": {"header": True}},
+    }
+    lake = FolderLake(spark, tmp_path, **{name: {**one, **columns} for name, one in tables.items()})
+    records = [{"id": n, "s": "x"} for n in range(600)]
+    texts = {
+        "pretty": "\n".join(json.dumps(record, indent=2) for record in records),
+        "array": json.dumps(records[:2], indent=2),
+        "semicolons": "id;s\n1;a\n2;b,c\n",
+    }
+    lake.put_many([(f"{name}/a", text) for name, text in texts.items()])
+    told = {}
+    for name in tables:
+        lake.ingest(name)
+        ((told[name],),) = lake.quarantine_of(name, "detail")
+    assert "set `options: {multiLine: true}`" in told["pretty"]
+    assert "set `format: json_array`" in told["array"]
+    assert "set `options: {sep: ';'}`" in told["semicolons"]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.ingest.reading.schema import parse_ddl
+from tests.fixtures.configuration.ddl import BROKEN, GOOD
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet
 
@@ -185,3 +187,18 @@ def test_objects_without_columns_wait_in_quarantine_until_one_tells_them(build):
     lake.ingest("t")
     assert lake.rows("t", "id") == [(1,)]
     assert lake.quarantine("level", "key") == [("object", "1.json")]
+
+
+@pytest.mark.parametrize(("texts", "is_good"), [(GOOD, True), (BROKEN, False)])
+def test_ddl_is_what_spark_takes(spark, texts, is_good):
+    del spark
+    disagreeing = [text for text in texts if is_list_of_columns(text) is not is_good]
+    assert disagreeing == []
+
+
+def is_list_of_columns(ddl):
+    try:
+        parse_ddl("t", "schema", ddl)
+    except ConfigError:
+        return False
+    return True

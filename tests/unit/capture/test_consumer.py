@@ -1,12 +1,14 @@
 import json
 import threading
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CommitReport, Consumer, ConsumerOptions
+from headwater.capture.consumer import consumer as consumer_module
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.capture.queues.protocol import Message, QueueDepth
@@ -329,3 +331,49 @@ def test_messages_stay_when_only_their_events_were_committed() -> None:
     build_consumer(queue, tables, batch_seconds=0.2).run_once(**ONCE)
     assert (tables.keys, len(tables.quarantine)) == (["a"], 1)
     assert queue.depth() == EMPTY
+
+
+def test_a_backlog_is_told_until_it_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer_module, "_PREDECESSOR_SECONDS", -30)
+    queue, tables = MemoryQueue(), Tables()
+    before = datetime.now(timezone.utc)
+    send_keys(queue, *build_keys(300))
+    after = datetime.now(timezone.utc)
+    tables.gate.clear()
+    with RunningConsumer(queue, tables, max_in_flight=100, max_messages_per_batch=50) as running:
+        consumer = running.consumer
+        wait_until(tables.waiting.is_set)
+        until = consumer.find_captured_until()
+        assert until is not None
+        assert before <= until <= after
+        assert 0 < consumer.in_flight_ratio <= 1
+        tables.gate.set()
+        wait_until(lambda: queue.depth() == EMPTY)
+        wait_until(lambda: (consumer.find_captured_until() or after) > after)
+        assert len(tables.keys) == 300
+        wait_until(lambda: consumer.in_flight_ratio == 0)
+
+
+def test_messages_that_a_dead_predecessor_holds_leave_the_backlog_unknown() -> None:
+    queue, tables = MemoryQueue(visibility_timeout=2), Tables()
+    send_keys(queue, "held")
+    (held,) = queue.receive(10, 0)
+    sent = held.sent_at
+    assert sent is not None
+    with RunningConsumer(queue, tables, visibility_timeout=2) as running:
+        wait_until(lambda: running.consumer._intake is not None)
+        assert running.consumer.find_captured_until() is None
+        wait_until(lambda: (running.consumer.find_captured_until() or sent) > sent)
+        assert tables.keys == ["held"]
+
+
+def test_a_queue_that_cannot_be_asked_leaves_the_backlog_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = MemoryQueue()
+
+    def fail() -> QueueDepth:
+        raise SourceError("away")
+
+    with RunningConsumer(queue, Tables()) as running:
+        wait_until(lambda: running.consumer.find_captured_until() is not None)
+        monkeypatch.setattr(queue, "depth", fail)
+        assert running.consumer.find_captured_until() is None

@@ -4,7 +4,8 @@ from collections import Counter
 
 from headwater.app.run import RunReport, TableTotals
 from headwater.capture.consumer import CaptureStats
-from headwater.cli.run import render_report
+from headwater.cli.run import list_unmatched, render_report
+from tests.fixtures.lakes import load_fixture_settings
 
 
 def render(capsys, report: RunReport, quarantined: int = 0) -> list[str]:
@@ -41,7 +42,21 @@ def test_quarantine_is_pointed_to(capsys):
     assert lines[-1] == "1,200 in quarantine: headwater quarantine list"
 
 
-def test_table_that_no_key_fits_is_told_where_to_look(capsys):
-    told = "\n".join(render(capsys, RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})))
-    assert "orders: none of 9 events is of a key" in told
-    assert 'headwater sql "select key from events limit 10"' in told
+def test_table_without_rows_whose_path_matches_nothing_is_told_where_to_look(capsys):
+    report = RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})
+    render_report(report, 0, ["orders"])
+    told = capsys.readouterr().out
+    assert "orders: no rows yet, and its path matches none of the keys of 9 events" in told
+    assert 'headwater sql "select distinct key from events limit 10"' in told
+
+
+def test_healthy_tables_without_new_files_are_not_suspected(tmp_path):
+    settings = load_fixture_settings(tmp_path)
+    totals = {
+        "orders_cow": TableTotals(filtered=2),
+        "coming": TableTotals(filtered=2),
+        "archived": TableTotals(filtered=0),
+    }
+    assert list_unmatched(settings, RunReport(CaptureStats(), totals, {})) == ["coming"]
+    busy = {"coming": TableTotals(filtered=2, objects=Counter(quarantined=1))}
+    assert list_unmatched(settings, RunReport(CaptureStats(), busy, {})) == []

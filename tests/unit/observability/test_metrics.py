@@ -1,3 +1,5 @@
+import ast
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -12,6 +14,8 @@ from headwater.observability.metric_names import (
     HistogramName,
 )
 from headwater.observability.metrics import Metrics
+
+SOURCE = Path(__file__).parents[3] / "src/headwater"
 
 
 def test_every_name_of_the_closed_types_is_defined() -> None:
@@ -32,6 +36,35 @@ def test_samples_are_seen_by_a_scraper() -> None:
     assert 'headwater_rows_written_total{table="orders"} 3.0' in text
     assert "headwater_in_flight_ratio 0.5" in text
     assert 'headwater_commit_seconds_sum{table="orders"} 0.6' in text
+
+
+def test_every_declared_metric_is_written_somewhere() -> None:
+    """One that is declared and never written would be a constant 0, or absent, for whoever watches it."""
+    written = {name for path in SOURCE.rglob("*.py") for name in list_written(path)}
+    assert written == {*COUNTERS, *GAUGES, *HISTOGRAMS}
+
+
+def list_written(path: Path) -> set[str]:
+    """Metrics that a module counts, sets or observes, by a literal or by a mapping to counters."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_metric = node.func.attr in ("count", "set", "observe") and "metrics" in ast.unparse(node.func)
+            if is_metric and node.args and isinstance(node.args[0], ast.Constant):
+                found.add(node.args[0].value)
+        elif isinstance(node, ast.AnnAssign) and "CounterName]" in ast.unparse(node.annotation):
+            assert path.name == "metric_names.py" or isinstance(node.value, ast.Dict)
+            if path.name != "metric_names.py" and isinstance(node.value, ast.Dict):
+                found |= {one.value for one in node.value.values if isinstance(one, ast.Constant)}
+    return found
+
+
+def test_a_gauge_is_absent_until_it_is_set() -> None:
+    metrics = Metrics(CollectorRegistry())
+    assert b"headwater_queue_depth" not in generate_latest(metrics.registry)
+    metrics.set("queue_depth", 0)
+    metrics.set("queue_depth", 3)
+    assert b"headwater_queue_depth 3.0" in generate_latest(metrics.registry)
 
 
 def test_two_registries_do_not_share_samples() -> None:

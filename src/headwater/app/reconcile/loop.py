@@ -7,6 +7,7 @@ import structlog
 
 from headwater.app.background import BackgroundLoop
 from headwater.app.reconcile.passes import Reconcile
+from headwater.app.reconcile.schedule import CapturedUntil
 from headwater.errors import HeadwaterError
 
 log = structlog.stdlib.get_logger(__name__)
@@ -16,15 +17,15 @@ class ReconcileLoop(BackgroundLoop):
     """Stops at the next object; the pass in hand can be gone on with."""
 
     def __init__(
-        self, reconcile: Reconcile, is_drained: Callable[[], bool], is_session_alive: Callable[[], bool]
+        self, reconcile: Reconcile, captured_until: CapturedUntil, is_session_alive: Callable[[], bool]
     ) -> None:
         super().__init__("reconcile", is_session_alive)
         self._reconcile = reconcile
-        self._is_drained = is_drained
+        self._captured_until = captured_until
 
     def work(self, stop: threading.Event) -> None:
         """Passes, as they are due."""
         try:
-            self._reconcile.run(stop, self._is_drained)
+            self._reconcile.run(stop, self._captured_until)
         except HeadwaterError as error:
             log.warning("the bucket is not listed in this run", error=error.message, hint=error.hint)

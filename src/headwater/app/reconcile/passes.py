@@ -3,15 +3,15 @@
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import structlog
 
 from headwater.app.application import App
-from headwater.app.reconcile.schedule import PassSchedule, choose_first_due
+from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
 from headwater.capture.listers.listing_diff import Comparison
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
@@ -104,8 +104,10 @@ class Reconcile:
         inventory: str | None = None,
         dry_run: bool = False,
         settle: bool = True,
+        captured_until: datetime | None = None,
     ) -> ReconcileReport:
         """One pass, or the rest of one that was cut short. `settle` False takes young objects, too.
+        Notifications sent after `captured_until` may still wait in the queue; None: none waits.
 
         Raises `SourceError`, `LakeError`, and `UsageError` for an inventory that is none.
         """
@@ -125,7 +127,10 @@ class Reconcile:
                 listing,
                 KnownStates(self._app.events, self._open_ledgers()),
                 self._passes,
-                self._build_options(inventory, dry_run=dry_run, settle=settle),
+                replace(
+                    self._build_options(inventory, dry_run=dry_run, settle=settle),
+                    captured_until=captured_until,
+                ),
                 clock=self._clock,
                 on_difference=note,
             )
@@ -164,17 +169,17 @@ class Reconcile:
             return None
         return self.run_pass(stop, settle=find_last_finished(passes) is not None)
 
-    def run(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
+    def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
         """Passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one only."""
         self._note_start()
         schedule = PassSchedule(
-            lambda stop: self.run_pass(stop).done,
+            lambda stop, until: self.run_pass(stop, captured_until=until).done,
             self.list_passes,
             self._config,
             self._clock,
             on_failure=lambda _error: self.count_failure(),
         )
-        schedule.run(stop, is_drained)
+        schedule.run(stop, captured_until)
 
     def count_failure(self) -> None:
         """Tell the metrics that a pass broke off."""

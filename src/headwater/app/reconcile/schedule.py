@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from math import inf
 
 import structlog
 
@@ -15,9 +16,14 @@ log = structlog.stdlib.get_logger(__name__)
 
 RETRY_SECONDS = 300.0
 """After a pass that broke off."""
-DRAIN_PATIENCE = 600.0
-"""Seconds after which a queue that never gets empty is not waited for: too many events are harmless."""
+CAUGHT_UP_SECONDS = 30.0
+"""How far capture may be behind the queue when a pass begins, if `settle_seconds` is not more."""
+WARN_SECONDS = 600.0
+"""After which a pass that still waits for the queue is worth a warning."""
 _LOOK_SECONDS = 1.0
+
+CapturedUntil = Callable[[], datetime | None]
+"""Everything sent to the queue before is captured; None when that cannot be told yet."""
 
 
 class PassSchedule:
@@ -25,7 +31,7 @@ class PassSchedule:
 
     def __init__(
         self,
-        run_pass: Callable[[threading.Event], ReconcilePass],
+        run_pass: Callable[[threading.Event, datetime], ReconcilePass],
         list_passes: Callable[[], list[ReconcilePass]],
         config: ReconcileConfig,
         clock: Clock,
@@ -40,26 +46,43 @@ class PassSchedule:
         self._on_failure = on_failure
         self._look_seconds = look_seconds
 
-    def run(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
+    def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
         """Passes until `stop` is set, or none will ever be due.
 
-        The first one waits until what the queue held is captured: notifications come first.
+        Each waits until capture has caught up with the queue, however long that takes: an object whose
+        notification waits there is not missing.
 
         Raises `LakeError` when the passes of the past cannot be read at the start.
         """
-        deadline = self._clock.monotonic() + DRAIN_PATIENCE
-        while not (is_drained() or self._clock.monotonic() > deadline):
-            if stop.wait(self._look_seconds):
-                return
         due = choose_first_due(self._list_passes(), self._config, self._clock.now())
         while due is not None and not self._wait_until(due, stop):
-            due = self._run_due(stop)
+            until = self._wait_for_queue(captured_until, stop)
+            if until is None:
+                return
+            due = self._run_due(stop, until)
 
-    def _run_due(self, stop: threading.Event) -> datetime | None:
+    def _wait_for_queue(self, captured_until: CapturedUntil, stop: threading.Event) -> datetime | None:
+        """Up to when the queue is captured, once that is recent enough; None when `stop` came first."""
+        allowed = timedelta(seconds=max(self._config.settle_seconds, CAUGHT_UP_SECONDS))
+        warn_at = self._clock.monotonic() + WARN_SECONDS
+        while True:
+            until = captured_until()
+            if until is not None and is_caught_up(until, self._clock.now(), allowed):
+                return until
+            if self._clock.monotonic() >= warn_at:
+                warn_at = inf
+                log.warning(
+                    "reconcile waits until capture has caught up with the queue",
+                    captured_until=None if until is None else until.isoformat(),
+                )
+            if stop.wait(self._look_seconds):
+                return None
+
+    def _run_due(self, stop: threading.Event, captured_until: datetime) -> datetime | None:
         """A pass; returns when the next one is due."""
         try:
             is_first = find_last_finished(self._list_passes()) is None
-            done = self._run_pass(stop)
+            done = self._run_pass(stop, captured_until)
             if is_first and done.unsettled:
                 # Nobody promised that a notification was set up before they landed.
                 return done.started_at + timedelta(seconds=self._config.settle_seconds)
@@ -75,6 +98,11 @@ class PassSchedule:
             if stop.wait(min(left, self._look_seconds)):
                 return True
         return stop.is_set()
+
+
+def is_caught_up(captured_until: datetime, now: datetime, allowed: timedelta) -> bool:
+    """True if a listing that begins now says something of all but the youngest objects."""
+    return captured_until >= now - allowed
 
 
 def choose_first_due(passes: list[ReconcilePass], config: ReconcileConfig, now: datetime) -> datetime | None:

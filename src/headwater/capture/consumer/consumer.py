@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 import structlog
@@ -43,7 +44,7 @@ from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)
 
-# How much longer than the visibility time-out a run that ends by itself waits for others' messages.
+# How much longer than the visibility time-out a run waits for the messages of a dead predecessor.
 _PREDECESSOR_SECONDS = 5.0
 
 
@@ -97,6 +98,7 @@ class Consumer:
         self._stats = StatsCounter(metrics)
         self._clock = clock or SystemClock()
         self._intake: Intake | None = None
+        self._predecessor_until = 0.0
         # A commit mostly waits for files to be listed and renamed, and a batch may need two.
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
         self._demand: Demand = "some"
@@ -111,6 +113,28 @@ class Consumer:
         self._demand = demand
         if self._intake:
             self._intake.set_demand(demand)
+
+    @property
+    def in_flight_ratio(self) -> float:
+        """Messages received and not yet deleted, as a share of the cap at which receiving stops."""
+        intake = self._intake
+        return intake.in_flight_count() / self._options.max_in_flight if intake else 0.0
+
+    def find_captured_until(self) -> datetime | None:
+        """Everything sent to the queue before is committed; None when that cannot be told yet."""
+        intake, now = self._intake, self._clock.now()
+        if intake is None:
+            return None
+        try:
+            depth = self._queue.depth()
+        except SourceError:
+            return None
+        if not (depth.visible or depth.in_flight or intake.in_flight_count()):
+            return now
+        if self._clock.monotonic() < self._predecessor_until:
+            # What a dead predecessor holds is hidden from every poll, and comes back.
+            return None
+        return intake.find_captured_until()
 
     def run(self, stop: threading.Event) -> CaptureStats:
         """Capture until `stop` is set, then drain: commit the open batch, delete, release the rest.
@@ -136,13 +160,14 @@ class Consumer:
         waited for, for at most the visibility time-out and a little. While `is_fed` says False,
         somebody in this process is still sending.
         """
-        deadline = self._clock.monotonic() + self._options.visibility_timeout + _PREDECESSOR_SECONDS
 
         def is_over(intake: Intake) -> bool:
             if not is_fed():
                 intake.keep_polling()
                 return False
-            return intake.is_drained() and (self._clock.monotonic() > deadline or self._is_left(intake))
+            return intake.is_drained() and (
+                self._clock.monotonic() > self._predecessor_until or self._is_left(intake)
+            )
 
         emptiness = Emptiness(self._clock.now(), empty_polls)
         self._loop(stop or threading.Event(), empty_poll_seconds, emptiness, is_over)
@@ -174,6 +199,7 @@ class Consumer:
         intake.emptiness = emptiness
         intake.set_demand(self._demand)
         self._intake = intake
+        self._predecessor_until = self._clock.monotonic() + options.visibility_timeout + _PREDECESSOR_SECONDS
         deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
         heartbeat = Heartbeat(
             self._queue, intake, self._stats, self._clock, visibility_timeout=options.visibility_timeout

@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
+from headwater.capture.consumer.backlog import Backlog
 from headwater.capture.consumer.batch import Batch, BatchLimits, Demand, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.in_flight import InFlight
@@ -46,6 +48,7 @@ class Intake:
         self._work = threading.Condition(self._lock)  # the committer
         self._beat = threading.Condition(self._lock)  # the heartbeat
         self._in_flight = InFlight(options.visibility_timeout)
+        self._backlog = Backlog()
         self._batch = Batch()
         self._pace = Pace()
         self._active = 1
@@ -80,6 +83,9 @@ class Intake:
             received = len(messages or ())
             self._active = choose_active_receivers(self._active, self._options.receivers, received, asked)
             self._pace = replace(self._pace, loaded=self._active > 1)
+            if messages is not None:
+                ended, seconds = self._clock.now(), self._clock.monotonic() - started
+                self._backlog.note_poll(messages, ended - timedelta(seconds=seconds), ended)
             if self.emptiness and messages is not None:
                 self.emptiness.report(messages, started, self._clock.monotonic())
                 self._work.notify_all()
@@ -117,6 +123,7 @@ class Intake:
             delivery = self._in_flight.receive(message.message_id, message.receipt_handle, now)
             if delivery == "new":
                 fresh.append(message)
+                self._backlog.open(message)
             elif delivery == "done":
                 done.append(message.message_id)
         self._stats.add("messages", len(messages))
@@ -171,6 +178,7 @@ class Intake:
             # Who waited has something to do now, and says so a moment later.
             self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds, demand="some")
             self._in_flight.commit(batch.message_ids)
+            self._backlog.close(batch.message_ids)
             return seconds
 
     def close(self) -> Batch:
@@ -230,6 +238,11 @@ class Intake:
         """How many messages are received and not deleted."""
         with self._lock:
             return len(self._in_flight)
+
+    def find_captured_until(self) -> datetime | None:
+        """See `Backlog`."""
+        with self._lock:
+            return self._backlog.find_captured_until()
 
     def is_drained(self) -> bool:
         """True when enough polls found nothing and nothing is in work."""

@@ -275,7 +275,10 @@ def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
     except (BotoCoreError, ClientError) as error:
         reason = _to_source_error(error, name)
         if isinstance(reason, QueueNotFoundError):
-            hint = "`headwater up` makes it; if there is one by another name, set source.queue.url"
+            hint = (
+                f"is source.bucket right ({source.bucket})? `headwater up` creates its queue; if there is "
+                "one by another name, set source.queue.url"
+            )
             raise QueueNotFoundError(f"there is no queue {name}", hint=hint) from error
         raise reason from error
 

@@ -1,7 +1,7 @@
 """What one comparison of listing and events means, and the event that says so. Pure."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
@@ -24,6 +24,17 @@ class Bounds:
 
     settled_before: datetime | None = None
     existing_before: datetime | None = None
+
+
+def choose_settled_before(
+    started_at: datetime, settle: timedelta, captured_until: datetime | None
+) -> datetime:
+    """Before which moment a state is judged: its notification had `settle` to arrive, and was captured then.
+
+    Notifications sent after `captured_until` may still wait in the queue, however old they are by now;
+    None: none waits.
+    """
+    return (started_at if captured_until is None else min(started_at, captured_until)) - settle
 
 
 def decide(compared: Comparison, bounds: Bounds) -> Decision:

@@ -13,7 +13,14 @@ import structlog
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
 from headwater.capture.listers.protocol import Lister
-from headwater.capture.reconcile.decision import Bounds, Decision, EventOrigin, build_event, decide
+from headwater.capture.reconcile.decision import (
+    Bounds,
+    Decision,
+    EventOrigin,
+    build_event,
+    choose_settled_before,
+    decide,
+)
 from headwater.capture.reconcile.passes import (
     LISTING,
     START,
@@ -79,13 +86,15 @@ class Listing:
 @dataclass(frozen=True, slots=True)
 class ReconcileOptions:
     """`settle` None: every object counts as settled. `include_existing` False leaves out what was there
-    before the first pass. `checkpoint_objects`: keys between two saves of the cursor, at most."""
+    before the first pass. `checkpoint_objects`: keys between two saves of the cursor, at most.
+    `captured_until`: notifications sent later may still wait in the queue; None: none waits."""
 
     settle: timedelta | None = timedelta(seconds=60)
     include_existing: bool = True
     checkpoint_objects: int = 100_000
     max_batch_events: int = 5_000
     dry_run: bool = False
+    captured_until: datetime | None = None
 
 
 OnDifference = Callable[[Decision, Comparison], None]
@@ -171,7 +180,9 @@ class Reconciler:
         settle = self._options.settle
         first = find_first([*past, done])
         return Bounds(
-            settled_before=None if settle is None else done.started_at - settle,
+            settled_before=None
+            if settle is None
+            else choose_settled_before(done.started_at, settle, self._options.captured_until),
             existing_before=None if self._options.include_existing or not first else first.started_at,
         )
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headwater.config.processing.ddl import DdlError, check_ddl
+
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
 
@@ -16,7 +18,11 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
-    """What evolving and rescued columns cannot be beside. The table's format is known."""
+    """What is no list of columns, and what evolving and rescued columns cannot be combined with. The table's
+    format is known."""
+    for key, ddl in (("schema", table.schema_), ("schema_hints", table.schema_hints)):
+        if ddl is not None:
+            yield from _iter_ddl_problems(key, ddl)
     mode, allowed = table.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
     if mode == "add_new_columns" and table.schema_ is not None:
         yield (
@@ -38,3 +44,10 @@ def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
             ("rescued_data_column",),
             f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
         )
+
+
+def _iter_ddl_problems(key: str, ddl: str) -> Iterator[Problem]:
+    try:
+        check_ddl(ddl)
+    except DdlError as error:
+        yield (key,), f"{ddl!r} is not a list of columns such as `id bigint, name string`: {error}"

@@ -12,6 +12,7 @@ from headwater.ingest.decoding.differences import describe_differences
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.hints.separator import describe_separator, find_separator
 
 
 class CsvFormat:
@@ -29,9 +30,11 @@ class CsvFormat:
         dialect = CsvDialect.from_options(options)
         numbers, records = _read_records(source, options, dialect)
         if not options.flag("header") or not records:
+            _check_separator(source.uri, options, records[:1], records[1:])
             return Lines(numbers, records)
         names = name_columns(dialect, records[0])
         numbers, records = numbers[1:], records[1:]
+        _check_separator(source.uri, options, names, records)
         known = [name.lower() for name in names]
         if not target.columns or known == [name.lower() for name in target.columns]:
             return Lines(numbers, records)
@@ -48,9 +51,21 @@ class CsvFormat:
         if not records:
             return Sample(None, ())
         if options.flag("header"):
-            return Sample(name_columns(dialect, records[0]), tuple(records[1 : max_lines + 1]))
+            header = name_columns(dialect, records[0])
+            _check_separator(source.uri, options, header, records[1:])
+            return Sample(header, tuple(records[1 : max_lines + 1]))
         names = tuple(f"_c{index}" for index in range(len(dialect.split(records[0]))))
         return Sample(names, tuple(records[:max_lines]))
+
+
+def _check_separator(uri: str, options: ReaderOptions, names: Sequence[str], records: Sequence[str]) -> None:
+    is_given = options.text("sep", "delimiter")
+    sign = None if is_given else find_separator(names, records)
+    if sign is not None:
+        raise ObjectSchemaError(
+            f"{uri} has one column, {names[0]!r}; {describe_separator(sign)}",
+            hint="`options: {sep: ','}` takes it as it is",
+        )
 
 
 def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:

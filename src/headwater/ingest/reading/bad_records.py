@@ -133,7 +133,9 @@ def _explain(corrupt: Column) -> Column:
     chosen = corrupt.getField("detail")
     for name, detail in DETAILS.items():
         chosen = F.when(corrupt.getField("reason") == name, detail).otherwise(chosen)
-    return chosen
+    # The records between the brackets have become rows: each stands on a line of its own.
+    is_bracket = F.trim(corrupt.getField("text")).isin("[", "]")
+    return F.when(is_bracket, "is a bracket of a JSON array: set `format: json_array`").otherwise(chosen)
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:

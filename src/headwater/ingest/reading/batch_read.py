@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Row
 
 from headwater.capture.object_event import name_version
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.hints.record_shape import describe_shape
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import is_repair, names_version
@@ -169,7 +170,10 @@ class _Reading:
         self._outcomes.append((NO_RECORDS, outcome))
 
     def _note(self, request: Request, found: SeenObject) -> None:
-        self._outcomes.append((request.object_index, _to_outcome(request, found)))
+        outcome = _to_outcome(request, found)
+        if outcome.reason == "unparsable" and (shape := describe_shape(found.first_bad)):
+            outcome = replace(outcome, detail=f"{outcome.detail}; {shape}")
+        self._outcomes.append((request.object_index, outcome))
         if sample := found.outcome["schema_sample"]:
             self._samples.append((request.stored, sample))
 

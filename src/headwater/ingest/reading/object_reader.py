@@ -70,6 +70,7 @@ _BYTES_A_TASK = 64 * 1024 * 1024
 
 MAX_BAD_AT_HAND = 1_000
 """So many records that do not fit are taken to the driver; of more of them only how many there are."""
+FIRST_CHARS = 200
 MAX_BAD_CHARS = 256 * 1024
 """Texts of such records come along up to this size, and are null above it."""
 
@@ -313,11 +314,13 @@ def _to_ddl(schema: StructType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeenObject:
-    """What the executors saw of one object: its outcome row, and how many records fit the columns or not."""
+    """What the executors saw of one object: its outcome row, how many records fit the columns or not, and how
+    the first of those that do not begins."""
 
     outcome: Row
     good: int
     bad: int
+    first_bad: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,25 +369,32 @@ def _select_bad(frame: DataFrame) -> DataFrame:
 def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:
     """Where each outcome tells how many records there are."""
     counts = Counter(row["object_index"] for row in bad)
+    first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
     objects = {}
     for row in outcomes:
         at, outcome = row["object_index"], row["outcome"]
-        objects[at] = SeenObject(outcome, outcome["rows"] - counts[at], counts[at])
+        objects[at] = SeenObject(outcome, outcome["rows"] - counts[at], counts[at], first.get(at, ""))
     return Seen(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
 
 
 def _count_records(frame: DataFrame) -> list[Row]:
+    is_bad = F.col("corrupt").isNotNull()
+    text = F.substring("corrupt.text", 1, FIRST_CHARS)
     return (
         frame.where(F.col("outcome").isNull())
         .groupBy("object_index")
-        .agg(F.count(F.lit(1)).alias("all"), F.count("corrupt").alias("bad"))
+        .agg(
+            F.count(F.lit(1)).alias("all"),
+            F.count("corrupt").alias("bad"),
+            F.min_by(text, F.when(is_bad, F.col("row_number"))).alias("first"),
+        )
         .collect()
     )
 
 
 def _to_seen(outcome: Row, counts: Row | None) -> SeenObject:
     return (
-        SeenObject(outcome, counts["all"] - counts["bad"], counts["bad"])
+        SeenObject(outcome, counts["all"] - counts["bad"], counts["bad"], counts["first"] or "")
         if counts
         else SeenObject(outcome, 0, 0)
     )

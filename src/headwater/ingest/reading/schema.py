@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
-from pyspark.errors import ParseException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
@@ -83,7 +83,7 @@ def parse_ddl(table: str, key: str, ddl: str) -> StructType:
     """
     try:
         parsed = StructType.fromDDL(ddl) if hasattr(StructType, "fromDDL") else _parse_with_spark(ddl)
-    except ParseException as error:
+    except PySparkException as error:
         reason = re.sub(r"\s+", " ", str(error)).strip()[:300]
         raise ConfigError(
             f"tables.{table}.{key}: {ddl!r} is not a list of columns: {reason}",

@@ -1,13 +1,14 @@
 """When reconciles run beside the live flow."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from headwater.app.reconcile.schedule import DRAIN_PATIENCE, PassSchedule, choose_due
+from headwater.app.reconcile.schedule import CAUGHT_UP_SECONDS, PassSchedule, choose_due, is_caught_up
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.passes import START, find_unfinished
 from headwater.config.source import ReconcileConfig
@@ -16,6 +17,7 @@ from headwater.observability.clock import ManualClock
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 DAY = 86_400.0
+SECOND = timedelta(seconds=1)
 
 
 def build_pass(started_at: datetime = NOW, **fields: Any) -> ReconcilePass:
@@ -32,13 +34,15 @@ class Rig:
         self.past = list(past or [])
         self.wanted = passes
         self.started: list[float] = []
+        self.until: list[datetime] = []
         self.failures: list[HeadwaterError] = []
         self.fail_first = False
         self.unsettled = 0
         self.stop = threading.Event()
         self.step = 3600.0
 
-    def run_pass(self, stop: threading.Event) -> ReconcilePass:
+    def run_pass(self, stop: threading.Event, captured_until: datetime) -> ReconcilePass:
+        self.until.append(captured_until)
         self.started.append(self.clock.monotonic())
         if len(self.started) >= self.wanted:
             stop.set()
@@ -48,18 +52,19 @@ class Rig:
         self.past.append(done)
         return done
 
-    def run(self, drained_after: float = 0) -> list[float]:
+    def run(self, captured_until: Callable[[datetime], datetime | None] = lambda now: now) -> list[float]:
+        """`captured_until` is given the time and says up to when the queue is captured."""
         rig = self
 
         class HourlyStop(threading.Event):
             def wait(self, timeout: float | None = None) -> bool:
                 rig.clock.advance(rig.step)
-                return self.is_set()
+                return self.is_set() or rig.stop.is_set()
 
         schedule = PassSchedule(
             self.run_pass, lambda: self.past, self.config, self.clock, on_failure=self.failures.append
         )
-        schedule.run(HourlyStop(), lambda: self.clock.monotonic() >= drained_after)
+        schedule.run(HourlyStop(), lambda: captured_until(self.clock.now()))
         return self.started
 
 
@@ -71,13 +76,45 @@ def test_a_restart_lists_again_at_once() -> None:
     assert Rig(1, [build_pass(NOW - timedelta(hours=1))]).run() == [0]
 
 
-def test_notifications_come_first_but_are_not_waited_for_for_ever() -> None:
+def test_a_pass_waits_until_capture_has_caught_up_however_long_that_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def captured_until(now: datetime) -> datetime | None:
+        """Unknown for a minute; then ten minutes of backlog melt away within the next two hours."""
+        elapsed = now - NOW
+        behind = max(timedelta(minutes=10) - elapsed / 12, SECOND)
+        return None if elapsed < timedelta(minutes=1) else now - behind
+
+    rig = Rig(1, settle_seconds=60)
+    rig.step = 20
+    (started,) = rig.run(captured_until)
+    # A minute behind is what settle_seconds leaves to notifications anyway.
+    assert started == 9 * 60 * 12
+    assert rig.until == [NOW + timedelta(seconds=started - 60)]
+    assert capsys.readouterr().out.count("reconcile waits until capture has caught up") == 1
+
+
+def test_every_pass_waits_not_just_the_first() -> None:
+    rig = Rig(2)
+    rig.step = 600.0
+
+    def captured_until(now: datetime) -> datetime:
+        is_behind = timedelta(days=1) <= now - NOW < timedelta(days=1, hours=2)
+        return now - timedelta(hours=1) if is_behind else now
+
+    assert rig.run(captured_until) == [0, DAY + 2 * 3600]
+
+
+def test_a_stop_ends_the_wait() -> None:
     rig = Rig(1)
-    rig.step = 100
-    assert rig.run(drained_after=250) == [300]
-    rig = Rig(1)
-    rig.step = 100
-    assert rig.run(drained_after=1e9) == [DRAIN_PATIENCE + 100]
+    rig.stop.set()
+    assert rig.run(lambda _now: None) == []
+
+
+@pytest.mark.parametrize(("behind", "is_so"), [(0, True), (30, True), (31, False)])
+def test_caught_up_is_a_matter_of_seconds(behind: int, is_so: bool) -> None:
+    until = NOW - timedelta(seconds=behind)
+    assert is_caught_up(until, NOW, timedelta(seconds=CAUGHT_UP_SECONDS)) is is_so
 
 
 def test_without_existing_files_the_interval_counts_from_the_first_start() -> None:

@@ -15,6 +15,7 @@ from headwater.capture.reconcile import (
     Reconciler,
     ensure_first_pass,
 )
+from headwater.capture.reconcile.decision import choose_settled_before
 from headwater.errors import LakeError, SourceUnavailableError
 from headwater.observability.clock import ManualClock
 from tests.fixtures.listing.reconcile import OLD, BreakingLister, MemoryEvents, MemoryPasses, build_object
@@ -83,6 +84,33 @@ def test_young_objects_are_left_to_their_notifications(settle_seconds: int) -> N
         assert (done.unsettled, done.differences) == (2, 1)
     else:
         assert len(bench.events.told) == 3
+
+
+def test_objects_whose_notifications_may_wait_in_the_queue_are_left_to_them() -> None:
+    twenty_minutes, hour = NOW - timedelta(minutes=20), NOW - timedelta(hours=1)
+    bench = Bench(
+        build_object("queued", last_modified=twenty_minutes), build_object("lost", last_modified=hour)
+    )
+    bench.events.known["removed"] = KnownState("removed", "e1", event_time=twenty_minutes)
+    done = bench.run(settle=timedelta(seconds=60), captured_until=NOW - timedelta(minutes=30))
+    assert bench.events.told == [("created", "lost")]
+    assert (done.unsettled, done.differences) == (2, 1)
+    # The moment of the pass is what it was: events of a listing are ordered by it.
+    assert done.started_at == NOW
+
+
+@pytest.mark.parametrize(
+    ("captured_until", "settled_before"),
+    [
+        (None, NOW - timedelta(seconds=60)),
+        (NOW + timedelta(seconds=5), NOW - timedelta(seconds=60)),
+        (NOW - timedelta(minutes=30), NOW - timedelta(minutes=31)),
+    ],
+)
+def test_a_state_is_judged_when_its_notification_must_have_been_captured(
+    captured_until: datetime | None, settled_before: datetime
+) -> None:
+    assert choose_settled_before(NOW, timedelta(seconds=60), captured_until) == settled_before
 
 
 def test_without_a_settle_age_even_an_object_of_this_moment_counts() -> None:

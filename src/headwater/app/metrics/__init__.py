@@ -1,0 +1,6 @@
+"""What a run measures of itself."""
+
+from headwater.app.metrics.batches import record_batch
+from headwater.app.metrics.gauges import GaugeLoop
+
+__all__ = ["GaugeLoop", "record_batch"]

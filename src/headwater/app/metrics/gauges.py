@@ -1,0 +1,68 @@
+"""`GaugeLoop`: the thread that keeps the gauges of queue and tables up to date during a run."""
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+
+import structlog
+
+from headwater.app.application import App, read_clock
+from headwater.app.background import BackgroundLoop
+from headwater.app.capture import Capture
+from headwater.app.status import StatusReader
+from headwater.errors import HeadwaterError
+from headwater.lake.s3 import build_storage_options
+from headwater.observability.metrics import Metrics
+
+log = structlog.stdlib.get_logger(__name__)
+
+_SECONDS = 5.0
+_SHARE = 0.1
+"""Of one core's time, at most: events behind a checkpoint are read from the lake to count them."""
+
+
+class GaugeLoop(BackgroundLoop):
+    """Does nothing without metrics. Reads the lake without the JVM, so it works before the session is up."""
+
+    def __init__(self, app: App, capture: Capture, metrics: Metrics | None, only: Sequence[str]) -> None:
+        # The session starts while this runs already: asking for it here would start another one.
+        super().__init__("gauges", lambda: True)
+        self._settings = app.settings
+        self._tables = tuple(only or app.settings.tables)
+        self._capture = capture
+        self._metrics = metrics
+        self._failing: set[str] = set()
+
+    def work(self, stop: threading.Event) -> None:
+        """Refresh, pause, and so on."""
+        pause = 0.0
+        while self._metrics is not None and not stop.wait(pause):
+            began = time.monotonic()
+            self._refresh(self._metrics)
+            pause = max(_SECONDS, (time.monotonic() - began) / _SHARE)
+
+    def _refresh(self, metrics: Metrics) -> None:
+        metrics.set("in_flight_ratio", self._capture.in_flight_ratio)
+        depth = self._capture.read_queue_depth()
+        metrics.set("queue_depth", math.nan if depth is None else depth)
+        settings = self._settings
+        options = build_storage_options(settings.lake, settings.lake_storage)
+        reader = StatusReader(settings, options, read_clock())
+        for name in self._tables:
+            try:
+                lag = reader.read_lag(name)
+            except HeadwaterError as error:
+                self._note_failure(name, error)
+                metrics.set("lag_events", math.nan, table=name)
+                metrics.set("lag_seconds", math.nan, table=name)
+            else:
+                self._failing.discard(name)
+                metrics.set("lag_events", lag.count, table=name)
+                metrics.set("lag_seconds", lag.seconds, table=name)
+
+    def _note_failure(self, table: str, error: HeadwaterError) -> None:
+        """Once, until it works again."""
+        if table not in self._failing:
+            self._failing.add(table)
+            log.warning("the lag of a table is unavailable", table=table, error=error.message)

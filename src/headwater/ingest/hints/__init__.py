@@ -1,0 +1,1 @@
+"""What objects of another dialect look like, and the option that reads them."""

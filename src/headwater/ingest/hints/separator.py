@@ -1,0 +1,28 @@
+"""CSV whose fields are separated by another sign than the table expects. Pure."""
+
+from collections.abc import Sequence
+
+_SIGNS = (";", "\t", "|")
+_LINES = 20
+
+
+def find_separator(names: Sequence[str], records: Sequence[str]) -> str | None:
+    """The sign that separates fields if one column holds all of them; None if all is well.
+
+    `names` are of the header, or the first record of an object without one. One field with such a sign in it,
+    and equally many in each record, is several.
+    """
+    if len(names) != 1 or "," in names[0] or not records:
+        return None
+    for sign in _SIGNS:
+        count = names[0].count(sign)
+        if count and all(record.count(sign) == count for record in records[:_LINES]):
+            return sign
+    return None
+
+
+def describe_separator(sign: str) -> str:
+    """What to set."""
+    shown = {"\t": "a tab"}.get(sign, f"`{sign}`")
+    option = {"\t": '"\\t"'}.get(sign, f"'{sign}'")
+    return f"its fields are separated by {shown}: set `options: {{sep: {option}}}`"
