@@ -8,6 +8,7 @@ from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, bui
 from headwater.capture.consumer.consumer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
 from headwater.capture.folder_watcher import FolderWatcher
+from headwater.capture.folder_watcher.announced_files import read_announced_files
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceError
@@ -89,8 +90,8 @@ class Capture:
         """For a folder: announce what the events table does not know yet, then what changes."""
         if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):
             return
-        bucket = str(self._source.path)
-        watcher = FolderWatcher(self._source, events.read_known_objects(bucket), self._queue)
+        known = read_announced_files(events, str(self._source.path))
+        watcher = FolderWatcher(self._source, known, self._queue)
 
         def announce() -> None:
             try:

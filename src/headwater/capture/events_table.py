@@ -241,26 +241,6 @@ class EventsTable:
             return None
         return self._table.read()
 
-    def read_known_objects(self, bucket: str) -> dict[str, str]:
-        """Key -> etag of the objects of one bucket that exist as far as the events tell."""
-        if not self._exists:
-            return {}
-        with explained_lake(self._table.path):
-            return self._read_known_objects(bucket)
-
-    def _read_known_objects(self, bucket: str) -> dict[str, str]:
-        newest = F.max_by(F.struct("kind", "etag"), F.struct("order_key", "event_time")).alias("newest")
-        rows = (
-            self._table.read()
-            .where((F.col("bucket") == bucket) & F.col("kind").isin("created", "removed"))
-            .groupBy("key")
-            .agg(newest)
-            .where(F.col("newest.kind") == "created")
-            .select("key", "newest.etag")
-            .collect()
-        )
-        return {row["key"]: row["etag"] or "" for row in rows}
-
     @property
     def appends(self) -> int:
         """How many commits this process has made; to be given to `wait`."""

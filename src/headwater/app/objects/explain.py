@@ -8,6 +8,7 @@ from typing import Any
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
+from headwater.capture.listers.local import is_utf8, show_name
 from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
@@ -152,6 +153,11 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     Raises `UsageError` when the address is of another bucket or folder than the source's.
     """
     source = settings.source
+    if not is_utf8(uri):
+        raise UsageError(
+            f"{show_name(uri)} is not UTF-8: no key of a table can hold this name",
+            hint="rename the file; as it is, it is in quarantine: headwater quarantine list",
+        )
     if source.type == "local":
         root = str(source.path)
         if uri.startswith("/") and not Path(uri).is_relative_to(root):

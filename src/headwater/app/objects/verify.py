@@ -12,9 +12,9 @@ from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.local import UnusablePath, show_name
 from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
-from headwater.config.settings import Settings
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
@@ -81,7 +81,7 @@ class Verify:
         now: Callable[[], datetime] = read_clock,
         *,
         deep: int = 0,
-        lister: Callable[[Settings], AbstractContextManager[Lister]] = open_lister,
+        lister: Callable[..., AbstractContextManager[Lister]] = open_lister,
     ) -> None:
         self._app = app
         self._settings = app.settings
@@ -158,13 +158,18 @@ class Verify:
 
     def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)
-        with self._open_lister(self._settings) as lister:
+        unusable: list[UnusablePath] = []
+        with self._open_lister(self._settings, on_unusable=unusable.append) as lister:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))
             yield from (
                 DeepLook(self._app, name, deep, self._now(), self._deep).iter(found) if self._deep else found
             )
+        for path in unusable:
+            # Nobody knows what a folder holds that cannot be a part of any key.
+            if path.reason == "bad_name" and (path.key[-1] == "/" or scope.includes(scope.bucket, path.key)):
+                yield Finding("quarantined", show_name(path.key), f"bad_name: {path.detail}")
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
@@ -173,4 +178,5 @@ class Verify:
         )
         if present is None:
             return with_content(event, "removed", None)
-        return with_content(event, "created", present.etag, present.size)
+        etag = finding.entry.etag if finding.entry else present.etag
+        return with_content(event, "created", etag, present.size)
