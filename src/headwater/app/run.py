@@ -19,8 +19,10 @@ from headwater.app.lineage.batch_note import BatchNote
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
+from headwater.app.scope import rename_moved
 from headwater.app.search import IndexLoop
 from headwater.app.services.whole_tables import with_whole_tables
+from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
@@ -289,6 +291,7 @@ class Run:
     def _start_runner(self) -> Runner:
         app = self._app
         spark = app.spark
+        check_captured_source(app.settings, app.events)
         self._on_session()
         runner = Runner(
             spark,
@@ -316,7 +319,7 @@ class Run:
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()
         self._app.use_pool("capture")
-        return self._app.events.append(batch)
+        return self._app.events.append(rename_moved(self._app.settings, batch))
 
     def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
         self._session.result()

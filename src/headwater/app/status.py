@@ -165,7 +165,7 @@ class StatusReader:
         if source.type != "s3":
             return None
         path = reconciles_path(self._settings.lake)
-        return read_last_pass(path, source.bucket, source.prefix, self._options)
+        return read_last_pass(path, source.known_bucket, source.prefix, self._options)
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source

@@ -77,6 +77,7 @@ def run_app(
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run, RunReport
     from headwater.app.services.presence import hold_for_run
+    from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
@@ -84,6 +85,7 @@ def run_app(
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
+    ensure_same_source(settings)
     stop = threading.Event()
     with stop_on_signals(stop) as rearm, ExitStack() as stack:
         try:
@@ -124,10 +126,12 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
     Raises `TableBusyError`.
     """
     from headwater.app.services.presence import hold_for_command
+    from headwater.app.source_memory import ensure_same_source
 
     with stop_on_signals(stop) as rearm, ExitStack() as stack:
         if is_writing:
             presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
+            ensure_same_source(app.settings)
             presence.add_process(app.find_jvm_process())
         _ = app.spark
         rearm()

@@ -9,7 +9,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.lineage.following import Following, read_following
 from headwater.app.objects.deep_look import DeepLook
 from headwater.app.objects.redrive import Redrive
-from headwater.app.objects.streams import open_lister, open_streams
+from headwater.app.objects.streams import build_uri_prefix, open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.local import UnusablePath, show_name
@@ -23,10 +23,12 @@ from headwater.ingest.planning.verification import (
     TableVerification,
     verify_objects,
 )
+from headwater.ingest.row_counts import OutsideRows, count_outside
 from headwater.lake.damage import Damage, check_files
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.table import Table
 
 _PROBLEMS_SHOWN = 100
 
@@ -34,7 +36,7 @@ _PROBLEMS_SHOWN = 100
 @dataclass(slots=True)
 class TableReport:
     """One table: all of it, its folders when they were asked for, and the first problems found. `damaged` are
-    its files that are not as the commits wrote them."""
+    its files that are not as the commits wrote them, `outside` its rows of objects of another source."""
 
     counts: TableVerification = field(default_factory=TableVerification)
     watermark: datetime | None = None
@@ -42,6 +44,7 @@ class TableReport:
     problems: list[Finding] = field(default_factory=list)
     deep: DeepCounts | None = None
     damaged: tuple[Damage, ...] = ()
+    outside: OutsideRows = field(default_factory=OutsideRows)
 
     @property
     def is_complete(self) -> bool:
@@ -49,7 +52,8 @@ class TableReport:
 
         Rows of a base file that is gone are counted as missing, until they are there again.
         """
-        return self.counts.is_complete and all(damage.kind != "log" for damage in self.damaged)
+        is_whole = all(damage.kind != "log" for damage in self.damaged)
+        return self.counts.is_complete and is_whole and not self.outside.rows
 
 
 @dataclass(slots=True)
@@ -140,7 +144,14 @@ class Verify:
                     yield self._build_event(finding, started_at)
 
     def _verify(self, name: str, folder_depth: int) -> TableReport:
-        report = TableReport(deep=DeepCounts() if self._deep else None, damaged=self._find_damage(name))
+        report = TableReport(
+            deep=DeepCounts() if self._deep else None,
+            damaged=self._find_damage(name),
+            outside=count_outside(
+                Table(self._app.spark, table_path(self._settings.lake, name)),
+                build_uri_prefix(self._settings, source_bucket(self._settings)),
+            ),
+        )
         for finding in self._iter_findings(name, report.deep or DeepCounts()):
             report.counts.add(finding)
             if folder_depth:

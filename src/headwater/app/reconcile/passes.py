@@ -183,7 +183,7 @@ class Reconcile:
 
     def list_passes(self) -> list[ReconcilePass]:
         """All passes over this bucket and prefix. Raises `LakeError`."""
-        return self._passes.list_passes(self._source.bucket, self._source.prefix)
+        return self._passes.list_passes(self._source.known_bucket, self._source.prefix)
 
     @cached_property
     def _passes(self) -> PassTable:
@@ -193,7 +193,7 @@ class Reconcile:
         """Where existing objects stay out, remember since when objects count."""
         if self._config.include_existing_files or not self._config.backfill_interval:
             return
-        place = Listing(MemoryLister(), self._source.bucket, self._source.prefix)
+        place = Listing(MemoryLister(), self._source.known_bucket, self._source.prefix)
         ensure_first_pass(place, self._passes, self._clock.now())
 
     def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
@@ -219,7 +219,7 @@ def build_listing(
 
     live = S3Lister(client, source.bucket, pace=pace)
     if inventory is None:
-        return Listing(live, source.bucket, source.prefix)
+        return Listing(live, source.known_bucket, source.prefix)
     from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
 
     files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
@@ -232,7 +232,7 @@ def build_listing(
 
     return Listing(
         report,
-        source.bucket,
+        source.known_bucket,
         source.prefix,
         name=inventory,
         as_of=report.manifest.created_at,

@@ -66,9 +66,11 @@ class FolderWatcher:
         known: Mapping[str, KnownFile],
         queue: MemoryQueue,
         clock: Clock | None = None,
+        *,
+        bucket: str = "",
     ) -> None:
         self._root = Path(config.path).absolute()
-        self._bucket = str(self._root)
+        self._bucket = bucket or str(self._root)
         self._settle_seconds = config.settle_seconds
         self._known = KnownFiles(known)
         self._queue = queue
