@@ -117,7 +117,7 @@ class Run:
         self._metrics = metrics
         self._totals = {name: TableTotals() for name in only or app.settings.tables}
         self._session: Future[None] = Future()
-        self._reconcile = Reconcile(app, metrics=metrics) if app.settings.source.type == "s3" else None
+        self._reconcile = Reconcile(app, metrics=metrics)
         is_cleaned = app.settings.source.clean_source != "off"
         self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
         self._cleaned: CleanReport | None = None
@@ -256,8 +256,7 @@ class Run:
         """What goes on beside the live flow of a run that does not end by itself."""
         app = self._app
         loops: list[BackgroundLoop] = [RetryLoop(app)]
-        if self._reconcile is not None:
-            loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
+        loops.append(ReconcileLoop(self._reconcile, self._capture.is_drained, app.is_session_alive))
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
             loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
@@ -267,8 +266,6 @@ class Run:
 
     def _reconcile_once(self, stop: threading.Event) -> None:
         """What the queue did not tell of, before the tables catch up. A failure is told at the end."""
-        if self._reconcile is None:
-            return
         try:
             self._reconciled = self._reconcile.run_once(stop)
         except HeadwaterError as error:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from headwater.app import App
 from headwater.app.objects.explain import Explain
 from headwater.app.objects.verify import Verify
+from headwater.app.reconcile import Reconcile
 from headwater.app.run import Run
 from headwater.app.source_memory import ensure_same_source
 from headwater.capture.listers.local import LocalLister
@@ -37,7 +38,6 @@ class Folder:
         tables = {
             "mirrored": {**table, "mode": "mirror"},
             "added": {**table, "mode": "append"},
-            "merged": {**table, "mode": "merge", "record_key": "id", "on_object_removed": "retract"},
         }
         self.settings = Settings.model_validate(
             {
@@ -138,7 +138,7 @@ def test_tables_follow_the_folder_between_runs(spark: SparkSession, tmp_path: Pa
 
 @pytest.mark.slow
 def test_tables_follow_the_folder_while_a_run_is_live(spark: SparkSession, tmp_path: Path) -> None:
-    folder = Folder(spark, tmp_path, "mirrored", "merged")
+    folder = Folder(spark, tmp_path, "mirrored")
     folder.begin()
     stop = threading.Event()
     failures: list[BaseException] = []
@@ -152,7 +152,7 @@ def test_tables_follow_the_folder_while_a_run_is_live(spark: SparkSession, tmp_p
     def is_equal() -> bool:
         assert not failures
         try:
-            return folder.rows("mirrored") == folder.show() and folder.rows("merged") == folder.show()
+            return folder.rows("mirrored") == folder.show()
         except Exception:  # the table is not there yet
             return False
 
@@ -210,3 +210,28 @@ def test_a_source_that_moved_is_refused_then_followed(spark: SparkSession, tmp_p
     assert report.is_complete
     assert report.tables["mirrored"].counts.ingested == len(shown)
     assert Explain(folder.app()).explain(str(new / "plain.json")).status == "ingested"
+
+
+@pytest.mark.slow
+def test_a_reconcile_finds_what_the_watcher_was_not_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "mirrored")
+    folder.begin()
+    (folder.root / BAD_NAME).unlink()
+    folder.run_once()
+
+    def reconcile() -> tuple[int, int, int]:
+        done = Reconcile(folder.app()).run_pass(threading.Event(), settle=False).done
+        return done.missing, done.changed, done.vanished
+
+    assert reconcile() == (0, 0, 0)
+    (folder.root / "plain.json").unlink()
+    folder.write("later.json", "new")
+    (folder.root / "rewritten.json").write_text('{"id": 1, "v": "longer"}')
+    assert reconcile() == (1, 1, 1)
+    assert reconcile() == (0, 0, 0)
+    folder.run_once()
+    assert folder.rows("mirrored") == folder.show()
+    (folder.root / "later.json").unlink()
+    folder.run_once()
+    assert folder.rows("mirrored") == folder.show()
+    assert Verify(folder.app()).run().is_complete

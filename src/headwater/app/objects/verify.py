@@ -12,10 +12,11 @@ from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.local import UnusablePath, show_name
+from headwater.capture.listers.local import LocalLister, UnusablePath, show_name
 from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.errors import TableNotFoundError, TableUnsupportedError
+from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     DeepCounts,
@@ -174,13 +175,13 @@ class Verify:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))
-            yield from (
-                DeepLook(self._app, name, deep, self._now(), self._deep).iter(found) if self._deep else found
-            )
-        for path in unusable:
-            # Nobody knows what a folder holds that cannot be a part of any key.
-            if path.reason == "bad_name" and (path.key[-1] == "/" or scope.includes(scope.bucket, path.key)):
-                yield Finding("quarantined", show_name(path.key), f"bad_name: {path.detail}")
+            if self._deep:
+                found = DeepLook(self._app, name, deep, self._now(), self._deep).iter(found)
+            for finding in found:
+                is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
+                if not (is_hidden and finding.kind == "extra"):
+                    yield finding
+        yield from _judge_unusable(unusable, scope)
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
@@ -191,3 +192,12 @@ class Verify:
             return with_content(event, "removed", None)
         etag = finding.entry.etag if finding.entry else present.etag
         return with_content(event, "created", etag, present.size)
+
+
+def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[Finding]:
+    """Of a folder that cannot be listed nobody knows what the table should have of it."""
+    for path in unusable:
+        is_folder = path.key.endswith("/") or not path.key
+        is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
+        if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):
+            yield Finding("quarantined", show_name(path.key), f"{path.reason}: {path.detail}")

@@ -32,6 +32,7 @@ class PassSchedule:
         *,
         on_failure: Callable[[HeadwaterError], None] = lambda _error: None,
         look_seconds: float = _LOOK_SECONDS,
+        is_watched: bool = False,
     ) -> None:
         self._run_pass = run_pass
         self._list_passes = list_passes
@@ -39,6 +40,7 @@ class PassSchedule:
         self._clock = clock
         self._on_failure = on_failure
         self._look_seconds = look_seconds
+        self._is_watched = is_watched
 
     def run(self, stop: threading.Event, is_drained: Callable[[], bool]) -> None:
         """Passes until `stop` is set, or none will ever be due.
@@ -51,7 +53,8 @@ class PassSchedule:
         while not (is_drained() or self._clock.monotonic() > deadline):
             if stop.wait(self._look_seconds):
                 return
-        due = choose_first_due(self._list_passes(), self._config, self._clock.now())
+        passes, now = self._list_passes(), self._clock.now()
+        due = choose_first_due(passes, self._config, now, is_watched=self._is_watched)
         while due is not None and not self._wait_until(due, stop):
             due = self._run_due(stop)
 
@@ -77,8 +80,15 @@ class PassSchedule:
         return stop.is_set()
 
 
-def choose_first_due(passes: list[ReconcilePass], config: ReconcileConfig, now: datetime) -> datetime | None:
-    """When the first pass of a run is due; None for never."""
+def choose_first_due(
+    passes: list[ReconcilePass], config: ReconcileConfig, now: datetime, *, is_watched: bool = False
+) -> datetime | None:
+    """When the first pass of a run is due; None for never. `is_watched`: the source is listed at each start
+    anyway, so that only the interval counts."""
+    if is_watched:
+        known = find_last_finished(passes) is not None or not config.backfill_interval
+        interval = timedelta(seconds=config.backfill_interval)
+        return choose_due(passes, config.backfill_interval, now) if known else now + interval
     return now if config.include_existing_files else choose_due(passes, config.backfill_interval, now)
 
 

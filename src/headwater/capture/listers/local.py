@@ -135,9 +135,11 @@ class LocalLister:
         self._root = root
         self._on_unusable = on_unusable
         self.has_aliases = False
+        self._unreadable: list[str] = []
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedFile]:
         """See `Lister.iter_objects`. Raises `SourceUnavailableError` when the folder is not there."""
+        self._unreadable = []
         real_root = os.path.realpath(self._root)
         if not Path(real_root).is_dir():
             raise SourceUnavailableError(
@@ -145,6 +147,10 @@ class LocalLister:
             )
         found = self._walk(str(self._root), "", prefix, real_root, (real_root,))
         return (listed for listed in found if listed.key > start_after) if start_after else found
+
+    def hides(self, key: str) -> bool:
+        """Whether the key is in a folder that the last listing could not read: then it may be there."""
+        return any(key.startswith(folder) for folder in self._unreadable)
 
     def _walk(
         self, folder: str, key: str, prefix: str, real_root: str, ancestors: tuple[str, ...]
@@ -213,6 +219,8 @@ class LocalLister:
         return build_listed_file(key, status)
 
     def _report(self, key: str, reason: UnusableReason, detail: str) -> None:
+        if reason == "unreadable_folder":
+            self._unreadable.append(key)
         if self._on_unusable:
             self._on_unusable(UnusablePath(key, reason, detail))
 
