@@ -64,6 +64,10 @@ test-long: setup ## Minutes to hours: what is marked long, and the properties wi
 simulate: setup ## The pipeline without Spark in a world that fails on purpose: SEED=1 STEPS=100000, or EPISODE=n
 	$(VENV)/python -m simulator.run $(if $(EPISODE),--episode $(EPISODE),--seed $(or $(SEED),1) --steps $(or $(STEPS),100000)) $(ARGS)
 
+.PHONY: mutants
+mutants: setup ## Break one line at a time: the tests named for it must fail. Minutes; before a release, or W=word
+	$(VENV)/python scripts/mutants.py --jobs $(JOBS) $(W)
+
 .PHONY: bench
 bench: setup ## All benchmarks, one JSON line each; one of them: make bench B=name
 	$(VENV)/python -m benchmarks.run $(B)

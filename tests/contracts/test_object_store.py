@@ -3,7 +3,7 @@
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +88,13 @@ def local(tmp_path: Path) -> Harness:
 
 
 @pytest.fixture
+def relocated(local: Harness) -> Harness:
+    """A folder's files, which the lake knows from another folder."""
+    config = StoreConfig("local", known_as="/former", location=local.bucket)
+    return replace(local, store=build_object_store(config), bucket="/former")
+
+
+@pytest.fixture
 def memory() -> Harness:
     name = uuid.uuid4().hex
     objects = load_memory_store(name)
@@ -122,7 +129,7 @@ def s3(emulator: EmulatorSession, monkeypatch: pytest.MonkeyPatch) -> Harness:
     return Harness(store, bucket, put, remove, versioned=True)
 
 
-@pytest.fixture(params=["memory", "local", "s3"])
+@pytest.fixture(params=["memory", "local", "relocated", "s3"])
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found

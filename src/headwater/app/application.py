@@ -3,13 +3,15 @@
 import gc
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headwater.app.scope import build_scope
+from headwater.app.scope import build_scope, source_bucket, source_location
+from headwater.app.source_memory import SOURCE_KEY, name_source
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import read_environment
@@ -69,7 +71,8 @@ class App:
     @cached_property
     def events(self) -> EventsTable:
         """The events table."""
-        return EventsTable(self.spark, events_path(self.settings.lake))
+        told = {SOURCE_KEY: name_source(self.settings)}
+        return EventsTable(self.spark, events_path(self.settings.lake), told)
 
     @cached_property
     def stores(self) -> Stores:
@@ -105,11 +108,14 @@ class App:
     def build_store_config(self) -> StoreConfig:
         """Where the objects of the source are fetched from."""
         source = self.settings.source
+        config = StoreConfig("local")
         if source.type == "s3":
-            return StoreConfig(
+            config = StoreConfig(
                 "s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme
             )
-        return StoreConfig("local")
+        if source.moved_from is None:
+            return config
+        return replace(config, known_as=source_bucket(self.settings), location=source_location(self.settings))
 
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
         """Pipelines of all tables built from objects, or of those named."""

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from datetime import datetime
 
 from headwater.app.application import App
+from headwater.app.scope import source_bucket
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.consumer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
 from headwater.capture.folder_watcher import FolderWatcher
+from headwater.capture.folder_watcher.announced_files import read_announced_files
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceError
@@ -30,6 +32,7 @@ class Capture:
         metrics: Metrics | None,
     ) -> None:
         source = app.settings.source
+        self._settings = app.settings
         self._source = source
         self._queue = build_queue(source)
         self._consumer = Consumer(
@@ -106,8 +109,9 @@ class Capture:
         """For a folder: announce what the events table does not know yet, then what changes."""
         if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):
             return
-        bucket = str(self._source.path)
-        watcher = FolderWatcher(self._source, events.read_known_objects(bucket), self._queue)
+        bucket = source_bucket(self._settings)
+        known = read_announced_files(events, bucket)
+        watcher = FolderWatcher(self._source, known, self._queue, bucket=bucket)
 
         def announce() -> None:
             try:

@@ -20,8 +20,10 @@ from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
+from headwater.app.scope import rename_moved
 from headwater.app.search import IndexLoop
 from headwater.app.services.whole_tables import with_whole_tables
+from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
@@ -116,7 +118,7 @@ class Run:
         self._metrics = metrics
         self._totals = {name: TableTotals() for name in only or app.settings.tables}
         self._session: Future[None] = Future()
-        self._reconcile = Reconcile(app, metrics=metrics) if app.settings.source.type == "s3" else None
+        self._reconcile = Reconcile(app, metrics=metrics)
         is_cleaned = app.settings.source.clean_source != "off"
         self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
         self._cleaned: CleanReport | None = None
@@ -257,9 +259,8 @@ class Run:
         """What goes on beside the live flow of a run that does not end by itself."""
         app = self._app
         loops: list[BackgroundLoop] = [RetryLoop(app)]
-        if self._reconcile is not None:
-            captured_until = self._capture.find_captured_until
-            loops.append(ReconcileLoop(self._reconcile, captured_until, app.is_session_alive))
+        captured_until = self._capture.find_captured_until
+        loops.append(ReconcileLoop(self._reconcile, captured_until, app.is_session_alive))
         if self._clean is not None:
             delay = app.settings.source.clean_source_delay
             loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
@@ -269,8 +270,6 @@ class Run:
 
     def _reconcile_once(self, stop: threading.Event) -> None:
         """What the queue did not tell of, before the tables catch up. A failure is told at the end."""
-        if self._reconcile is None:
-            return
         try:
             self._reconciled = self._reconcile.run_once(stop)
         except HeadwaterError as error:
@@ -293,6 +292,7 @@ class Run:
     def _start_runner(self) -> Runner:
         app = self._app
         spark = app.spark
+        check_captured_source(app.settings, app.events)
         self._on_session()
         runner = Runner(
             spark,
@@ -320,7 +320,7 @@ class Run:
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()
         self._app.use_pool("capture")
-        return self._app.events.append(batch)
+        return self._app.events.append(rename_moved(self._app.settings, batch))
 
     def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
         self._session.result()

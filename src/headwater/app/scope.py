@@ -1,5 +1,9 @@
 """What a configured table looks at, and where."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headwater.capture.captured_event import CapturedEvent
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.planning.plan import Scope
@@ -12,9 +16,31 @@ def source_provider(settings: Settings) -> str:
 
 
 def source_bucket(settings: Settings) -> str:
-    """The bucket that events of the source name; for a folder, the folder."""
+    """The bucket that events of the source name in the lake; for a folder, the folder.
+
+    Objects that were moved (`source.moved_from`) keep the one that they had.
+    """
+    source = settings.source
+    return str(source.moved_from or source_location(settings))
+
+
+def source_location(settings: Settings) -> str:
+    """The bucket or folder in which the objects are now."""
     source = settings.source
     return source.bucket if source.type == "s3" else str(source.path)
+
+
+def rename_moved(settings: Settings, batch: Sequence[CapturedEvent]) -> Sequence[CapturedEvent]:
+    """Events as the lake knows their objects: notifications name the bucket in which these are now."""
+    known_as, location = source_bucket(settings), source_location(settings)
+    if known_as == location:
+        return batch
+    return [
+        replace(captured, event=replace(captured.event, bucket=known_as))
+        if captured.event.bucket == location
+        else captured
+        for captured in batch
+    ]
 
 
 def build_scope(settings: Settings, name: str) -> Scope:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
 from headwater.app.lineage.following import Following, read_following
-from headwater.app.scope import build_scope
+from headwater.app.scope import build_scope, source_bucket
 from headwater.capture.position import BEGINNING, Position, build_position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
@@ -196,10 +196,9 @@ class StatusReader:
 
     def _read_reconcile(self) -> ReconcilePass | None:
         source = self._settings.source
-        if source.type != "s3":
-            return None
+        prefix = source.prefix if source.type == "s3" else ""
         path = reconciles_path(self._settings.lake)
-        return read_last_pass(path, source.bucket, source.prefix, self._options)
+        return read_last_pass(path, source_bucket(self._settings), prefix, self._options)
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source

@@ -5,7 +5,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -52,9 +52,11 @@ class AppendResult:
 class EventsTable:
     """Append-only changelog of the bucket. One writer at a time; readers from any thread or process."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
+        """`metadata` goes with every commit."""
         self._spark = spark
         self.path = path
+        self._metadata = metadata or {}
         self._table = Table(spark, path)
         self._seen = SeenEvents(self._load_ids)
         self._write_lock = threading.Lock()
@@ -98,7 +100,7 @@ class EventsTable:
             record_key=("event_id",),
             partition=("event_day",),
             changelog=True,
-            commit_metadata={"batch_id": batch_id, "events": str(len(batch))},
+            commit_metadata={**self._metadata, "batch_id": batch_id, "events": str(len(batch))},
         )
         self._table.write(frame, options)
         self._exists = True
@@ -261,31 +263,23 @@ class EventsTable:
         newest = self._newest_commit()
         return Position(newest.completed) if newest else BEGINNING
 
+    def find_metadata(self, key: str) -> str | None:
+        """What the newest commit that carries `key` says of it; None for none."""
+        if self._is_empty():
+            return None
+        found = self._table.load_timeline().find_metadata(key)
+        return None if found is None else found[key]
+
+    def has_events_of(self, bucket: str) -> bool:
+        """Whether any event is of that bucket."""
+        events = self.read_snapshot()
+        return events is not None and not events.where(F.col("bucket") == bucket).isEmpty()
+
     def read_snapshot(self) -> DataFrame | None:
         """All events that are committed now, lazily, with all columns; None before the first one."""
         if self._is_empty():
             return None
         return self._table.read()
-
-    def read_known_objects(self, bucket: str) -> dict[str, str]:
-        """Key -> etag of the objects of one bucket that exist as far as the events tell."""
-        if not self._exists:
-            return {}
-        with explained_lake(self._table.path):
-            return self._read_known_objects(bucket)
-
-    def _read_known_objects(self, bucket: str) -> dict[str, str]:
-        newest = F.max_by(F.struct("kind", "etag"), F.struct("order_key", "event_time")).alias("newest")
-        rows = (
-            self._table.read()
-            .where((F.col("bucket") == bucket) & F.col("kind").isin("created", "removed"))
-            .groupBy("key")
-            .agg(newest)
-            .where(F.col("newest.kind") == "created")
-            .select("key", "newest.etag")
-            .collect()
-        )
-        return {row["key"]: row["etag"] or "" for row in rows}
 
     @property
     def appends(self) -> int:

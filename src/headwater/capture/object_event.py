@@ -74,6 +74,15 @@ def name_version(version_id: str | None, etag: str | None) -> str:
     return (version_id if version_id != "null" else "") or etag or ""
 
 
+def is_same_etag(known: str | None, listed: str | None) -> bool:
+    """Whether a listing's etag may be of the content with the known one, which may have a suffix.
+
+    Two files can have the same modification time and size; the etag of the later one ends in its digest,
+    and no listing computes that.
+    """
+    return known == listed or bool(known and listed and known.startswith(f"{listed}-"))
+
+
 def _digest(*parts: str) -> str:
     # Length prefixes: no choice of key can collide with another field's text.
     text = "".join([f"{len(part)}:{part}" for part in parts])

@@ -97,6 +97,7 @@ def _run_until_stopped(
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run, RunReport
     from headwater.app.services.presence import hold_for_run
+    from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
@@ -104,6 +105,7 @@ def _run_until_stopped(
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
+    ensure_same_source(settings)
     with ExitStack() as stack:
         try:
             presence = stack.enter_context(hold_for_run(settings, only, stop, once=once))
@@ -145,10 +147,12 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
     Raises `TableBusyError`.
     """
     from headwater.app.services.presence import hold_for_command
+    from headwater.app.source_memory import ensure_same_source
 
     with stop_on_signals(stop) as rearm, ExitStack() as stack:
         if is_writing:
             presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
+            ensure_same_source(app.settings)
             presence.add_process(app.find_jvm_process())
         _ = app.spark
         rearm()

@@ -138,6 +138,13 @@ class S3SourceConfig(Section):
     bucket: Annotated[str, AfterValidator(check_bucket_name)] = Field(
         min_length=1, description="Bucket name.", examples=["acme-landing"]
     )
+    moved_from: str | None = Field(
+        None,
+        min_length=1,
+        description="Bucket from which the lake was filled before its objects were moved to `bucket`; they "
+        "keep their identity, and nothing is ingested again.",
+        examples=["acme-landing-old"],
+    )
     prefix: str = Field("", description="Only keys that start with this.")
     region: str | None = Field(None, description="Region of the bucket; default: AWS's own chain.")
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
@@ -163,6 +170,11 @@ class S3SourceConfig(Section):
     clean_source_tags: TextMap = Field(
         {"headwater": "ingested"}, description="What `clean_source: tag` puts on objects, beside other tags."
     )
+
+    @property
+    def known_bucket(self) -> str:
+        """The bucket's name in the lake."""
+        return self.moved_from or self.bucket
 
     @property
     def clean_source_target(self) -> str:
@@ -212,6 +224,12 @@ class LocalSourceConfig(Section):
     type: Literal["local"] = Field(description="A folder on this machine.")
     path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(
         description="The folder to watch; relative to the configuration file.", examples=["landing"]
+    )
+    moved_from: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
+        None,
+        description="Folder from which the lake was filled before its files were moved to `path`; they keep "
+        "their identity, and nothing is ingested again. Relative to the configuration file.",
+        examples=["old-landing"],
     )
     settle_seconds: float = Field(
         1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."

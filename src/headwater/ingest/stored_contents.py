@@ -1,6 +1,7 @@
 """Which contents of which objects a data table holds rows of, and in how many writes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
@@ -126,6 +127,33 @@ def iter_announced(
     by_key = counted.groupBy("key").agg(F.collect_list(F.struct("version", "puts")).alias("found"))
     for row in by_key.orderBy("key").toLocalIterator(prefetchPartitions=True):
         yield row["key"], dict(map(tuple, row["found"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRows:
+    """Rows of objects that are not in the source: their `objects`, their number, and the first address."""
+
+    objects: int = 0
+    rows: int = 0
+    example: str = ""
+
+
+def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
+    """Rows of objects whose addresses do not begin with `uri_prefix`; rows of no object do not count.
+
+    Raises `LakeError`.
+    """
+    if not table.load_timeline().has_commits():
+        return OutsideRows()
+    rows = table.read()
+    if OBJECT not in rows.columns:
+        return OutsideRows()
+    outside = rows.where(F.col(OBJECT).isNotNull() & ~F.col(OBJECT).startswith(uri_prefix))
+    objects = outside.groupBy(OBJECT).agg(F.count(F.lit(1)).alias("rows"))
+    row = objects.agg(
+        F.count(F.lit(1)), F.coalesce(F.sum("rows"), F.lit(0)), F.coalesce(F.min(OBJECT), F.lit(""))
+    ).first()
+    return OutsideRows() if row is None else OutsideRows(*row)
 
 
 def _select_present(rows: DataFrame) -> DataFrame:

@@ -1,16 +1,21 @@
 """The events table: what every reader sees, whatever was delivered twice, late or by another process."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
+from headwater.capture.folder_watcher.announced_files import read_announced_files
+from headwater.capture.folder_watcher.file_messages import build_created_message, build_removed_message
+from headwater.capture.folder_watcher.known_files import KnownFile
 from headwater.capture.notifications import parse_message
+from headwater.capture.own_events import LISTED_EVENT, REPAIR_EVENT, build_own_event
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
 from headwater.lake.table import Table
@@ -240,19 +245,39 @@ def test_events_of_another_process_are_noticed(spark, path, events):
     assert events.append(capture(2)).events == 0
 
 
-def test_known_objects_are_those_that_were_not_removed_last(events):
-    events.append(capture(1, 2, 3))
-    removed = build_event(key="a/2.json", sequence=20, kind="removed")
-    events.append([CapturedEvent(removed, RECEIVED + timedelta(seconds=1), "m")])
-    assert events.read_known_objects("landing") == {
-        "a/1.json": "etag-a/1.json-1",
-        "a/3.json": "etag-a/3.json-3",
+def test_files_are_known_as_they_were_announced_last(events):
+    known = KnownFile("5-1", 20_000, True, "64-1", "aa")
+    bodies = [
+        build_created_message("/in", "a", 1, known, from_listing=False),
+        build_created_message("/in", "a", 1, KnownFile("4-1", 10_000), from_listing=True),
+        build_created_message("/in", "b", 1, known, from_listing=False),
+        build_removed_message("/in", "b", 30_000, from_listing=True),
+        build_created_message("/other", "c", 1, known, from_listing=False),
+    ]
+    told = [event for body in bodies for event in parse_message(body).events]
+    # Announced before events told more than an etag; what a reconcile found later; and requests.
+    old = dataclasses.replace(told[0], key="old", raw="{}")
+    listed = dataclasses.replace(old, sequencer="x", order_key=None, event_name=LISTED_EVENT, etag="9-1")
+    repair = build_own_event(REPAIR_EVENT, "local", "/in", "b", RECEIVED)
+    events.append(
+        [
+            *(CapturedEvent(event, RECEIVED, "m") for event in (*told, old)),
+            CapturedEvent(dataclasses.replace(listed, key="d"), RECEIVED, "", "listing"),
+            CapturedEvent(
+                dataclasses.replace(listed, key="a", event_name=LISTED_EVENT), RECEIVED, "", "listing"
+            ),
+            repair,
+        ]
+    )
+    assert read_announced_files(events, "/in") == {
+        "a": KnownFile("9-1", 20_000),
+        "b": KnownFile("5-1", 30_000, False, "64-1", "aa"),
+        "old": KnownFile("5-1", 20_000),
+        "d": KnownFile("9-1"),
     }
 
 
 def test_raw_json_is_kept(spark, path, events):
-    import dataclasses
-
     (captured,) = capture(1)
     raw = '{"eventName":"ObjectCreated:Put","é":"\\u0000"}'
     events.append([dataclasses.replace(captured, event=dataclasses.replace(captured.event, raw=raw))])

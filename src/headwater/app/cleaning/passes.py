@@ -191,5 +191,13 @@ class _Acting:
 def _build_events(decision: CleanDecision, name: str, now: datetime) -> list[CapturedEvent]:
     listed = decision.listed
     objects = {entry.object_id: entry for entry in decision.entries}.values()
-    events = (build_own_event(name, entry.provider, entry.bucket, listed.key, now) for entry in objects)
-    return [with_content(event, "other", listed.etag, listed.size) for event in events]
+    return [
+        with_content(
+            build_own_event(name, entry.provider, entry.bucket, listed.key, now),
+            "other",
+            # The same content; only the ledger's etag may have the suffix that no listing shows.
+            entry.etag or listed.etag,
+            listed.size,
+        )
+        for entry in objects
+    ]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, source_provider
+from headwater.app.scope import build_scope, source_bucket, source_location, source_provider
+from headwater.capture.listers.local import is_utf8, show_name
 from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
@@ -152,22 +153,30 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     Raises `UsageError` when the address is of another bucket or folder than the source's.
     """
     source = settings.source
+    if not is_utf8(uri):
+        raise UsageError(
+            f"{show_name(uri)} is not UTF-8: no key of a table can hold this name",
+            hint="rename the file; as it is, it is in quarantine: headwater quarantine list",
+        )
+    bucket_known, location = source_bucket(settings), source_location(settings)
     if source.type == "local":
-        root = str(source.path)
-        if uri.startswith("/") and not Path(uri).is_relative_to(root):
-            raise UsageError(f"{uri} is not below the source folder {root}", hint="give a path below it")
-        return root, str(Path(uri).relative_to(root)) if uri.startswith("/") else uri
+        if not uri.startswith("/"):
+            return bucket_known, uri
+        root = next((root for root in (location, bucket_known) if Path(uri).is_relative_to(root)), None)
+        if root is None:
+            raise UsageError(f"{uri} is not below the source folder {location}", hint="give a path below it")
+        return bucket_known, str(Path(uri).relative_to(root))
     scheme, separator, rest = uri.partition("://")
     if not separator:
-        return source.bucket, uri
+        return bucket_known, uri
     # Not urlsplit for the key: it may hold `#` and `?`.
     bucket, _, key = rest.partition("/")
-    if scheme not in ("s3", "s3a", "s3n") or bucket != source.bucket:
+    if scheme not in ("s3", "s3a", "s3n") or bucket not in (source.bucket, bucket_known):
         raise UsageError(
             f"{uri} is not in the source bucket {source.bucket}",
             hint=f"addresses look like s3://{source.bucket}/KEY",
         )
-    return bucket, key
+    return bucket_known, key
 
 
 def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.background import BackgroundLoop
-from headwater.app.scope import source_provider
+from headwater.app.scope import rename_moved, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.notifications import parse_message
 from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, build_retry, with_content
@@ -69,7 +69,7 @@ class Redrive:
         now = self._now()
         messages = [row for row in rows if row["level"] == "message" or row["stage"] == "capture"]
         parsed = {str(row["quarantine_id"]): self._parse(row, now) for row in messages}
-        self.append(event for events in parsed.values() for event in events)
+        self.append(event for events in parsed.values() for event in rename_moved(self._app.settings, events))
         self._app.stores.quarantine.remove({found for found, events in parsed.items() if events})
         self.append(self._iter_requests([row for row in rows if row["key"] is not None], now))
         self.run_tables()

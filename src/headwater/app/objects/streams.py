@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
+from headwater.capture.listers.local import LocalLister, UnusablePath
 from headwater.capture.listers.protocol import Lister
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
@@ -21,13 +22,16 @@ from headwater.lake.table import Table
 
 
 @contextmanager
-def open_lister(settings: Settings, pace: Callable[[], None] = lambda: None) -> Iterator[Lister]:
-    """What lies in the source now; `pace` is called before each request to a bucket."""
+def open_lister(
+    settings: Settings,
+    pace: Callable[[], None] = lambda: None,
+    on_unusable: Callable[[UnusablePath], None] | None = None,
+) -> Iterator[Lister]:
+    """What lies in the source now; `pace` is called before each request to a bucket, `on_unusable` with what
+    cannot be listed in a folder."""
     source = settings.source
     if source.type == "local":
-        from headwater.capture.listers.local import LocalLister
-
-        yield LocalLister(source.path)
+        yield LocalLister(source.path, on_unusable)
         return
     from headwater.capture.listers.s3 import S3Lister, build_listing_client
 

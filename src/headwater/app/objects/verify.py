@@ -9,13 +9,14 @@ from headwater.app.application import App, read_clock
 from headwater.app.lineage.following import Following, read_following
 from headwater.app.objects.deep_look import DeepLook
 from headwater.app.objects.redrive import Redrive
-from headwater.app.objects.streams import open_lister, open_streams
+from headwater.app.objects.streams import build_uri_prefix, open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.local import LocalLister, UnusablePath, show_name
 from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
-from headwater.config.settings import Settings
 from headwater.errors import TableNotFoundError, TableUnsupportedError
+from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
     REPAIRABLE_KINDS,
     DeepCounts,
@@ -23,10 +24,12 @@ from headwater.ingest.planning.verification import (
     TableVerification,
     verify_objects,
 )
+from headwater.ingest.stored_contents import OutsideRows, count_outside
 from headwater.lake.damage import Damage, check_files
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.table import Table
 
 _PROBLEMS_SHOWN = 100
 
@@ -34,7 +37,7 @@ _PROBLEMS_SHOWN = 100
 @dataclass(slots=True)
 class TableReport:
     """One table: all of it, its folders when they were asked for, and the first problems found. `damaged` are
-    its files that are not as the commits wrote them."""
+    its files that are not as the commits wrote them, `outside` its rows of objects of another source."""
 
     counts: TableVerification = field(default_factory=TableVerification)
     watermark: datetime | None = None
@@ -42,6 +45,7 @@ class TableReport:
     problems: list[Finding] = field(default_factory=list)
     deep: DeepCounts | None = None
     damaged: tuple[Damage, ...] = ()
+    outside: OutsideRows = field(default_factory=OutsideRows)
 
     @property
     def is_complete(self) -> bool:
@@ -49,7 +53,8 @@ class TableReport:
 
         Rows of a base file that is gone are counted as missing, until they are there again.
         """
-        return self.counts.is_complete and all(damage.kind != "log" for damage in self.damaged)
+        is_whole = all(damage.kind != "log" for damage in self.damaged)
+        return self.counts.is_complete and is_whole and not self.outside.rows
 
 
 @dataclass(slots=True)
@@ -81,7 +86,7 @@ class Verify:
         now: Callable[[], datetime] = read_clock,
         *,
         deep: int = 0,
-        lister: Callable[[Settings], AbstractContextManager[Lister]] = open_lister,
+        lister: Callable[..., AbstractContextManager[Lister]] = open_lister,
     ) -> None:
         self._app = app
         self._settings = app.settings
@@ -140,7 +145,14 @@ class Verify:
                     yield self._build_event(finding, started_at)
 
     def _verify(self, name: str, folder_depth: int) -> TableReport:
-        report = TableReport(deep=DeepCounts() if self._deep else None, damaged=self._find_damage(name))
+        report = TableReport(
+            deep=DeepCounts() if self._deep else None,
+            damaged=self._find_damage(name),
+            outside=count_outside(
+                Table(self._app.spark, table_path(self._settings.lake, name)),
+                build_uri_prefix(self._settings, source_bucket(self._settings)),
+            ),
+        )
         for finding in self._iter_findings(name, report.deep or DeepCounts()):
             report.counts.add(finding)
             if folder_depth:
@@ -158,13 +170,18 @@ class Verify:
 
     def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)
-        with self._open_lister(self._settings) as lister:
+        unusable: list[UnusablePath] = []
+        with self._open_lister(self._settings, on_unusable=unusable.append) as lister:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))
-            yield from (
-                DeepLook(self._app, name, deep, self._now(), self._deep).iter(found) if self._deep else found
-            )
+            if self._deep:
+                found = DeepLook(self._app, name, deep, self._now(), self._deep).iter(found)
+            for finding in found:
+                is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
+                if not (is_hidden and finding.kind == "extra"):
+                    yield finding
+        yield from _judge_unusable(unusable, scope)
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
@@ -173,4 +190,14 @@ class Verify:
         )
         if present is None:
             return with_content(event, "removed", None)
-        return with_content(event, "created", present.etag, present.size)
+        etag = finding.entry.etag if finding.entry else present.etag
+        return with_content(event, "created", etag, present.size)
+
+
+def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[Finding]:
+    """Of a folder that cannot be listed nobody knows what the table should have of it."""
+    for path in unusable:
+        is_folder = path.key.endswith("/") or not path.key
+        is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
+        if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):
+            yield Finding("quarantined", show_name(path.key), f"{path.reason}: {path.detail}")

@@ -1,8 +1,8 @@
-"""Reconcile of a bucket: one pass on demand, or passes beside the live flow, which it never stops."""
+"""Reconcile of a bucket or folder: one pass on demand, or passes beside the live flow, which goes on."""
 
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,7 +12,9 @@ import structlog
 
 from headwater.app.application import App
 from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
+from headwater.app.scope import source_bucket
 from headwater.capture.listers.listing_diff import Comparison
+from headwater.capture.listers.local import LocalLister
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
 from headwater.capture.reconcile import (
@@ -70,32 +72,46 @@ class ReconcileReport:
 
 
 class Reconcile:
-    """Passes over the bucket of one `App`. Use from one thread.
+    """Passes over the source of one `App`. Use from one thread.
 
-    Raises `UsageError` for a source that is no bucket: a folder is watched and listed by its watcher.
+    A folder's watcher lists it at every start and each minute, so a pass over a folder is due at intervals
+    only: it also finds what nothing but a table has seen.
     """
 
     def __init__(self, app: App, *, metrics: Metrics | None = None, clock: Clock | None = None) -> None:
         source = app.settings.source
-        if source.type != "s3":
-            raise UsageError(
-                "only a bucket is reconciled",
-                hint="`headwater run` lists a folder when it starts and every minute",
-            )
         self._app = app
-        self._source: S3SourceConfig = source
+        self._source = source
+        self._bucket = source_bucket(app.settings)
+        self._prefix = source.prefix if source.type == "s3" else ""
         self._config = app.settings.reconcile
         self._metrics = metrics
         self._clock = clock or SystemClock()
 
     def check(self, inventory: str | None = None) -> None:
         """Raise what would make a pass fail; asks the bucket or reads the manifest, and starts no Spark."""
+        with self._open_listing(lambda: None, inventory) as listing:
+            if inventory is None:
+                next(listing.lister.iter_objects(listing.prefix), None)
+
+    @contextmanager
+    def _open_listing(self, pace: Callable[[], None], inventory: str | None) -> Iterator[Listing]:
+        if self._source.type == "local":
+            if inventory is not None:
+                raise UsageError("an inventory is of a bucket", hint="leave out --inventory for a folder")
+            lister = LocalLister(self._source.path)
+            yield Listing(
+                lister,
+                self._bucket,
+                self._prefix,
+                provider="local",
+                is_gone=lambda key: not lister.hides(key),
+            )
+            return
         from headwater.capture.listers.s3 import build_listing_client
 
         with closing(build_listing_client(self._source)) as client:
-            listing = build_listing(self._source, client, lambda: None, inventory)
-            if inventory is None:
-                next(listing.lister.iter_objects(listing.prefix), None)
+            yield build_listing(self._source, client, pace, inventory)
 
     def run_pass(
         self,
@@ -111,12 +127,9 @@ class Reconcile:
 
         Raises `SourceError`, `LakeError`, and `UsageError` for an inventory that is none.
         """
-        from headwater.capture.listers.s3 import build_listing_client
-
         self._app.use_pool(POOL)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
-        with closing(build_listing_client(self._source)) as client:
-            listing = build_listing(self._source, client, pace, inventory)
+        with self._open_listing(pace, inventory) as listing:
             examples: list[Difference] = []
 
             def note(kind: Decision, compared: Comparison) -> None:
@@ -151,7 +164,8 @@ class Reconcile:
         age = INVENTORY_SETTLE if inventory else timedelta(seconds=config.settle_seconds)
         return ReconcileOptions(
             settle=age if settle or inventory else None,
-            include_existing=config.include_existing_files,
+            # The watcher announces all files of a folder.
+            include_existing=config.include_existing_files or self._is_watched,
             checkpoint_objects=config.checkpoint_objects,
             dry_run=dry_run,
         )
@@ -164,7 +178,7 @@ class Reconcile:
         """
         self._note_start()
         passes = self.list_passes()
-        due = choose_first_due(passes, self._config, self._clock.now())
+        due = choose_first_due(passes, self._config, self._clock.now(), is_watched=self._is_watched)
         if due is None or due > self._clock.now():
             return None
         return self.run_pass(stop, settle=find_last_finished(passes) is not None)
@@ -178,6 +192,7 @@ class Reconcile:
             self._config,
             self._clock,
             on_failure=lambda _error: self.count_failure(),
+            is_watched=self._is_watched,
         )
         schedule.run(stop, captured_until)
 
@@ -188,7 +203,11 @@ class Reconcile:
 
     def list_passes(self) -> list[ReconcilePass]:
         """All passes over this bucket and prefix. Raises `LakeError`."""
-        return self._passes.list_passes(self._source.bucket, self._source.prefix)
+        return self._passes.list_passes(self._bucket, self._prefix)
+
+    @property
+    def _is_watched(self) -> bool:
+        return self._source.type == "local"
 
     @cached_property
     def _passes(self) -> PassTable:
@@ -196,9 +215,9 @@ class Reconcile:
 
     def _note_start(self) -> None:
         """Where existing objects stay out, remember since when objects count."""
-        if self._config.include_existing_files or not self._config.backfill_interval:
+        if self._config.include_existing_files or not self._config.backfill_interval or self._is_watched:
             return
-        place = Listing(MemoryLister(), self._source.bucket, self._source.prefix)
+        place = Listing(MemoryLister(), self._bucket, self._prefix)
         ensure_first_pass(place, self._passes, self._clock.now())
 
     def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
@@ -224,7 +243,7 @@ def build_listing(
 
     live = S3Lister(client, source.bucket, pace=pace)
     if inventory is None:
-        return Listing(live, source.bucket, source.prefix)
+        return Listing(live, source.known_bucket, source.prefix)
     from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
 
     files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
@@ -237,7 +256,7 @@ def build_listing(
 
     return Listing(
         report,
-        source.bucket,
+        source.known_bucket,
         source.prefix,
         name=inventory,
         as_of=report.manifest.created_at,

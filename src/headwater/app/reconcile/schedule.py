@@ -38,6 +38,7 @@ class PassSchedule:
         *,
         on_failure: Callable[[HeadwaterError], None] = lambda _error: None,
         look_seconds: float = _LOOK_SECONDS,
+        is_watched: bool = False,
     ) -> None:
         self._run_pass = run_pass
         self._list_passes = list_passes
@@ -45,6 +46,7 @@ class PassSchedule:
         self._clock = clock
         self._on_failure = on_failure
         self._look_seconds = look_seconds
+        self._is_watched = is_watched
 
     def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
         """Passes until `stop` is set, or none will ever be due.
@@ -54,7 +56,8 @@ class PassSchedule:
 
         Raises `LakeError` when the passes of the past cannot be read at the start.
         """
-        due = choose_first_due(self._list_passes(), self._config, self._clock.now())
+        passes, now = self._list_passes(), self._clock.now()
+        due = choose_first_due(passes, self._config, now, is_watched=self._is_watched)
         while due is not None and not self._wait_until(due, stop):
             until = self._wait_for_queue(captured_until, stop)
             if until is None:
@@ -105,8 +108,15 @@ def is_caught_up(captured_until: datetime, now: datetime, allowed: timedelta) ->
     return captured_until >= now - allowed
 
 
-def choose_first_due(passes: list[ReconcilePass], config: ReconcileConfig, now: datetime) -> datetime | None:
-    """When the first pass of a run is due; None for never."""
+def choose_first_due(
+    passes: list[ReconcilePass], config: ReconcileConfig, now: datetime, *, is_watched: bool = False
+) -> datetime | None:
+    """When the first pass of a run is due; None for never. `is_watched`: the source is listed at each start
+    anyway, so that only the interval counts."""
+    if is_watched:
+        known = find_last_finished(passes) is not None or not config.backfill_interval
+        interval = timedelta(seconds=config.backfill_interval)
+        return choose_due(passes, config.backfill_interval, now) if known else now + interval
     return now if config.include_existing_files else choose_due(passes, config.backfill_interval, now)
 
 

@@ -7,7 +7,7 @@ import structlog
 
 # The documented low-level interface: unlike `watchfiles.watch` it tells when it has begun, and each
 # wait has its own time-out. https://watchfiles.helpmanual.io/api/rust_backend/
-from watchfiles._rust_notify import RustNotify
+from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from headwater.errors import SourceUnavailableError
 
@@ -16,6 +16,7 @@ log = structlog.stdlib.get_logger(__name__)
 _STEP_MS = 50
 _DEBOUNCE_MS = 400
 _POLL_MS = 2000
+_RESTART_PAUSE_SECONDS = 1.0
 
 
 class ChangeFeed:
@@ -32,15 +33,7 @@ class ChangeFeed:
             raise SourceUnavailableError(
                 f"the source folder {root} is not there", hint="it is watched again when it is back"
             )
-        try:
-            self._notify = _watch(root, force_polling=False)
-        except OSError as error:
-            log.warning(
-                "changes cannot be watched; looking at all files every two seconds instead",
-                error=str(error),
-                hint="raise fs.inotify.max_user_watches (sysctl)",
-            )
-            self._notify = _watch(root, force_polling=True)
+        self._notify = _watch(root)
 
     def __enter__(self) -> "ChangeFeed":
         return self
@@ -49,10 +42,25 @@ class ChangeFeed:
         self._notify.close()
 
     def wait(self, seconds: float, stop: threading.Event) -> list[str]:
-        """Wait for changes, at most `seconds` or until `stop` is set: the paths, parents before children."""
+        """Wait for changes, at most `seconds` or until `stop` is set: the paths, parents before children.
+
+        The folder's own path means that changes may have been missed anywhere in it.
+        """
         timeout_ms = max(1, int(seconds * 1000))
-        changes = self._notify.watch(_DEBOUNCE_MS, _STEP_MS, timeout_ms, stop)
+        try:
+            changes = self._notify.watch(_DEBOUNCE_MS, _STEP_MS, timeout_ms, stop)
+        except WatchfilesRustInternalError as error:
+            # A path that is not UTF-8. The library raises it again at every later call, so it starts anew.
+            log.debug("the watch is restarted", error=str(error))
+            self._restart()
+            stop.wait(_RESTART_PAUSE_SECONDS)
+            return [str(self._root)]
         return [] if isinstance(changes, str) else sorted(path for _, path in changes)
+
+    def _restart(self) -> None:
+        # The new watch begins before the old one ends: no change falls between them.
+        failed, self._notify = self._notify, _watch(self._root)
+        failed.close()
 
     def is_attached(self) -> bool:
         """False when the folder was removed or replaced: its successor needs a new feed."""
@@ -68,5 +76,23 @@ def find_identity(folder: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _watch(root: Path, *, force_polling: bool) -> RustNotify:
+def _watch(root: Path) -> RustNotify:
+    """Raises `SourceUnavailableError` when the folder has gone."""
+    try:
+        return _open_watch(root, force_polling=False)
+    except OSError as error:
+        log.warning(
+            "changes cannot be watched; looking at all files every two seconds instead",
+            error=str(error),
+            hint="raise fs.inotify.max_user_watches (sysctl)",
+        )
+    try:
+        return _open_watch(root, force_polling=True)
+    except OSError as error:
+        raise SourceUnavailableError(
+            f"the source folder {root} cannot be watched: {error}", hint="it is watched again when it is back"
+        ) from error
+
+
+def _open_watch(root: Path, *, force_polling: bool) -> RustNotify:
     return RustNotify([str(root)], False, force_polling, _POLL_MS, True, True)

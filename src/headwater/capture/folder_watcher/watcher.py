@@ -1,5 +1,6 @@
 """`FolderWatcher`: announces the files of a folder into a queue, at the start and as they change."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -17,16 +18,22 @@ from headwater.capture.folder_watcher.file_messages import (
     build_removed_message,
     read_file_clock,
 )
+from headwater.capture.folder_watcher.known_files import (
+    KnownFile,
+    KnownFiles,
+    choose_order,
+    judge_file,
+    may_differ,
+)
 from headwater.capture.folder_watcher.settling import Settling
-from headwater.capture.listers.listing_diff import diff_listing
 from headwater.capture.listers.local import (
+    ListedFile,
     LocalLister,
     UnusablePath,
-    build_file_etag,
+    build_listed_file,
     is_transient,
-    is_utf8,
+    read_digest,
 )
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceUnavailableError
 from headwater.observability.clock import Clock, SystemClock
@@ -43,26 +50,29 @@ _RESCAN_FACTOR = 50
 # How long the start waits for files that are still being written.
 _SETTLE_ROUNDS = 10
 _NOTICE_SECONDS = 0.25
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class FolderWatcher:
-    """Sends a message for each file that is not `known` (etag by key), has changed, or has gone.
+    """Sends a message for each file that is not `known`, has changed, or has gone.
 
-    A file is announced when it has not changed for `settle_seconds`. The bucket is the folder's path.
-    One thread at a time; `announce_existing` before `run`.
+    A file is announced when it has not changed for `settle_seconds`. `bucket` is the name of the folder in
+    events, its path by default. One thread at a time; `announce_existing` before `run`.
     """
 
     def __init__(
         self,
         config: "LocalSourceConfig",
-        known: Mapping[str, str],
+        known: Mapping[str, KnownFile],
         queue: MemoryQueue,
         clock: Clock | None = None,
+        *,
+        bucket: str = "",
     ) -> None:
         self._root = Path(config.path).absolute()
-        self._bucket = str(self._root)
+        self._bucket = bucket or str(self._root)
         self._settle_seconds = config.settle_seconds
-        self._announced = dict(known)
+        self._known = KnownFiles(known)
         self._queue = queue
         self._clock = clock or SystemClock()
         self._settling = Settling(config.settle_seconds)
@@ -70,6 +80,7 @@ class FolderWatcher:
         self._reported: set[str] = set()
         self._unreadable: list[str] = []
         self._next_rescan = 0.0
+        self._soonest_rescan = 0.0
         self._device: int | None = None
         self._stop = threading.Event()
 
@@ -107,8 +118,12 @@ class FolderWatcher:
         # The feed has begun, so that nothing is lost between the listing and the first change.
         self._rescan()
         while not self._stop.is_set() and feed.is_attached():
-            for path in feed.wait(self._seconds_until_next(), self._stop):
+            paths = feed.wait(self._seconds_until_next(), self._stop)
+            for path in paths:
                 self._touch(path)
+            if paths and self._lister.has_aliases:
+                # The system names one path of a file; another link to it may be a key, too.
+                self._rescan_soon()
             self._announce_settled()
             if self._clock.monotonic() >= self._next_rescan:
                 self._rescan()
@@ -120,8 +135,14 @@ class FolderWatcher:
 
     def _touch(self, path: str) -> None:
         key = os.path.relpath(path, self._root)
-        if key != "." and not key.startswith("../") and not is_transient(key):
+        if key == ".":
+            self._rescan_soon()
+        elif not key.startswith("../") and not is_transient(key):
             self._settling.touch(key, self._clock.monotonic())
+
+    def _rescan_soon(self) -> None:
+        soon = max(self._soonest_rescan, self._clock.monotonic() + self._settle_seconds)
+        self._next_rescan = min(self._next_rescan, soon)
 
     def _rescan(self) -> int:
         """List the folder and announce or watch what differs; returns the number of messages."""
@@ -130,14 +151,20 @@ class FolderWatcher:
         if self._device is None and identity:
             self._device = identity[0]
         self._unreadable = []
-        changes = diff_listing(self._lister.iter_objects(), self._announced)
-        sent = sum(self._take_listed(found) for found in changes.changed)
-        sent += sum(self._announce_if_removed(key, from_listing=True) for key in changes.removed)
+        sent = self._compare("", from_listing=True)
         ended = self._clock.monotonic()
-        self._next_rescan = ended + max(RESCAN_SECONDS, _RESCAN_FACTOR * (ended - started))
+        self._soonest_rescan = ended + _RESCAN_FACTOR * (ended - started)
+        self._next_rescan = max(ended + RESCAN_SECONDS, self._soonest_rescan)
         return sent
 
-    def _take_listed(self, found: ListedObject) -> int:
+    def _compare(self, prefix: str, *, from_listing: bool) -> int:
+        """The listing is the truth: announce or watch how it differs from what is known."""
+        changes = self._known.compare(self._lister.iter_objects(prefix), prefix)
+        # Removals first: a file and a folder may have changed places.
+        sent = sum(self._announce_if_removed(key, from_listing=from_listing) for key in changes.removed)
+        return sent + sum(self._take_listed(found) for found in changes.changed)
+
+    def _take_listed(self, found: ListedFile) -> int:
         age = (self._clock.now() - found.last_modified).total_seconds()
         if age < self._settle_seconds:
             self._settling.notice(found.key, self._clock.monotonic(), found.etag)
@@ -152,65 +179,89 @@ class FolderWatcher:
         """Announce what lies under `key` now, if that is news; if it changed since it was seen, later."""
         try:
             status = (self._root / key).stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return self._announce_removed_below(key, from_listing=from_listing)
         except OSError as error:
+            if error.errno in _ABSENT:
+                return self._announce_removed(key, from_listing=from_listing)
             log.warning("a file cannot be looked at", key=key, error=str(error))
             return 0
         if stat.S_ISDIR(status.st_mode):
-            listed = self._lister.iter_objects(key + "/")
-            return sum(self._take_listed(found) for found in listed if self._is_news(found))
+            # A file may have become a folder.
+            sent = self._announce_if_removed(key, from_listing=from_listing)
+            return sent + self._compare(key + "/", from_listing=from_listing)
+        sent = self._announce_removed_below(key, from_listing=from_listing)
         if not stat.S_ISREG(status.st_mode):
-            return 0
-        etag = build_file_etag(status)
-        if seen_etag is not None and seen_etag != etag:
-            self._settling.touch(key, self._clock.monotonic(), etag)
-            return 0
-        if self._announced.get(key) == etag or not self._is_listed(key):
-            return 0
-        body = build_created_message(self._bucket, key, status, etag, from_listing=from_listing)
-        if not self._send(body, from_listing=from_listing):
-            return 0
-        self._announced[key] = etag
-        return 1
+            return sent + self._announce_if_removed(key, from_listing=from_listing)
+        return sent + self._look_at_file(build_listed_file(key, status), seen_etag, from_listing=from_listing)
 
-    def _is_news(self, found: ListedObject) -> bool:
-        return self._announced.get(found.key) != found.etag
+    def _look_at_file(self, found: ListedFile, seen_etag: str | None, *, from_listing: bool) -> int:
+        key = found.key
+        if seen_etag is not None and seen_etag != found.etag:
+            self._settling.touch(key, self._clock.monotonic(), found.etag)
+            return 0
+        known = self._known.get(key)
+        if not may_differ(known, found):
+            return 0
+        if not self._is_listed(key):
+            return self._announce_if_removed(key, from_listing=from_listing)
+        digest = read_digest(self._root / key, found)
+        if digest is None:
+            self._settling.touch(key, self._clock.monotonic())
+            return 0
+        file = judge_file(known, found, digest)
+        is_news = known is None or file.order != known.order
+        if is_news:
+            body = build_created_message(self._bucket, key, found.size, file, from_listing=from_listing)
+            if not self._send(body, from_listing=from_listing):
+                return 0
+        self._known.put(key, file)
+        return int(is_news)
 
     def _is_listed(self, key: str) -> bool:
-        """Whether a listing shows the file: names and links have rules, which the lister knows."""
-        if not (self._root / key).is_symlink() and is_utf8(key):
-            return True
+        """Whether a listing shows the file: links have rules, which the lister knows."""
+        is_plain = os.path.realpath(self._root / key) == f"{os.path.realpath(self._root)}/{key}"
+        return is_plain or self._is_shown(key)
+
+    def _is_shown(self, key: str) -> bool:
         return any(found.key == key for found in self._lister.iter_objects(key))
 
+    def _announce_removed(self, key: str, *, from_listing: bool) -> int:
+        sent = self._announce_if_removed(key, from_listing=from_listing)
+        return sent + self._announce_removed_below(key, from_listing=from_listing)
+
     def _announce_removed_below(self, key: str, *, from_listing: bool) -> int:
-        below = key + "/"
-        keys = [known for known in self._announced if known == key or known.startswith(below)]
+        keys = self._known.list_below(key + "/")
         return sum(self._announce_if_removed(known, from_listing=from_listing) for known in keys)
 
     def _announce_if_removed(self, key: str, *, from_listing: bool) -> int:
+        if not self._known.is_present(key):
+            return 0
         # Before the look: a file that is put back right after it must be newer than its removal.
         now_ns = read_file_clock()
         if not self._is_gone(key):
             return 0
-        body = build_removed_message(self._bucket, key, now_ns, from_listing=from_listing)
+        order = choose_order(self._known.get(key), now_ns)
+        body = build_removed_message(self._bucket, key, order, from_listing=from_listing)
         if not self._send(body, from_listing=from_listing):
             return 0
-        del self._announced[key]
+        self._known.remove(key, order)
         return 1
 
     def _is_gone(self, key: str) -> bool:
-        """Whether the file is known to be gone; not so while its folder cannot be read or is unmounted."""
+        """Whether the file is known to be gone; not so while its folder cannot be read or is unmounted.
+
+        What no listing shows is gone, too: a folder or a pipe of that name, a link that leads out, and on
+        file systems that ignore case a file whose name is now written in another one.
+        """
         if any(key.startswith(folder) for folder in self._unreadable):
             return False
         try:
-            (self._root / key).lstat()
-        except (FileNotFoundError, NotADirectoryError):
+            status = (self._root / key).stat()
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                return False
             identity = find_identity(self._root)
             return identity is not None and identity[0] == self._device
-        except OSError:
-            return False
-        return False
+        return not (stat.S_ISREG(status.st_mode) and self._is_shown(key))
 
     def _note_unusable(self, path: UnusablePath) -> None:
         if path.reason == "unreadable_folder":
@@ -228,7 +279,9 @@ class FolderWatcher:
             status = (self._root / key).lstat()
         except OSError:
             return
-        body = build_created_message(self._bucket, key, status, build_file_etag(status), from_listing=True)
+        found = build_listed_file(key, status)
+        file = judge_file(None, found, "")
+        body = build_created_message(self._bucket, key, found.size, file, from_listing=True)
         # The same id at each start, so that it is in the quarantine once.
         digest = hashlib.sha256(os.fsencode(self._root / key)).hexdigest()[:32]
         self._send(body, from_listing=True, message_id=f"name-{digest}")

@@ -1,11 +1,12 @@
 """What a listing says against what is known, as a merge of two sorted streams. Pure; memory is flat."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
 from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import is_same_etag
 from headwater.errors import SourceError
 
 Verdict = Literal["same", "missing", "changed", "vanished"]
@@ -49,20 +50,12 @@ class Comparison:
         return "same" if is_same else "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class ListingChanges:
-    """`changed`: objects that are new or have another etag, in the listing's order. `removed`: keys."""
-
-    changed: tuple[ListedObject, ...]
-    removed: tuple[str, ...]
-
-
 def is_same_state(listed: ListedObject, known: KnownState) -> bool:
     """By version where both sides tell one, else by etag, else by size."""
     if listed.version_id and known.version_id:
         return listed.version_id == known.version_id
     if listed.etag and known.etag:
-        return listed.etag == known.etag
+        return is_same_etag(known.etag, listed.etag)
     return known.size is None or listed.size == known.size
 
 
@@ -98,18 +91,6 @@ def compare_listing(
         else:
             yield Comparison(found.key, found, state)
             found, state = next(objects, None), next(states, None)
-
-
-def diff_listing(listed: Iterable[ListedObject], known: Mapping[str, str]) -> ListingChanges:
-    """Compare a listing with the etags known by key, all in memory. Raises as `compare_listing` does."""
-    states = (KnownState(key, etag) for key, etag in sorted(known.items()))
-    changed, removed = [], []
-    for compared in compare_listing(listed, states):
-        if compared.listed is None:
-            removed.append(compared.key)
-        elif compared.verdict != "same":
-            changed.append(compared.listed)
-    return ListingChanges(tuple(changed), tuple(removed))
 
 
 class _Keyed(Protocol):

@@ -1,15 +1,17 @@
 """Files of a folder as listed objects: keys are paths relative to it, with `/`."""
 
+import hashlib
 import os
 import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal
 
 from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import is_same_etag
 from headwater.errors import SourceUnavailableError
 
 UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
@@ -19,15 +21,30 @@ _TRANSIENT_NAME = re.compile(
     r"^\.|~$|\.(?:tmp|temp|part|partial|crdownload|filepart|swp|swx|swo)$", re.IGNORECASE
 )
 _TRANSIENT_FOLDERS = frozenset({"_temporary"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LAST_MICROS = 9_214_646_399_999_999  # the end of 2261: what 64 bits of nanoseconds hold
+_PART_BYTES = 1 << 20
+_MOST_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class UnusablePath:
-    """Something in the folder that is not listed. `key` may hold surrogates for bytes that are no UTF-8."""
+    """Something in the folder that is not listed. `key` may hold surrogates for bytes that are no UTF-8; that
+    of a folder ends in a slash."""
 
     key: str
     reason: UnusableReason
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile(ListedObject):
+    """A listed file. `changed_ns` is its change time (ctime); `identity` is made of that and the inode, and
+    differs whenever another file lies under the key or the content was rewritten. It differs as well after
+    a change of permissions or a new hard link."""
+
+    changed_ns: int
+    identity: str
 
 
 def build_file_etag(status: os.stat_result) -> str:
@@ -35,10 +52,56 @@ def build_file_etag(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
-def build_listed_file(key: str, status: os.stat_result) -> ListedObject:
+def choose_file_etag(status: os.stat_result, asked: str | None) -> str:
+    """The etag under which a file counts: the one asked for, if that may be the file's, else its own."""
+    etag = build_file_etag(status)
+    return asked if asked is not None and is_same_etag(asked, etag) else etag
+
+
+def read_modified(status: os.stat_result) -> datetime:
+    """The modification time. Programs may set any; outside of 1970 to 2261 it becomes the nearest inside."""
+    return _EPOCH + timedelta(microseconds=min(max(status.st_mtime_ns // 1000, 0), _LAST_MICROS))
+
+
+def build_listed_file(key: str, status: os.stat_result) -> ListedFile:
     """A file as a listing shows it."""
-    changed_at = datetime.fromtimestamp(status.st_mtime, timezone.utc)
-    return ListedObject(key, status.st_size, build_file_etag(status), None, changed_at)
+    identity = f"{status.st_ctime_ns:x}-{status.st_ino:x}"
+    return ListedFile(
+        key,
+        status.st_size,
+        build_file_etag(status),
+        None,
+        read_modified(status),
+        changed_ns=status.st_ctime_ns,
+        identity=identity,
+    )
+
+
+def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
+    """A digest of a file's content: empty where it may not be read, None when it is not `found` any more.
+
+    Of a large file some parts, spread evenly over it: what has to be told apart are files that were
+    written at the same nanosecond with the same size.
+    """
+    try:
+        # O_NONBLOCK: opening a pipe must not wait for its writer.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            digest = hashlib.blake2b(digest_size=8)
+            for start in _choose_parts(found.size):
+                file.seek(start)
+                digest.update(file.read(_PART_BYTES))
+            now = build_listed_file(found.key, os.fstat(file.fileno()))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return ""
+    return digest.hexdigest() if now == found else None
+
+
+def _choose_parts(size: int) -> Iterator[int]:
+    count = min(-(-size // _PART_BYTES), _MOST_PARTS)
+    for at in range(count):
+        yield at * (size - _PART_BYTES) // (count - 1) if count == _MOST_PARTS else at * _PART_BYTES
 
 
 def is_transient(key: str) -> bool:
@@ -56,18 +119,27 @@ def is_utf8(name: str) -> bool:
     return True
 
 
+def show_name(name: str) -> str:
+    """A name for people, bytes that are no UTF-8 as `\\xff`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 class LocalLister:
     """Walks a folder. Never fails for a single entry: what cannot be used is told to `on_unusable`.
 
-    Links are followed inside the folder only, since nothing outside it is ever read.
+    Links are followed inside the folder only, since nothing outside it is ever read. `has_aliases` says
+    that a file was found that may have several keys: changes are reported for one of them only.
     """
 
     def __init__(self, root: Path, on_unusable: Callable[[UnusablePath], None] | None = None) -> None:
         self._root = root
         self._on_unusable = on_unusable
+        self.has_aliases = False
+        self._unreadable: list[str] = []
 
-    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
+    def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedFile]:
         """See `Lister.iter_objects`. Raises `SourceUnavailableError` when the folder is not there."""
+        self._unreadable = []
         real_root = os.path.realpath(self._root)
         if not Path(real_root).is_dir():
             raise SourceUnavailableError(
@@ -76,9 +148,13 @@ class LocalLister:
         found = self._walk(str(self._root), "", prefix, real_root, (real_root,))
         return (listed for listed in found if listed.key > start_after) if start_after else found
 
+    def hides(self, key: str) -> bool:
+        """Whether the key is in a folder that the last listing could not read: then it may be there."""
+        return any(key.startswith(folder) for folder in self._unreadable)
+
     def _walk(
         self, folder: str, key: str, prefix: str, real_root: str, ancestors: tuple[str, ...]
-    ) -> Iterator[ListedObject]:
+    ) -> Iterator[ListedFile]:
         for name, entry in self._scan(folder, key):
             child = key + name
             if name.endswith("/"):
@@ -86,6 +162,7 @@ class LocalLister:
                     real = os.path.realpath(entry.path) if entry.is_symlink() else ""
                     if real and not self._may_follow(child, real, real_root, ancestors):
                         continue
+                    self.has_aliases = self.has_aliases or bool(real)
                     chain = (*ancestors, real or f"{ancestors[-1]}/{entry.name}")
                     yield from self._walk(entry.path, child, prefix, real_root, chain)
             elif child.startswith(prefix):
@@ -101,10 +178,15 @@ class LocalLister:
                 for entry in entries:
                     if is_transient(entry.name):
                         continue
-                    if not is_utf8(entry.name):
-                        self._report(key + entry.name, "bad_name", "the name is not UTF-8")
+                    try:
+                        name = entry.name + "/" if entry.is_dir() else entry.name
+                    except OSError as error:  # a link to itself; the other entries are listed all the same
+                        self._report(key + entry.name, "link_loop", str(error))
                         continue
-                    found.append((entry.name + "/" if entry.is_dir() else entry.name, entry))
+                    if is_utf8(name):
+                        found.append((name, entry))
+                    else:
+                        self._report(key + name, "bad_name", "the name is not UTF-8")
         except (FileNotFoundError, NotADirectoryError):
             return []  # removed since its parent was listed
         except OSError as error:
@@ -120,9 +202,10 @@ class LocalLister:
             return False
         return True
 
-    def _list_file(self, key: str, entry: "os.DirEntry[str]", real_root: str) -> ListedObject | None:
+    def _list_file(self, key: str, entry: "os.DirEntry[str]", real_root: str) -> ListedFile | None:
+        is_link = entry.is_symlink()
         try:
-            if entry.is_symlink():
+            if is_link:
                 real = os.path.realpath(entry.path)
                 if not _is_inside(real, real_root):
                     self._report(key, "link_leads_out", f"it leads to {real}")
@@ -130,9 +213,14 @@ class LocalLister:
             status = entry.stat()
         except OSError:
             return None  # removed since it was listed, or a link to nothing
-        return build_listed_file(key, status) if stat.S_ISREG(status.st_mode) else None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        self.has_aliases = self.has_aliases or is_link or status.st_nlink > 1
+        return build_listed_file(key, status)
 
     def _report(self, key: str, reason: UnusableReason, detail: str) -> None:
+        if reason == "unreadable_folder":
+            self._unreadable.append(key)
         if self._on_unusable:
             self._on_unusable(UnusablePath(key, reason, detail))
 

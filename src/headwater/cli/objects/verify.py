@@ -95,6 +95,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
                 "reasons": dict(table.counts.reasons),
                 "deep": table.deep,
                 "damaged": table.damaged,
+                "outside": table.outside,
                 "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
                 "problems": [
                     {"kind": found.kind, "key": found.key, "detail": found.detail} for found in table.problems
@@ -125,6 +126,11 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
             render_text(f"{name}: {count:,} {reason}")
         for damage in table.damaged:
             render_text(f"{name}: damaged: {damage.describe()}")
+        if table.outside.rows:
+            render_text(
+                f"{name}: {table.outside.rows:,} rows of {table.outside.objects:,} objects that are not in "
+                f"the source, such as {table.outside.example}"
+            )
         for found in table.problems:
             render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
     if not rows:
@@ -137,6 +143,11 @@ def _render_ends(report: "VerifyReport", *, repair: bool) -> None:
     render_text(f"\nEverything that changed up to {when} is in the tables or accounted for.")
     if any(table.problems for table in report.tables.values()) and not repair:
         render_text("Bring in what is missing: headwater verify --repair")
+    if any(table.outside.rows for table in report.tables.values()):
+        render_text(
+            "Rows of another source: set source.moved_from if its objects were moved here, or remove them:\n"
+            "  headwater table NAME delete --where \"_headwater_object like 'ADDRESS%'\""
+        )
     if any(table.damaged for table in report.tables.values()):
         render_text("What to do about damaged files: headwater table NAME check")
     if any(table.counts.quarantined for table in report.tables.values()):

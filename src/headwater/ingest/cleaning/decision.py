@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import is_same_etag
 from headwater.capture.position import parse_instant
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
@@ -116,7 +117,7 @@ def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
         return "not_ingested"
     # Put again since it was taken in, even if it were the same bytes.
     is_newer = listed.last_modified > parse_instant(entry.instant) + CLOCK_MARGIN
-    if is_newer or not listed.etag or entry.etag != listed.etag:
+    if is_newer or not listed.etag or not is_same_etag(entry.etag, listed.etag):
         return "other_version"
     if entry.bad_rows:
         return "bad_records"

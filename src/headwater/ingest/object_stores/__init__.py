@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState, ObjectStore
+from headwater.ingest.object_stores.relocated import RelocatedStore
 
 __all__ = [
     "ObjectContent",
@@ -33,7 +34,7 @@ class StoreConfig:
     """How to reach objects; holds no secrets. Times are in seconds.
 
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` tells
-    memory stores apart.
+    memory stores apart. Objects whose bucket is `known_as` in the lake are at `location` now.
     """
 
     kind: StoreKind
@@ -42,15 +43,24 @@ class StoreConfig:
     path_style: bool | None = None
     scheme: str = "s3a"
     name: str = "default"
+    known_as: str = ""
+    location: str = ""
     max_connections: int = 16
     max_attempts: int = 5
     connect_timeout: float = 5.0
     read_timeout: float = 60.0
+
+    def locate(self, bucket: str) -> str:
+        """Where the objects of a bucket are read from."""
+        return self.location if self.known_as and bucket == self.known_as else bucket
 
 
 @lru_cache(maxsize=32)
 def build_object_store(config: StoreConfig) -> ObjectStore:
     """The store of `config`; one per process, so that connections are shared and kept."""
     module_name, function_name = _BUILDERS[config.kind]
-    build = getattr(importlib.import_module(module_name), function_name)
-    return cast(Callable[[StoreConfig], ObjectStore], build)(config)
+    build = cast(
+        Callable[[StoreConfig], ObjectStore], getattr(importlib.import_module(module_name), function_name)
+    )
+    store = build(config)
+    return RelocatedStore(store, config.known_as, config.location) if config.known_as else store

@@ -7,11 +7,10 @@ the file change under it counts as superseded.
 import errno
 import os
 import stat
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.capture.listers.local import build_file_etag
+from headwater.capture.listers.local import build_file_etag, choose_file_etag, read_modified
 from headwater.errors import (
     HeadwaterError,
     ObjectForbiddenError,
@@ -87,7 +86,7 @@ class LocalObjectStore:
             if isinstance(translated, ObjectMissingError):
                 return None
             raise translated from error
-        return _to_state(status) if stat.S_ISREG(status.st_mode) else None
+        return _to_state(status, ref) if stat.S_ISREG(status.st_mode) else None
 
     def uri(self, ref: ObjectRef) -> str:
         """`file:/folder/key`, as Hadoop writes it."""
@@ -109,13 +108,13 @@ def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectConte
         raise _translate(error, ref) from error
     if build_file_etag(before) != build_file_etag(after) or len(data) != after.st_size:
         return None
-    return ObjectContent(data, _to_state(after))
+    return ObjectContent(data, _to_state(after, ref))
 
 
 def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | None) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise ObjectMissingError(f"{path} is not a regular file")
-    if ref.etag is not None and ref.etag != build_file_etag(status):
+    if ref.etag is not None and ref.etag != choose_file_etag(status, ref.etag):
         raise ObjectSupersededError(f"{path} has changed since it was announced")
     if max_bytes is not None and status.st_size > max_bytes:
         raise ObjectTooLargeError(
@@ -123,9 +122,8 @@ def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | 
         )
 
 
-def _to_state(status: os.stat_result) -> ObjectState:
-    changed_at = datetime.fromtimestamp(status.st_mtime, timezone.utc)
-    return ObjectState(build_file_etag(status), None, status.st_size, changed_at)
+def _to_state(status: os.stat_result, ref: ObjectRef) -> ObjectState:
+    return ObjectState(choose_file_etag(status, ref.etag), None, status.st_size, read_modified(status))
 
 
 def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.object_event import is_same_etag
 from headwater.ingest.planning.ledger_entry import CLEANED, LedgerEntry, is_cleaned
 
 FindingKind = Literal[
@@ -44,7 +45,7 @@ class TableRules:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One object. `detail` says what was expected and what is there; `entry` is the ledger's of one that is
+    """One object. `detail` says what was expected and what is there; `entry` is the ledger's of one that was
     ingested and lies in the bucket."""
 
     kind: FindingKind
@@ -182,7 +183,7 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
         return Finding("skipped", listed.key, entry.reason or entry.status, listed)
     if not _has_rows(known, entry, rules):
         detail = f"it gave {entry.rows} rows, the table has {_count(known, entry)}"
-        return Finding("wrong_rows", listed.key, detail, listed)
+        return Finding("wrong_rows", listed.key, detail, listed, entry)
     return Finding("ingested", listed.key, "", listed, entry)
 
 
@@ -193,7 +194,7 @@ def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, 
         return (None, "") if known.quarantined is not None else ("missing", "no event has told of it")
     if entry.status not in _DECIDED or entry.reason in _UNDECIDED_REASONS:
         return "missing", f"the ledger has it as {entry.reason or entry.status}"
-    if entry.etag and entry.etag != listed.etag:
+    if entry.etag and not is_same_etag(entry.etag, listed.etag):
         return "wrong_version", f"applied {entry.etag}, the bucket has {listed.etag}"
     return None, ""
 

@@ -239,9 +239,10 @@ class SplitScan:
 
     def _build_path(self, request: Request) -> str:
         ref = request.ref
+        bucket = self._config.store.locate(ref.bucket)
         if ref.provider == "local":
-            return "file:" + str(Path(ref.bucket) / ref.key)
-        return build_uri(ref.provider, ref.bucket, ref.key).replace("s3://", f"{self._scheme}://", 1)
+            return "file:" + str(Path(bucket) / ref.key)
+        return build_uri(ref.provider, bucket, ref.key).replace("s3://", f"{self._scheme}://", 1)
 
 
 def replace_undecodable(text: Column) -> Column:

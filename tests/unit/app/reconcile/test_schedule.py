@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from headwater.app.reconcile.schedule import CAUGHT_UP_SECONDS, PassSchedule, choose_due, is_caught_up
+from headwater.app.reconcile.schedule import (
+    CAUGHT_UP_SECONDS,
+    PassSchedule,
+    choose_due,
+    choose_first_due,
+    is_caught_up,
+)
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.passes import START, find_unfinished
 from headwater.config.source import ReconcileConfig
@@ -138,6 +144,18 @@ def test_young_objects_of_the_first_pass_are_looked_at_again_when_they_are_old_e
     rig = Rig(3, settle_seconds=60)
     rig.unsettled, rig.step = 5, 30
     assert rig.run() == [0, 60, 60 + DAY]
+
+
+def test_a_folder_that_is_watched_is_listed_at_intervals_only() -> None:
+    config = ReconcileConfig()
+    assert choose_first_due([], config, NOW, is_watched=True) == NOW + timedelta(days=1)
+    assert choose_first_due([build_pass()], config, NOW, is_watched=True) == NOW + timedelta(days=1)
+    old = build_pass(NOW - timedelta(days=3))
+    due = choose_first_due([old], config, NOW, is_watched=True)
+    assert due is not None
+    assert due < NOW
+    never = ReconcileConfig.model_validate({"backfill_interval": "off"})
+    assert choose_first_due([], never, NOW, is_watched=True) is None
 
 
 def test_an_inventory_replaces_no_listing() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.capture.listers import local
 from headwater.capture.listers.local import LocalLister, UnusablePath, build_file_etag, is_transient
 from headwater.errors import SourceUnavailableError
 
@@ -111,3 +112,42 @@ def test_a_folder_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
         assert list_unusable(tmp_path) == [("a/", "unreadable_folder")]
     finally:
         (tmp_path / "a").chmod(0o755)
+
+
+def test_keys_of_a_folder_that_may_not_be_read_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a/file", "b/file")
+    scan = os.scandir
+
+    def refuse(folder: str) -> object:
+        if folder == str(tmp_path / "a"):
+            raise PermissionError(13, "denied")
+        return scan(folder)
+
+    lister = LocalLister(tmp_path)
+    monkeypatch.setattr(local.os, "scandir", refuse)
+    assert [found.key for found in lister.iter_objects()] == ["b/file"]
+    assert lister.hides("a/file")
+    assert not lister.hides("b/gone")
+    monkeypatch.undo()
+    assert [found.key for found in lister.iter_objects()] == ["a/file", "b/file"]
+    assert not lister.hides("a/file")
+
+
+def test_a_link_to_itself_hides_no_other_file(tmp_path: Path) -> None:
+    write(tmp_path, "a/file", "a/zebra")
+    (tmp_path / "a/loop").symlink_to("loop")
+    assert list_keys(tmp_path) == ["a/file", "a/zebra"]
+    assert list_unusable(tmp_path) == [("a/loop", "link_loop")]
+
+
+@pytest.mark.parametrize("seconds", [-(2**40), -1, 2**37])
+def test_times_of_no_calendar_are_the_nearest_that_is(tmp_path: Path, seconds: int) -> None:
+    write(tmp_path, "a")
+    try:
+        os.utime(tmp_path / "a", (seconds, seconds))
+    except (OSError, OverflowError):
+        pytest.skip("the file system has no such time")
+    (found,) = LocalLister(tmp_path).iter_objects()
+    assert found.last_modified.year in (1970, 2261) or found.last_modified.year > 2026

@@ -46,11 +46,10 @@ def write_s3_config(folder: Path, bucket: str = "landing") -> Path:
     return config
 
 
-def test_a_folder_is_not_reconciled_and_why(tmp_path: Path) -> None:
-    done = run(write_config(tmp_path))
+def test_a_folder_has_no_inventory(tmp_path: Path) -> None:
+    done = run(write_config(tmp_path), "--inventory", "manifest.json")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "only a bucket" in done.stderr
-    assert "every minute" in done.stderr
+    assert "an inventory is of a bucket" in done.stderr
 
 
 @pytest.mark.parametrize("bucket", ["landing", "other"])

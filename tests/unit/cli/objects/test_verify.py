@@ -10,6 +10,7 @@ from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.cli.main import app
 from headwater.cli.objects.verify import build_json, describe_deep, render_report
 from headwater.ingest.planning.verification import DeepCounts, Finding
+from headwater.ingest.stored_contents import OutsideRows
 from tests.fixtures.lakes import write_config
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -44,3 +45,17 @@ def test_the_document_has_a_block_of_it(deep: DeepCounts | None, capsys: pytest.
     shown = capsys.readouterr().out
     assert ("read again" in shown) == (deep is not None)
     assert "orders: 1 cleaned" in shown
+
+
+def test_rows_of_another_source_are_told_and_make_a_table_incomplete(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = build_report(None)
+    assert report.is_complete
+    report.tables["orders"].outside = OutsideRows(2, 1_500, "/old/a.json")
+    assert not report.is_complete
+    assert build_json(report)["tables"]["orders"]["outside"].rows == 1_500
+    render_report(report, repair=False)
+    shown = capsys.readouterr().out
+    assert "orders: 1,500 rows of 2 objects that are not in the source, such as /old/a.json" in shown
+    assert "set source.moved_from" in shown

@@ -48,6 +48,19 @@ def test_a_new_version_goes_live_complete() -> None:
     assert list(live[1].iter_states()) == shop.world.wanted()
 
 
+def test_what_changes_while_a_version_is_judged_is_in_it_when_it_goes_live() -> None:
+    shop = Shop()
+
+    def judge(live: Index | None, new: Index) -> Verdict:
+        shop.change()
+        return let_through(live, new)
+
+    shop.versions.build(SPEC, shop.open_sync, judge)
+    live = shop.versions.open_live()
+    assert live is not None
+    assert list(live[1].iter_states()) == shop.world.wanted()
+
+
 def test_a_version_that_is_worse_is_dropped_and_the_live_one_stays() -> None:
     shop = Shop()
     shop.versions.build(SPEC, shop.open_sync, let_through)

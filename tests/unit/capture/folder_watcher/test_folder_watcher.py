@@ -12,6 +12,7 @@ import pytest
 
 from headwater.capture.folder_watcher import FolderWatcher
 from headwater.capture.folder_watcher.file_messages import read_file_clock
+from headwater.capture.folder_watcher.known_files import KnownFile
 from headwater.capture.listers.local import build_file_etag
 from headwater.capture.notifications import parse_message
 from headwater.capture.object_event import ObjectEvent
@@ -48,7 +49,8 @@ def build_watcher(
     root: Path, queue: MemoryQueue, known: Mapping[str, str] | None = None, settle_seconds: float = 0.1
 ) -> FolderWatcher:
     config = LocalSourceConfig(type="local", path=root, settle_seconds=settle_seconds)
-    return FolderWatcher(config, known or {}, queue)
+    files = {key: KnownFile(etag) for key, etag in (known or {}).items()}
+    return FolderWatcher(config, files, queue)
 
 
 def announce(root: Path, known: Mapping[str, str] | None = None) -> list[ObjectEvent]:
@@ -125,8 +127,8 @@ def test_a_changed_and_a_removed_file_are_announced_at_the_next_start(tmp_path: 
     write(tmp_path / "b", "1")
     events = announce(tmp_path, {"a": "old", "b": build_file_etag((tmp_path / "b").stat()), "c": "x"})
     assert [(event.kind, event.key, event.etag) for event in events] == [
-        ("created", "a", etag),
         ("removed", "c", None),
+        ("created", "a", etag),
     ]
 
 

@@ -1,0 +1,85 @@
+"""Which source a lake was filled from, and whether that is the one that is configured."""
+
+from headwater.app.scope import source_bucket, source_provider
+from headwater.capture.events_table import EventsTable
+from headwater.config.settings import Settings
+from headwater.errors import TableUnsupportedError, UsageError
+from headwater.lake.layout import events_path
+from headwater.lake.s3 import build_storage_options
+from headwater.lake.snapshot_reader import SnapshotReader
+
+SOURCE_KEY = "source"
+"""Of the metadata that each commit of the events table carries: `s3:BUCKET` or `local:FOLDER`."""
+
+
+def name_source(settings: Settings) -> str:
+    """The source as the events table remembers it."""
+    return f"{source_provider(settings)}:{source_bucket(settings)}"
+
+
+def ensure_same_source(settings: Settings) -> None:
+    """Raise `UsageError` when the lake was filled from another bucket or folder than the configured one.
+
+    Starts no Spark. A lake that only Spark can read is checked by `check_captured_source` when a run has
+    its session.
+    """
+    reader = SnapshotReader(
+        events_path(settings.lake), build_storage_options(settings.lake, settings.lake_storage)
+    )
+    try:
+        if not reader.exists() or not reader.commit_names:
+            return
+        found = reader.find_metadata(SOURCE_KEY)
+        known = found[SOURCE_KEY] if found else None
+        if known == name_source(settings):
+            return
+        captured = _read_sources(reader)
+    except TableUnsupportedError:
+        return
+    if known is None and name_source(settings) not in captured:
+        known = captured[0]
+    # Of a source that was corrected before anything was captured from it, no table has a row.
+    check_source(settings, known if known in captured else None)
+
+
+def check_captured_source(settings: Settings, events: EventsTable) -> None:
+    """The same with Spark, of any lake. Raises `UsageError`."""
+    known = events.find_metadata(SOURCE_KEY)
+    if known is None or known == name_source(settings):
+        return
+    if events.has_events_of(known.partition(":")[2]):
+        check_source(settings, known)
+
+
+def _read_sources(reader: SnapshotReader) -> list[str]:
+    """The sources of all events, of a lake that was written before commits named one. A queue may have
+    received events of further buckets; that with the most events comes first."""
+    rows = reader.read(["provider", "bucket"])
+    counted = rows.group_by(["provider", "bucket"]).aggregate([([], "count_all")]).to_pylist()
+    ranked = sorted(counted, key=lambda row: -int(row["count_all"]))
+    return [f"{row['provider']}:{row['bucket']}" for row in ranked]
+
+
+def check_source(settings: Settings, known: str | None) -> None:
+    """Raise `UsageError` when `known`, from which events were captured, is not the configured source."""
+    if known is None or known == name_source(settings):
+        return
+    provider, _, place = known.partition(":")
+    source = settings.source
+    key = "bucket" if source.type == "s3" else "path"
+    now = source.bucket if source.type == "s3" else str(source.path)
+    what = f"the lake {settings.lake} was filled from {_describe(provider, place)}"
+    if provider != source_provider(settings):
+        raise UsageError(
+            f"{what}; source.type is now {source.type}",
+            hint="give the new source a lake of its own: set lake to another location",
+        )
+    raise UsageError(
+        f"{what}; source.{key} is now {now}",
+        hint=f"the same objects at a new location: add `moved_from: {place}` to source; "
+        "other objects: set lake to another location, so that they get tables of their own",
+    )
+
+
+def _describe(provider: str, place: str) -> str:
+    return f"the bucket {place}" if provider == "s3" else f"the folder {place}"

@@ -1,0 +1,101 @@
+"""Which source a lake was filled from: what is refused, and which way forward is offered."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from headwater.app.objects.explain import parse_uri
+from headwater.app.scope import build_scope, rename_moved, source_bucket, source_location
+from headwater.app.source_memory import check_source, ensure_same_source, name_source
+from headwater.capture.captured_event import CapturedEvent
+from headwater.cli.main import app
+from headwater.config.settings import Settings
+from headwater.errors import UsageError
+from tests.fixtures.events import START, build_event
+from tests.fixtures.lakes import BUCKET, FIXTURE_LAKE
+
+
+def build_settings(lake: Path = FIXTURE_LAKE, **source: Any) -> Settings:
+    return Settings.model_validate({"source": source, "lake": str(lake), "tables": {"a": {"path": "*.json"}}})
+
+
+def test_a_lake_without_events_takes_any_source(tmp_path: Path) -> None:
+    ensure_same_source(build_settings(tmp_path / "new", type="s3", bucket="acme"))
+
+
+def test_a_lake_that_names_no_source_takes_one_of_its_events() -> None:
+    ensure_same_source(build_settings(type="s3", bucket=BUCKET))
+
+
+def test_another_bucket_is_refused_and_both_ways_forward_are_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        ensure_same_source(build_settings(type="s3", bucket="acme"))
+    assert caught.value.message.endswith(f"was filled from the bucket {BUCKET}; source.bucket is now acme")
+    assert f"moved_from: {BUCKET}" in caught.value.hint
+    assert "set lake to another location" in caught.value.hint
+
+
+def test_another_bucket_with_the_same_objects_is_taken() -> None:
+    ensure_same_source(build_settings(type="s3", bucket="acme", moved_from=BUCKET))
+
+
+def test_a_bucket_does_not_become_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"source\.type is now local") as caught:
+        ensure_same_source(build_settings(type="local", path=tmp_path))
+    assert "moved_from" not in caught.value.hint
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    settings = build_settings(type="local", path=tmp_path / "new")
+    check_source(settings, None)
+    check_source(settings, name_source(settings))
+    with pytest.raises(UsageError, match=r"from the folder /old; source\.path is now"):
+        check_source(settings, "local:/old")
+
+
+def test_another_prefix_is_the_same_source() -> None:
+    ensure_same_source(build_settings(type="s3", bucket=BUCKET, prefix="in/"))
+
+
+@pytest.mark.parametrize("command", [["run", "--once"], ["routing", "--apply"], ["verify", "--repair"]])
+def test_commands_that_write_exit_with_2(tmp_path: Path, command: list[str]) -> None:
+    lake = shutil.copytree(FIXTURE_LAKE, tmp_path / "lake")
+    (tmp_path / "landing").mkdir()
+    config = tmp_path / "headwater.yaml"
+    config.write_text(
+        f"source: {{type: local, path: landing}}\nlake: {lake}\ntables: {{a: {{path: '*.json'}}}}\n"
+    )
+    done = CliRunner().invoke(app, ["-c", str(config), *command])
+    assert done.exit_code == 2, done.stderr
+    assert "was filled from the bucket /landing" in done.stderr
+
+
+def test_moved_objects_keep_their_name_in_the_lake() -> None:
+    settings = build_settings(type="s3", bucket="new", moved_from="old")
+    assert (source_bucket(settings), source_location(settings)) == ("old", "new")
+    assert build_scope(settings, "a").bucket == "old"
+    for address in ("s3://new/k#1", "s3://old/k#1", "k#1"):
+        assert parse_uri(address, settings) == ("old", "k#1")
+    captured = [CapturedEvent(build_event(bucket=bucket), START, "m") for bucket in ("new", "other", "old")]
+    assert [found.event.bucket for found in rename_moved(settings, captured)] == ["old", "other", "old"]
+    renamed = rename_moved(settings, captured[:1])[0]
+    assert renamed.event.event_id == captured[2].event.event_id
+    assert replace(renamed, event=captured[0].event) == captured[0]
+
+
+def test_moved_files_are_found_by_either_path(tmp_path: Path) -> None:
+    settings = build_settings(type="local", path=tmp_path / "new", moved_from=tmp_path / "old")
+    for address in (str(tmp_path / "new/a/k"), str(tmp_path / "old/a/k"), "a/k"):
+        assert parse_uri(address, settings) == (str(tmp_path / "old"), "a/k")
+    with pytest.raises(UsageError, match="not below the source folder"):
+        parse_uri(str(tmp_path / "k"), settings)
+
+
+def test_a_former_place_must_have_a_name() -> None:
+    with pytest.raises(ValidationError):
+        build_settings(type="s3", bucket="new", moved_from="")
