@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headwater.config.processing.reader_options import iter_reader_option_problems
+
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
 
@@ -16,7 +18,11 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
-    """What evolving and rescued columns cannot be beside. The table's format is known."""
+    """What evolving and rescued columns cannot be beside, and options that the format does not have.
+
+    The table's format is known.
+    """
+    yield from iter_reader_option_problems(table.effective_format, table.options)
     mode, allowed = table.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
     if mode == "add_new_columns" and table.schema_ is not None:
         yield (

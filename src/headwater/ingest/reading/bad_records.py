@@ -10,11 +10,14 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
+from headwater.ingest.decoding import marks
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.local_frames import build_frame
 from headwater.lake.logical_types.columns import find_declared, find_fault
 
 UNPARSABLE = "unparsable"
+UNDECODABLE = marks.REASONS[marks.UNDECODABLE]
+REPEATED_NAME = marks.REASONS[marks.REPEATED_NAME]
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
@@ -36,6 +39,8 @@ _OBJECT_SCHEMA = StructType(
 )
 
 DETAILS = {
+    UNDECODABLE: "has bytes that are no text in the table's encoding: see the reader option `encoding`",
+    REPEATED_NAME: "names a field twice, maybe in two spellings: which value counts, nobody can tell",
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has nothing in the fields of the record key",
     MISSING_ORDERING: "has nothing in a field of the ordering",
@@ -55,7 +60,7 @@ def build_bad_record(
     never missing.
     """
     record = F.col("record")
-    bad = _build(UNPARSABLE, F.col("corrupt"))
+    bad = _build_corrupt(F.col("corrupt"))
     is_record = F.col("outcome").isNull()
     if record_key and set(record_key) <= set(columns):
         filled = [F.coalesce(record.getField(name).cast("string"), F.lit("")) for name in record_key]
@@ -71,6 +76,13 @@ def build_bad_record(
             is_bad = is_record & fault.isNotNull()
             bad = F.coalesce(bad, F.when(is_bad, _struct(BAD_VECTOR, F.to_json(record), fault)))
     return bad.cast(BAD_RECORD_SCHEMA)
+
+
+def _build_corrupt(text: Column) -> Column:
+    unmarked, found = F.substr(text, F.lit(len(marks.MALFORMED) + 1)), _build(UNPARSABLE, text)
+    for mark, reason in marks.REASONS.items():
+        found = F.when(text.startswith(mark), _build(reason, unmarked)).otherwise(found)
+    return found
 
 
 def _build(reason: str, text: Column) -> Column:

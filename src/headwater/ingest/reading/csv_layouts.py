@@ -8,6 +8,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import ObjectSchemaError
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import ColumnOrder, name_columns
 from headwater.ingest.reading.object_reader import ReaderConfig, RecordParser
@@ -22,9 +23,12 @@ class CsvLayouts:
 
     def __init__(self, config: ReaderConfig) -> None:
         options = ReaderOptions(config.options)
-        self.has_header = config.file_format == "csv" and options.flag("header")
+        is_without = options.text("header") != "" and not options.flag("header")
+        self.may_have_header = config.file_format == "csv" and not is_without
         self._config = config
-        self._dialect = CsvDialect.from_options(options) if self.has_header else CsvDialect()
+        self._options = options
+        self._dialect = CsvDialect.from_options(options) if self.may_have_header else CsvDialect()
+        self._headless: set[int] = set()
         self._numbers: dict[tuple[str, ...], int] = {}
         self._by_object: dict[int, int] = {}
 
@@ -34,11 +38,14 @@ class CsvLayouts:
         return frozenset(self._by_object)
 
     def add(self, object_index: int, header: str) -> bool:
-        """Learn an object's header; False where the object is better read whole."""
-        if self._dialect.is_open(header):
+        """Learn an object's header, its first record; False where the object is better read whole."""
+        if not self._dialect.is_complete(header) or "\ufffd" in header:
             return False
-        names = name_columns(self._dialect, header)
         columns = self._config.schema.fieldNames()
+        if not has_header(self._dialect, self._options, header, columns):
+            self._headless.add(object_index)
+            return True
+        names = name_columns(self._dialect, header)
         if [name.lower() for name in names] == [column.lower() for column in columns]:
             return True
         if self._config.rescues:
@@ -53,6 +60,10 @@ class CsvLayouts:
                 return False
         self._by_object[object_index] = self._numbers.setdefault(names, len(self._numbers) + 1)
         return True
+
+    def has_header(self, object_index: int) -> bool:
+        """Whether the first record of an object is no record."""
+        return self.may_have_header and object_index not in self._headless
 
     def find(self, object_index: int) -> int:
         """The number of an object's layout."""

@@ -20,10 +20,8 @@ from pyspark.sql.types import (
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
-from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.planning.decision import Decision
@@ -134,7 +132,8 @@ class Records:
 class ObjectReader:
     """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
 
-    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them;
+    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them, which may
+    begin with a mark (see `decoding.marks`);
     one row an object has only `outcome` (see `object_fetch`). If the table rescues, there are two columns
     more: `rescued`, JSON of what has no place in `record`, and `misfit`, the text of a record of which that
     is because of its types.
@@ -221,8 +220,8 @@ class RecordParser:
     def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
         self._format = file_format
         self._schema = schema
-        self.options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        self._delimiter = CsvDialect.from_options(ReaderOptions(options)).delimiter
+        own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        self.options = parser_options(file_format, options) | own
         self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
 
     def build_record(self, value: Column) -> Column:
@@ -239,12 +238,7 @@ class RecordParser:
         """Null for a record that fits its columns."""
         if self._format in COLUMN_FORMATS or self._format == "text":
             return F.lit(None).cast(StringType())
-        corrupt = parsed.getField(CORRUPT)
-        if self._format != "csv":
-            return corrupt
-        # What a re-ordered record was marked with to be refused; nobody wants to see it.
-        mark = mark_malformed(self._delimiter, len(self._schema))
-        return F.when(corrupt.startswith(mark), F.substr(corrupt, F.lit(len(mark) + 1))).otherwise(corrupt)
+        return parsed.getField(CORRUPT)
 
     def select_record(self, parsed: Column) -> Column:
         """The struct of exactly the data columns, out of `build_record`'s."""
@@ -258,12 +252,15 @@ class RecordParsing:
         self._config = config
         self._parser = RecordParser(config.file_format, config.schema, config.options)
         is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
+        corrupt = self._parser.build_corrupt(parsed)
+        if config.file_format not in COLUMN_FORMATS:
+            corrupt = F.when(F.col("value").startswith(MARK), F.col("value")).otherwise(corrupt)
         self._parsed = F.when(is_record, self._parser.build_record(F.col("value")))
         self._columns = [
             F.col("object_index"),
             F.col("row_number"),
             self._parser.select_record(parsed).alias("record"),
-            F.when(is_record, self._parser.build_corrupt(parsed)).alias("corrupt"),
+            F.when(is_record, corrupt).alias("corrupt"),
             F.col("outcome"),
         ]
         self._rescue = _Rescue(config, self._parser) if config.rescues else None
@@ -294,7 +291,7 @@ class _Rescue:
             )
         )
         text, misfits = (no_text if is_typed else F.col("value")), F.col("misfits")
-        self._misfits = F.when(F.col("corrupt").isNotNull(), built)
+        self._misfits = F.when(F.col("corrupt").isNotNull() & ~F.col("corrupt").startswith(MARK), built)
         self._columns = [
             *(F.col(name) for name in ("object_index", "row_number", "record")),
             F.when(misfits.isNull(), F.col("corrupt")).alias("corrupt"),
