@@ -181,5 +181,5 @@ _CHECKS: Mapping[Kind, Callable[[str], str]] = {
     "encoding": _check_encoding,
     "number": _check_number,
     "unit": _check_unit,
-    "text": lambda value: "",
+    "text": lambda _: "",
 }
