@@ -19,8 +19,9 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.formats.csv import name_columns
 from headwater.ingest.object_stores import ObjectRef, build_object_store
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.reading.object_reader import COLUMN_FORMATS, ReaderConfig, Request, build_requests
+from headwater.ingest.reading.object_reader import ReaderConfig, Request, build_requests
 from headwater.ingest.reading.schema import as_instants, from_arrow, infer_from_lines
 from headwater.ingest.reading.split_scan import SplitScan
 

@@ -11,7 +11,8 @@ from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.csv_header import has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import ColumnOrder, name_columns
-from headwater.ingest.reading.object_reader import ReaderConfig, RecordParser
+from headwater.ingest.parsing.record_parser import RecordParser
+from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.schema import CORRUPT
 
 _MAX_LAYOUTS = 20
@@ -78,7 +79,7 @@ class CsvLayouts:
         rows = rows.withColumn("layout_0", F.when(layout == 0, parser.build_record(value)))
         parsed = F.when(layout == 0, self._build_parsed(F.col("layout_0"), self._config.schema.fieldNames()))
         for names, number in self._numbers.items():
-            theirs = RecordParser("csv", self._build_schema(names), self._config.options)
+            theirs = self._build_parser(names)
             rows = rows.withColumn(f"layout_{number}", F.when(layout == number, theirs.build_record(value)))
             ours = self._build_parsed(F.col(f"layout_{number}"), self._name_fields(names))
             parsed = parsed.when(layout == number, ours)
@@ -94,6 +95,15 @@ class CsvLayouts:
 
     def _order(self, names: tuple[str, ...]) -> tuple[int, ...]:
         return ColumnOrder.build("", names, self._config.schema.fieldNames()).indexes
+
+    def _build_parser(self, names: tuple[str, ...]) -> RecordParser:
+        config = self._config
+        exact = {
+            f"_{at}"
+            for at, column in zip(self._order(names), config.schema.fieldNames(), strict=True)
+            if column in config.exact
+        }
+        return RecordParser("csv", self._build_schema(names), config.options, exact)
 
     def _build_schema(self, names: tuple[str, ...]) -> StructType:
         kinds = {

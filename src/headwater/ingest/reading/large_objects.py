@@ -12,11 +12,11 @@ from headwater.errors import ObjectError
 from headwater.ingest.evolution.large_sampler import LargeSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
+from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.csv_layouts import CsvLayouts
 from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,
-    RecordParser,
     RecordParsing,
     Request,
 )
@@ -112,7 +112,7 @@ class LargeObjectReader:
         if layouts.may_have_header:
             is_header = F.col("has_header") & (F.col("row_number") == F.col("first_record"))
             loaded = loaded.where(~is_header)
-        parser = RecordParser(config.file_format, config.schema, config.options)
+        parser = RecordParser(config.file_format, config.schema, config.options, config.exact)
         parsed = layouts.parse(loaded, parser).withColumn("outcome", F.lit(None).cast(OUTCOME_SCHEMA))
         if config.rescues:
             # What fits no column makes an object one that is read whole.

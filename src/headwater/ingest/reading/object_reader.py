@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -24,12 +24,10 @@ from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.handful import fetch_here
-from headwater.ingest.reading.schema import CORRUPT, parser_options
 from headwater.lake.local_frames import load_arrow
-
-COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 
 _REQUEST_SCHEMA = StructType(
     [
@@ -105,7 +103,8 @@ class ReaderConfig:
     """How a table reads its objects. `schema` are the data columns, in order.
 
     `reports`: objects tell of columns that are not in it; `rescues`: records keep what fits no column.
-    `ignored` are names that are never new columns.
+    `ignored` are names that are never new columns. `exact` are columns whose types nobody has given: a number
+    there must be written as numbers are.
     """
 
     store: StoreConfig
@@ -116,6 +115,7 @@ class ReaderConfig:
     reports: bool = False
     rescues: bool = False
     ignored: tuple[str, ...] = ()
+    exact: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,43 +214,12 @@ def _is_handful(requests: Sequence[Request]) -> bool:
     return len(sizes) <= _HANDFUL_OBJECTS and len(known) == len(sizes) and sum(known) <= _HANDFUL_BYTES
 
 
-class RecordParser:
-    """Record text -> parsed struct, and parsed struct -> the text of what does not fit, or null."""
-
-    def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
-        self._format = file_format
-        self._schema = schema
-        own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        self.options = parser_options(file_format, options) | own
-        self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
-
-    def build_record(self, value: Column) -> Column:
-        """A struct with at least the data columns."""
-        if self._format in COLUMN_FORMATS:
-            return value
-        if self._format == "text":
-            return F.struct(value.alias("value"))
-        if self._format == "csv":
-            return F.from_csv(value, _to_ddl(self._with_corrupt), self.options)
-        return F.from_json(value, self._with_corrupt, self.options)
-
-    def build_corrupt(self, parsed: Column) -> Column:
-        """Null for a record that fits its columns."""
-        if self._format in COLUMN_FORMATS or self._format == "text":
-            return F.lit(None).cast(StringType())
-        return parsed.getField(CORRUPT)
-
-    def select_record(self, parsed: Column) -> Column:
-        """The struct of exactly the data columns, out of `build_record`'s."""
-        return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
-
-
 class RecordParsing:
     """Fetched texts to the columns of `ObjectReader`'s frames. Expressions are built once for a schema."""
 
     def __init__(self, config: ReaderConfig) -> None:
         self._config = config
-        self._parser = RecordParser(config.file_format, config.schema, config.options)
+        self._parser = RecordParser(config.file_format, config.schema, config.options, config.exact)
         is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
         corrupt = self._parser.build_corrupt(parsed)
         if config.file_format not in COLUMN_FORMATS:
@@ -280,7 +249,7 @@ class RecordParsing:
 class _Rescue:
     """Takes the values that do not fit out of corrupt records, which then are none any more."""
 
-    def __init__(self, config: ReaderConfig, parser: "RecordParser") -> None:
+    def __init__(self, config: ReaderConfig, parser: RecordParser) -> None:
         is_typed = config.file_format in COLUMN_FORMATS
         no_text = F.lit(None).cast(StringType())
         built = (
@@ -302,10 +271,6 @@ class _Rescue:
 
     def add(self, frame: DataFrame) -> DataFrame:
         return frame.withColumn("misfits", self._misfits).select(*self._columns)
-
-
-def _to_ddl(schema: StructType) -> str:
-    return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in schema)
 
 
 @dataclass(frozen=True, slots=True)

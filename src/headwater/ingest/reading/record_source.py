@@ -6,7 +6,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import NumericType, StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.hudi.column_types import list_column_types
@@ -18,13 +18,14 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.inference.column_inference import ColumnInference
+from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
 from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
-    COLUMN_FORMATS,
     MAX_BAD_CHARS,
     ObjectReader,
     ReaderConfig,
@@ -38,7 +39,6 @@ from headwater.ingest.reading.schema import (
     apply_hints,
     check_names,
     parse_ddl,
-    rename_for_hudi,
 )
 from headwater.ingest.reading.split_scan import is_large
 from headwater.ingest.table_state import TableState
@@ -127,8 +127,10 @@ class RecordSource:
             # No object of this batch can be understood; reading them says why. The next batch asks anew.
             self._schema, self._is_provisional = schema, True
             return
+        schema = assign_names(schema, stored)
         if self._types:
             schema = schema if table.schema_ else apply_column_types(schema, self._types, given)
+            schema = assign_names(schema, stored)
             check_convertible(self._name, rename_for_hudi(schema), self._types)
         if not table.transform:
             # Else they are columns of what the steps make, and looked for there.
@@ -166,7 +168,8 @@ class RecordSource:
         bad = self._collect_bad(read) if evolution.widens else []
         if not samples and not bad:
             return False
-        schema = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        schema = assign_names(merged, self.schema)
         if schema == self._schema:
             return False
         self._schema = schema
@@ -218,9 +221,9 @@ class RecordSource:
 
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
-            config, names = self._build_config(self.schema), self.table_schema.fieldNames()
+            config, schema = self._build_config(self.schema), self.table_schema
             keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
-            record = self._convert(F.col("record").cast(self.table_schema))
+            record = self._convert(F.col("record").cast(schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
                 record = record.withField(self.rescued_column, rescued)
@@ -228,7 +231,7 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(names, *keys, self._types),
+                corrupt=build_bad_record(schema, *keys, self._types),
             )
         return self._prepared
 
@@ -272,7 +275,17 @@ class RecordSource:
             reports=evolution.reports and is_known,
             rescues=evolution.rescued_column is not None,
             ignored=evolution.ignored,
+            exact=self._list_exact(schema),
         )
+
+    def _list_exact(self, schema: StructType) -> frozenset[str]:
+        """Columns of numbers in texts whose types were inferred."""
+        if self._format != "csv" or self._table.schema_:
+            return frozenset()
+        hints = self._table.schema_hints
+        hinted = {f.name.lower() for f in parse_ddl(self._name, "schema_hints", hints)} if hints else set()
+        numbers = [field.name for field in schema if isinstance(field.dataType, NumericType)]
+        return frozenset(name for name in numbers if name.lower() not in hinted)
 
 
 def _build_address(stored: StoredEvent) -> str:

@@ -25,14 +25,12 @@ from headwater.config.hudi.column_types import ColumnType
 from headwater.errors import ConfigError, IngestError
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.inference.column_names import rename_for_hudi
 from headwater.ingest.inference.text_types import fold_names, keep_texts
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
 from headwater.lake.logical_types.columns import build_read_type
 
 CORRUPT = "_corrupt_record"
-
-# Names are Avro's.
-_UNSTORABLE = re.compile(r"\W")
 
 TEXT_SCHEMA = StructType([StructField("value", StringType())])
 BINARY_SCHEMA = StructType(
@@ -199,28 +197,4 @@ def _nullable_type(kind: DataType) -> DataType:
         return ArrayType(_nullable_type(kind.elementType), containsNull=True)
     if isinstance(kind, MapType):
         return MapType(kind.keyType, _nullable_type(kind.valueType), valueContainsNull=True)
-    return kind
-
-
-def rename_for_hudi(schema: StructType) -> StructType:
-    """The columns by names that Hudi can store: letters, digits and underscores, nested ones too."""
-    taken: set[str] = set()
-    fields = []
-    for field in schema:
-        name = plain = _UNSTORABLE.sub("_", field.name) or "_"
-        plain = name = f"_{name}" if name[0].isdigit() else name
-        while name.lower() in taken:
-            name = f"{plain}_{len(taken)}"
-        taken.add(name.lower())
-        fields.append(StructField(name, _rename_type(field.dataType), field.nullable))
-    return StructType(fields)
-
-
-def _rename_type(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return rename_for_hudi(kind)
-    if isinstance(kind, ArrayType):
-        return ArrayType(_rename_type(kind.elementType), kind.containsNull)
-    if isinstance(kind, MapType):
-        return MapType(kind.keyType, _rename_type(kind.valueType), kind.valueContainsNull)
     return kind

@@ -2,14 +2,23 @@
 
 import csv
 import io
+import json
 from datetime import datetime
 from typing import Any
 
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.ingest.evolution.rescued_data import FILE_PATH
+from headwater.ingest.inference.column_names import assign_old_names
+from headwater.ingest.reading import record_source
+from headwater.lake.layout import table_path
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.sql.engine import run_query
+from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
+SEEN = datetime(2026, 5, 2, 10)
 QUOTED = [
     ("1", 'say "hi"', "x"),
     ("2", 'q"q,', "two\r\nlines\n\nhere"),
@@ -96,6 +105,61 @@ CASES: dict[str, Case] = {
             ("repeated_name", 2, '{"id": 2, "Name": "a", "name": "b"}'),
         ],
     ),
+    "epochs": (
+        {"format": "json", "schema_hints": "t timestamp", "schema_evolution_mode": "none"},
+        {
+            "a.json": "".join(
+                f'{{"id": {at}, "t": {number}}}\n'
+                for at, number in enumerate(
+                    (
+                        *(1_777_716_000, 1_777_716_000_123, 1_777_716_000_123_456, 1_777_716_000_123_456_789),
+                        *('"1777716000"', 1_777_716_000.5, '"2026-05-02T12:00:00+02:00"'),
+                        *(10**21, '"9999-12-31"'),
+                    )
+                )
+            )
+        },
+        "id t",
+        [
+            (0, SEEN),
+            (1, SEEN.replace(microsecond=123_000)),
+            (2, SEEN.replace(microsecond=123_456)),
+            (3, SEEN.replace(microsecond=123_456)),
+            (4, SEEN),
+            (5, SEEN.replace(microsecond=500_000)),
+            (6, SEEN),
+            (8, datetime(9999, 12, 31)),
+        ],
+        [("unparsable", 8, '{"id": 7, "t": 1000000000000000000000}')],
+    ),
+    "declared_epochs": (
+        {
+            "format": "csv",
+            "schema": "id int, t timestamp, u timestamp",
+            "options": {"epochUnit": "milliseconds"},
+        },
+        {"a.csv": "1,86400000,2026-05-02 10:00:00\n2,2026-05-02 10:00:00,1777716000000\n3,x,1\n"},
+        "id t u",
+        [(1, datetime(1970, 1, 2), SEEN), (2, SEEN, SEEN)],
+        [("unparsable", 3, "3,x,1")],
+    ),
+    "nested_epochs": (
+        {"format": "json", "schema": "id int, at struct<t timestamp>"},
+        {"a.json": '{"id": 1, "at": {"t": 1777716000}}\n{"id": 2, "at": {"t": 1777716000123}}\n'},
+        "id at.t",
+        [(1, SEEN)],
+        [("out_of_range", 2, '{"id":2,"at":{"t":"+58303-07-31T16:02:03.000Z"}}')],
+    ),
+    "huge_numbers": (
+        {"format": "json"},
+        {
+            "a.json": '{"v": 1.5, "at": {"w": [1.5]}, "s": "1e400"}\n{"v": 1e400}\n{"at": {"w": [-1e999]}}\n'
+            '{"v": 1e300, "s": "Infinity 1e400"}\n'
+        },
+        "v s",
+        [(1.5, "1e400"), (1e300, "Infinity 1e400")],
+        [("unparsable", 2, '{"v": 1e400}'), ("unparsable", 3, '{"at": {"w": [-1e999]}}')],
+    ),
     "zeros_in_xml": (
         {"format": "xml"},
         {"a.xml": "<all><ROW><zip>01234</zip><n>0</n></ROW><ROW><zip>1</zip><n>-7</n></ROW></all>"},
@@ -136,3 +200,57 @@ def test_header_that_objects_do_not_show_is_asked_for(build):
     lake.change("t", options={"header": True})
     lake.ingest("t")
     assert lake.rows("t", "name", "city") == [("Ada", "London")]
+
+
+def test_number_column_takes_no_identifiers_that_come_later(build):
+    lake = build(t={"path": "*.csv"}, rescuing={"path": "*.csv", "rescued_data_column": "rest"})
+    lake.put("1.csv", "n,s,d\n1,a,1.5\n")
+    for table in ("t", "rescuing"):
+        lake.ingest(table)
+    lake.put("2.csv", 'n,s,d\n01,a,2.5\n2,01,0.5\n"+3",b,1\n4,c,05\n')
+    for table in ("t", "rescuing"):
+        lake.ingest(table)
+    assert lake.rows("t", "n", "s", "d") == [(1, "a", 1.5), (2, "01", 0.5)]
+    assert lake.quarantine_of("t", "payload") == [('"+3",b,1',), ("01,a,2.5",), ("4,c,05",)]
+    rescued = [json.loads(rest) for (rest,) in lake.rows("rescuing", "rest") if rest]
+    assert [{k: v for k, v in rest.items() if k != FILE_PATH} for rest in rescued] == [
+        {"d": "05"},
+        {"n": "+3"},
+        {"n": "01"},
+    ]
+    lake.change("t", schema_hints="n bigint, d double")
+    lake.put("3.csv", "n,s,d\n07,z,08\n")
+    lake.ingest("t")
+    assert lake.rows("t", "n", "s", "d")[-1] == (7, "z", 8.0)
+
+
+def test_odd_names_are_unique_kept_and_readable_by_both_engines(build):
+    lake = build(t={"path": "*.json", "record_key": "grosse"})
+    lake.put("1.json", '{"größe": 1, "a b": 1, "a_b": 2, "价格": 3, "at": {"x y": 4, "é": 5}}')
+    lake.ingest("t")
+    lake.put("2.json", '{"größe": 2, "a b": 10, "a_b": 20, "a-b": 30, "grosse": 40}')
+    lake.ingest("t")
+    columns = ("grosse", "a_b", "a_b_2", "u4ef7u683c", "a_b_3", "grosse_2")
+    expected = [(1, 2, 1, 3, None, None), (2, 20, 10, None, 30, 40)]
+    assert lake.rows("t", *columns) == expected
+    reader = SnapshotReader(table_path(lake.lake, "t"))
+    rows = reader.read([*columns, "at"]).sort_by("grosse").to_pylist()
+    assert [tuple(row[name] for name in columns) for row in rows] == expected
+    assert rows[0]["at"] == {"x_y": 4, "e": 5}
+    path = table_path(lake.lake, "t")
+    found = run_query("select a_b from t where grosse = 1", {"t": path})
+    assert [dict(row) for row in found.rows] == [{"a_b": 2}]
+
+
+def test_columns_of_an_older_lake_keep_their_names(build, monkeypatch):
+    lake = build(t={"path": "*.json"})
+    # What was written before names were kept with the columns.
+    monkeypatch.setattr(record_source, "assign_names", lambda schema, stored=None: assign_old_names(schema))
+    lake.put("1.json", '{"a b": 1, "größe": 1}')
+    lake.ingest("t")
+    metadata = Table(lake.app.spark, table_path(lake.lake, "t")).load_timeline().find_metadata("checkpoint")
+    assert "headwater.name" in metadata["schema"]
+    monkeypatch.undo()
+    lake.put("2.json", '{"a b": 2, "a_b": 3, "größe": 2}')
+    lake.ingest("t")
+    assert lake.rows("t", "a_b", "a_b_2", "größe") == [(1, None, 1), (2, 3, 2)]
