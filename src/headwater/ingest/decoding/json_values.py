@@ -45,6 +45,15 @@ def _has_repeated_name(text: str) -> bool:
     return False
 
 
+def find_value(text: str, name: str) -> object:
+    """The value of a field of a record; None where there is none, or no record."""
+    try:
+        found = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found.get(name) if isinstance(found, dict) else None
+
+
 def iter_documents(uri: str, text: str) -> Iterator[str]:
     """The top-level values of a text, one after the other; arrays give their elements instead.
 

@@ -1,6 +1,6 @@
 """The columns of a table that has none yet: inferred from the objects of its first batch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
 import pyarrow as pa
@@ -15,9 +15,16 @@ from headwater.errors import ConfigError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.csv_header import detect_header, with_header
+from headwater.ingest.decoding.json_values import find_value
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
 from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.inference.ordering_types import (
+    are_times,
+    build_text_refusal,
+    find_text_columns,
+    type_times,
+)
 from headwater.ingest.object_stores import ObjectRef, build_object_store
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
@@ -34,19 +41,31 @@ _SAMPLE_BYTES = 16 * 1024 * 1024
 
 
 class ColumnInference:
-    """Looks at a few objects of a batch. `options` are the reader's, with what was found out about them."""
+    """Looks at a few objects of a batch. `options` are the reader's, with what was found out about them.
 
-    def __init__(self, spark: SparkSession, name: str, config: ReaderConfig, scheme: str) -> None:
+    `ordering` are columns whose types decide which row wins, and that nobody has given.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: str,
+        config: ReaderConfig,
+        scheme: str,
+        ordering: Collection[str] = (),
+    ) -> None:
         self._spark = spark
         self._name = name
         self._config = config
         self._scheme = scheme
+        self._ordering = ordering
         self.options = dict(config.options)
 
     def infer(self, events: Sequence[StoredEvent], is_large: Callable[[Request], bool]) -> StructType | None:
         """Columns of these events' objects; None where no object can be understood.
 
-        Raises `ConfigError` where whether they have a header is for the user to say.
+        Raises `ConfigError` where only the user can tell whether they have a header, or in which order the
+        texts of an ordering column are.
         """
         events = sorted(events, key=lambda stored: stored.position)
         large = [
@@ -74,7 +93,7 @@ class ColumnInference:
             size += len(data)
             if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
                 break
-        return from_arrow(unify_columns(schemas)) if schemas else None
+        return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
     def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
         reader = SplitScan(self._spark, self._config, self._scheme)
@@ -82,7 +101,13 @@ class ColumnInference:
         for request in requests[:_SAMPLE_OBJECTS]:
             with suppress(Py4JError, PySparkException):
                 schemas.append(to_arrow_schema(as_instants(reader.read_schema([request]))))
-        return from_arrow(unify_columns(schemas)) if schemas else None
+        return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
+
+    def _check_order(self, schema: StructType) -> StructType:
+        """Columns that come with types of their own keep them."""
+        for column in find_text_columns(schema, self._ordering):
+            raise build_text_refusal(self._name, column, ())
+        return schema
 
     def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
         """The heads without their headers; those that come first tell whether there are any."""
@@ -114,11 +139,30 @@ class ColumnInference:
             columns = names if columns is None else columns
             if columns == names:
                 lines += sample
-        return (
-            infer_from_lines(self._spark, self._config.file_format, columns, lines, self.options)
-            if lines
-            else None
-        )
+        if not lines:
+            return None
+        file_format = self._config.file_format
+        schema = infer_from_lines(self._spark, file_format, columns, lines, self.options)
+        return self._type_order(schema, columns, lines) if schema is not None else None
+
+    def _type_order(
+        self, schema: StructType, columns: Sequence[str] | None, lines: Sequence[str]
+    ) -> StructType:
+        """Texts that rows are ordered by are times, or their order is for the user to say."""
+        texts = find_text_columns(schema, self._ordering)
+        for column in texts:
+            values = self._list_values(column, columns, lines)
+            if not are_times(values):
+                raise build_text_refusal(self._name, column, values)
+        return type_times(schema, texts)
+
+    def _list_values(self, column: str, columns: Sequence[str] | None, lines: Sequence[str]) -> list[str]:
+        if columns is None:
+            values = (find_value(line, column) for line in lines)
+            return [str(value) for value in values if value is not None]
+        dialect, at = CsvDialect.from_options(ReaderOptions(self.options)), columns.index(column)
+        records = (dialect.read(line) for line in lines)
+        return [fields[at] for fields in records if at < len(fields) and fields[at]]
 
     def _iter_heads(self, events: Sequence[StoredEvent]) -> Iterator[Head]:
         objects = size = 0

@@ -15,7 +15,7 @@ COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 class RecordParser:
     """Record text -> parsed struct, and parsed struct -> the text of what does not fit, or null.
 
-    `exact` are columns of numbers that must be written as numbers are (CSV): see `Corrections`.
+    `numbers` are columns whose texts are looked at: see `Corrections`.
     """
 
     def __init__(
@@ -23,13 +23,13 @@ class RecordParser:
         file_format: str,
         schema: StructType,
         options: Mapping[str, str],
-        exact: Collection[str] = (),
+        numbers: Collection[str] = (),
     ) -> None:
         self._format = file_format
         self._schema = schema
         own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
         self.options = parser_options(file_format, options) | own
-        self._corrections = Corrections(file_format, schema, options, exact)
+        self._corrections = Corrections(file_format, schema, options, numbers)
 
     def build_record(self, value: Column) -> Column:
         """A struct with at least the data columns."""

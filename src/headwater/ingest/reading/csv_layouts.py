@@ -98,12 +98,12 @@ class CsvLayouts:
 
     def _build_parser(self, names: tuple[str, ...]) -> RecordParser:
         config = self._config
-        exact = {
+        numbers = {
             f"_{at}"
             for at, column in zip(self._order(names), config.schema.fieldNames(), strict=True)
-            if column in config.exact
+            if column in config.numbers
         }
-        return RecordParser("csv", self._build_schema(names), config.options, exact)
+        return RecordParser("csv", self._build_schema(names), config.options, numbers)
 
     def _build_schema(self, names: tuple[str, ...]) -> StructType:
         kinds = {

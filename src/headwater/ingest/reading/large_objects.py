@@ -112,7 +112,7 @@ class LargeObjectReader:
         if layouts.may_have_header:
             is_header = F.col("has_header") & (F.col("row_number") == F.col("first_record"))
             loaded = loaded.where(~is_header)
-        parser = RecordParser(config.file_format, config.schema, config.options, config.exact)
+        parser = RecordParser(config.file_format, config.schema, config.options, config.numbers)
         parsed = layouts.parse(loaded, parser).withColumn("outcome", F.lit(None).cast(OUTCOME_SCHEMA))
         if config.rescues:
             # What fits no column makes an object one that is read whole.

@@ -103,8 +103,8 @@ class ReaderConfig:
     """How a table reads its objects. `schema` are the data columns, in order.
 
     `reports`: objects tell of columns that are not in it; `rescues`: records keep what fits no column.
-    `ignored` are names that are never new columns. `exact` are columns whose types nobody has given: a number
-    there must be written as numbers are.
+    `ignored` are names that are never new columns. `numbers` are columns of numbers whose
+    texts are looked at: see `Corrections`.
     """
 
     store: StoreConfig
@@ -115,7 +115,7 @@ class ReaderConfig:
     reports: bool = False
     rescues: bool = False
     ignored: tuple[str, ...] = ()
-    exact: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class RecordParsing:
 
     def __init__(self, config: ReaderConfig) -> None:
         self._config = config
-        self._parser = RecordParser(config.file_format, config.schema, config.options, config.exact)
+        self._parser = RecordParser(config.file_format, config.schema, config.options, config.numbers)
         is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
         corrupt = self._parser.build_corrupt(parsed)
         if config.file_format not in COLUMN_FORMATS:

@@ -139,18 +139,32 @@ class RecordSource:
         self._schema, self._is_provisional = schema, False
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType:
-        inference = ColumnInference(self._spark, self._name, self._build_config(_NOTHING_KNOWN), self._scheme)
+        config = self._build_config(_NOTHING_KNOWN)
+        inference = ColumnInference(self._spark, self._name, config, self._scheme, self._list_ordering())
         schema = inference.infer(events, self._is_large)
         if schema is None:
             return _NOTHING_KNOWN
         self._options = inference.options
         return schema
 
+    def _list_ordering(self) -> set[str]:
+        """Columns by whose values Hudi chooses among rows, and whose types nobody has given."""
+        table = self._table
+        is_own = table.payload or table.merger or table.merge_mode == "commit_time"
+        if table.transform or is_own or table.effective_mode != "merge":
+            return set()
+        hinted = self._list_hinted()
+        return {name for name in table.ordering if name.lower() not in hinted}
+
+    def _list_hinted(self) -> set[str]:
+        hints = self._table.schema_hints
+        names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else []
+        return {name.lower() for name in names}
+
     def _take_stored(self, schema: StructType) -> StructType:
         """The table's own columns, which also say whether its CSV objects have headers."""
         if self._format == "csv" and not ReaderOptions(self._options).text("header"):
-            hints = self._table.schema_hints
-            hinted = {f.name.lower() for f in parse_ddl(self._name, "schema_hints", hints)} if hints else ()
+            hinted = self._list_hinted()
             names = [name for name in schema.fieldNames() if is_unnamed([name]) or name.lower() not in hinted]
             self._options = with_header(self._options, header=not is_unnamed(names))
         return schema
@@ -275,17 +289,16 @@ class RecordSource:
             reports=evolution.reports and is_known,
             rescues=evolution.rescued_column is not None,
             ignored=evolution.ignored,
-            exact=self._list_exact(schema),
+            numbers=self._list_numbers(schema),
         )
 
-    def _list_exact(self, schema: StructType) -> frozenset[str]:
-        """Columns of numbers in texts whose types were inferred."""
-        if self._format != "csv" or self._table.schema_:
+    def _list_numbers(self, schema: StructType) -> frozenset[str]:
+        """Columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
+        if self._format in COLUMN_FORMATS or self._table.schema_:
             return frozenset()
-        hints = self._table.schema_hints
-        hinted = {f.name.lower() for f in parse_ddl(self._name, "schema_hints", hints)} if hints else set()
+        hinted, is_csv = self._list_hinted(), self._format == "csv"
         numbers = [field.name for field in schema if isinstance(field.dataType, NumericType)]
-        return frozenset(name for name in numbers if name.lower() not in hinted)
+        return frozenset(name for name in numbers if (name.lower() in hinted) is not is_csv)
 
 
 def _build_address(stored: StoredEvent) -> str:

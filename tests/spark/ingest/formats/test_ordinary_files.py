@@ -3,9 +3,11 @@
 import csv
 import io
 import json
-from datetime import datetime
+from datetime import datetime, time
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from headwater.errors import ConfigError
@@ -17,6 +19,7 @@ from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.engine import run_query
 from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
+from tests.fixtures.written_files import write_parquet
 
 SEEN = datetime(2026, 5, 2, 10)
 QUOTED = [
@@ -254,3 +257,38 @@ def test_columns_of_an_older_lake_keep_their_names(build, monkeypatch):
     lake.put("2.json", '{"a b": 2, "a_b": 3, "größe": 2}')
     lake.ingest("t")
     assert lake.rows("t", "a_b", "a_b_2", "größe") == [(1, None, 1), (2, 3, 2)]
+
+
+def write_odd_types() -> bytes:
+    return write_parquet(
+        pa.table(
+            {
+                "id": pa.array([1, 2], pa.uint64()),
+                "day_time": pa.array([time(10, 30), None], pa.time64("us")),
+                "took": pa.array([1_500, None], pa.duration("ms")),
+                "half": pa.array([1.5, None], pa.float16()),
+                "wide": pa.array([Decimal("9" * 45), None], pa.decimal256(45, 0)),
+                "seen": pa.array([1_777_716_000_123_456_789, None], pa.timestamp("ns")),
+                "Name": pa.array(["a", None], pa.large_string()),
+                "name": pa.array(["b", None]).dictionary_encode(),
+                "far": pa.array([0, 10**18 * 2], pa.timestamp("us", tz="UTC")),
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize("large", ["1", "32MiB"])
+def test_types_that_no_table_has_keep_their_values(build, large):
+    lake = build(t={"path": "*.parquet", "large_file_bytes": large})
+    lake.put("0.parquet", write_parquet(pa.table({"id": pa.array([0], pa.uint64())})))
+    lake.put("1.parquet", write_odd_types())
+    lake.ingest("t")
+    columns = ("id", "day_time", "took", "half", "wide", "seen", "Name", "name_7")
+    assert lake.rows("t", *columns) == [
+        (Decimal(0), *[None] * 7),
+        (
+            *(Decimal(1), "10:30:00.000000", "PT1.500S", 1.5, "9" * 45),
+            *(SEEN.replace(microsecond=123_456), "a", "b"),
+        ),
+    ]
+    assert lake.quarantine("reason", "line") == [("out_of_range", 2)]
