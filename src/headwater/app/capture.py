@@ -102,8 +102,11 @@ class Capture:
         return not depth.visible and not depth.in_flight
 
     def find_captured_until(self) -> datetime | None:
-        """Everything sent to the queue before is in the events table; None when that cannot be told yet."""
-        return self._consumer.find_captured_until()
+        """Everything sent to the queue before is in the events table; None when that cannot be told yet.
+
+        What a folder holds at the start is sent to the queue first.
+        """
+        return self._consumer.find_captured_until() if self._fed.is_set() else None
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce what the events table does not know yet, then what changes."""

@@ -12,8 +12,8 @@ from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
 from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
+from headwater.ingest.inference.column_names import list_renamed, rename_for_hudi
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
-from headwater.ingest.reading.schema import rename_for_hudi
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
@@ -28,15 +28,25 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class RenamedField:
+    """A field whose name no table can have. Both are paths with dots, in the objects and in the table."""
+
+    field: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaReport:
-    """`headwater schema NAME`. `columns` are the data columns, by their names in the table; `versions` come
-    oldest first; there are none before the table's first commit.
+    """`headwater schema NAME`. `columns` are the data columns, by their names in the table; `renamed`
+    are those of other names in the objects. `versions` come oldest first; there are none before the table's
+    first commit.
     """
 
     table: str
     schema_evolution_mode: str
     rescued_data_column: str | None
     columns: tuple[TableColumn, ...]
+    renamed: tuple[RenamedField, ...]
     versions: tuple[SchemaVersion, ...]
 
 
@@ -46,11 +56,13 @@ def read_schema_report(settings: Settings, storage_options: Mapping[str, str], n
     state = read_state(settings, storage_options, name)
     config = settings.tables[name]
     columns = rename_for_hudi(state.schema) if state.schema is not None else ()
+    renamed = list_renamed(state.schema) if state.schema is not None else ()
     return SchemaReport(
         table=name,
         schema_evolution_mode=config.effective_schema_evolution_mode,
         rescued_data_column=config.effective_rescued_data_column or state.rescued_column,
         columns=tuple(TableColumn(field.name, field.dataType.simpleString()) for field in columns),
+        renamed=tuple(RenamedField(*names) for names in renamed),
         versions=tuple(map(_with_time, state.history)),
     )
 

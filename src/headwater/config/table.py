@@ -229,7 +229,7 @@ class TableConfig(Section):
     checks: tuple[CheckConfig, ...] = Field(
         (), description="What a batch's rows have to be before they are committed."
     )
-    options: TextMap = Field({}, description="Options of Spark's reader for this format.")
+    options: TextMap = Field({}, description="Options of the format's reader: docs/how-to/file-formats.md.")
     hoodie: TextMap = Field(
         {},
         description="Any `hoodie.*` write option; wins over typed ones. A slip of the pen and a value of a "

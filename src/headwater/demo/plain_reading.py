@@ -54,7 +54,11 @@ def read_plainly(objects: Sequence[tuple[str, bytes]]) -> Expected:
     clicks = _read_all(objects, "clicks/", _read_csv)
     products = _read_all(objects, "products/", _read_parquet)
     rows = {
-        "orders": _merge((row for _, rows in orders.objects for row in rows), "order_id", "updated_at"),
+        "orders": _merge(
+            (_type_time(row, "updated_at") for _, rows in orders.objects for row in rows),
+            "order_id",
+            "updated_at",
+        ),
         "clicks": [
             row | {"day": key.split("/")[1].removeprefix("day=")}
             for key, rows in clicks.objects
@@ -120,6 +124,10 @@ def _merge(rows: Iterator[Row], key: str, ordering: str | None) -> list[Row]:
         if before is None or ordering is None or str(row[ordering]) >= str(before[ordering]):
             kept[row[key]] = row
     return list(kept.values())
+
+
+def _type_time(row: Row, name: str) -> Row:
+    return row | {name: _parse_time(str(row[name]))}
 
 
 def _parse_time(text: str) -> datetime:

@@ -12,13 +12,22 @@ import pyarrow as pa
 from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
 from headwater.ingest.decoding.arrow_types import conform_table
 from headwater.ingest.decoding.differences import describe_differences
+from headwater.ingest.decoding.json_values import mark_repeated_names
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.column_sampler import ColumnSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.fetching.download import Download, FetchRequest, describe, iter_downloads, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.fetching.row_batches import RowBatches
-from headwater.ingest.formats import ColumnsFormat, LinesFormat, ObjectData, Target, load_format, open_object
+from headwater.ingest.formats import (
+    JSON_FORMATS,
+    ColumnsFormat,
+    LinesFormat,
+    ObjectData,
+    Target,
+    load_format,
+    open_object,
+)
 from headwater.ingest.object_stores import (
     ObjectContent,
     ObjectRef,
@@ -181,4 +190,6 @@ class _ObjectReader:
         texts, rescued = lines.texts, lines.rescued
         if self._sampler:
             texts, rescued, self._sample = self._sampler.sample_lines(lines_format, source, lines)
+        elif self._plan.format in JSON_FORMATS:
+            texts = mark_repeated_names(texts)
         return _Rows(lines.row_numbers, pa.array(texts, pa.string()), lines.note, rescued)

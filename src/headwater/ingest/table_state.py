@@ -18,6 +18,7 @@ from headwater.ingest.evolution.schema_history import (
     parse_history,
     write_history,
 )
+from headwater.ingest.inference.column_names import assign_old_names
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table
@@ -65,7 +66,7 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
     try:
         return TableState(
             checkpoint=Position.parse(metadata[CHECKPOINT]),
-            schema=StructType.fromJson(json.loads(metadata["schema"])) if "schema" in metadata else None,
+            schema=_parse_schema(metadata["schema"]) if "schema" in metadata else None,
             rules=metadata.get("rules", ""),
             history=parse_history(metadata.get("schema_history", "[]")),
             rescued_column=metadata.get("rescued_column"),
@@ -78,6 +79,10 @@ def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
             f"`{COMMIT_METADATA_PREFIX}`? `headwater table NAME commits --json` shows them; "
             "`table NAME rollback` takes the commit back",
         ) from error
+
+
+def _parse_schema(text: str) -> StructType:
+    return assign_old_names(StructType.fromJson(json.loads(text)))
 
 
 def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
@@ -117,7 +122,11 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
 def begin_with(table: Table, config: TableConfig) -> TableState:
     """The state of a table that others have filled: its columns are known, and no event was taken yet."""
     fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
-    return TableState(schema=StructType(fields), rules=config.rules, buckets=describe_buckets(config.index))
+    return TableState(
+        schema=assign_old_names(StructType(fields)),
+        rules=config.rules,
+        buckets=describe_buckets(config.index),
+    )
 
 
 def describe_buckets(index: IndexConfig | None) -> str:

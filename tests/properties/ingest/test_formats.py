@@ -87,7 +87,7 @@ def test_csv_fields_follow_their_header(header: list[str], rows: list[list[str]]
     sink = io.StringIO()
     writer = csv.writer(sink, quoting=csv.QUOTE_ALL, lineterminator=end)
     writer.writerows([header, *rows])
-    options = {"header": "true", "multiLine": "true", "escape": '"'}
+    options = {"header": "true"}
 
     found = read("csv", sink.getvalue(), options, ("a", "b", "c"))
 

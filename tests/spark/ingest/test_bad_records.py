@@ -106,12 +106,13 @@ def test_line_of_several_documents_or_an_array_stands_for_all_of_them(lake):
     assert lake.quarantine_of("arrays", "payload") == [('[{"n": 7},',), ('{"n": "x"}',)]
 
 
-def test_bytes_that_are_no_utf_8_become_the_replacement_character_or_spoil_their_line(lake):
+def test_bytes_that_are_no_utf_8_spoil_their_line_only(lake):
     lake.ingest("bytes")
-    assert lake.rows("bytes", "n", "s") == [(1, "a\ufffdb"), (3, "ü")]
-    assert lake.quarantine_of("bytes", "line", "payload") == [(2, '{"n": \ufffd2}')]
+    assert lake.rows("bytes", "n", "s") == [(3, "ü")]
+    assert lake.quarantine_of("bytes", "reason", "line") == [("undecodable", 1), ("undecodable", 2)]
     lake.ingest("csv_bytes")
-    assert lake.rows("csv_bytes", "s") == [("a\ufffd\ufffdb",), ("ok",), ("ü",)]
+    assert lake.rows("csv_bytes", "s") == [("ok",), ("ü",)]
+    assert lake.quarantine_of("csv_bytes", "reason") == [("undecodable",)]
 
 
 def test_record_without_key_or_ordering_is_quarantined_and_the_others_land(lake):

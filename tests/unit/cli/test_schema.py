@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from headwater.app.schema import SchemaReport, TableColumn
+from headwater.app.schema import RenamedField, SchemaReport, TableColumn
 from headwater.cli.main import app
 from headwater.cli.tables.schema import render_previews, render_report
 from headwater.ingest.evolution.preview import ColumnEffect, ObjectPreview
@@ -27,7 +27,14 @@ def config(tmp_path: Path) -> Path:
 
 def test_json_has_columns_mode_and_versions(config):
     told = json.loads(run(config, "orders_cow", "--json").stdout)
-    assert set(told) == {"table", "schema_evolution_mode", "rescued_data_column", "columns", "versions"}
+    assert set(told) == {
+        "table",
+        "schema_evolution_mode",
+        "rescued_data_column",
+        "columns",
+        "renamed",
+        "versions",
+    }
     assert (told["table"], told["schema_evolution_mode"]) == ("orders_cow", "add_new_columns")
     assert told["rescued_data_column"] is None
 
@@ -59,8 +66,10 @@ def test_text_has_a_line_a_change(capsys):
     at = datetime(2026, 5, 2, 10, tzinfo=timezone.utc)
     versions = (SchemaVersion(1, at, "20260502100000000"), SchemaVersion(2, at, None, changes))
     columns = (TableColumn("n", "double"), TableColumn("note", "string"))
-    render_report(SchemaReport("t", "add_new_columns", "rest", columns, versions))
+    renamed = (RenamedField("größe", "grosse"),)
+    render_report(SchemaReport("t", "add_new_columns", "rest", columns, renamed, versions))
     lines = capsys.readouterr().out.splitlines()
+    assert ["größe", "grosse"] in [line.split() for line in lines]
     assert lines[:2] == [
         "table t, schema_evolution_mode: add_new_columns",
         "what fits no column is in rest",

@@ -23,7 +23,7 @@ def test_the_newest_change_of_an_order_counts_whatever_came_last():
     late = to_json_lines([order("O-1", "placed", "2026-05-04T09:00:00Z")])
     early = to_json_lines([order("O-1", "paid", "2026-05-04T10:00:00Z")])
     assert read_plainly([("orders/b.json", early), ("orders/a.json", late)]).rows["orders"] == [
-        order("O-1", "paid", "2026-05-04T10:00:00Z")
+        order("O-1", "paid", datetime(2026, 5, 4, 10, tzinfo=timezone.utc))
     ]
 
 
@@ -42,7 +42,7 @@ def test_clicks_are_typed_and_know_their_day():
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_counts():
-    good = to_json_lines([order("O-1", "paid", "1")])
+    good = to_json_lines([order("O-1", "paid", "2026-05-04T10:00:00Z")])
     cut = gzip.compress(good * 50)[:30]
     read = read_plainly([("orders/torn.json", good + b'{"order_id\n' + good), ("orders/cut.json.gz", cut)])
     assert read.unusable == {("record", "orders/torn.json", 2), ("object", "orders/cut.json.gz", 0)}

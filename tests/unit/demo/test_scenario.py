@@ -87,7 +87,8 @@ def test_some_order_changes_come_late_and_must_not_win():
             newest[line["order_id"]] = max(line["updated_at"], newest.get(line["order_id"], ""))
     assert late
     rows = read_plainly([(put.key, put.body) for put in scenario.puts]).rows["orders"]
-    assert {row["order_id"]: row["updated_at"] for row in rows} == newest
+    found = {row["order_id"]: row["updated_at"].isoformat(timespec="milliseconds") for row in rows}
+    assert found == {key: text.replace("Z", "+00:00") for key, text in newest.items()}
 
 
 def _read_orders(put: Put) -> list[dict[str, str]]:

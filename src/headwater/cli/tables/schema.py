@@ -84,6 +84,11 @@ def render_report(report: "SchemaReport") -> None:
         render_text("no commit has told its columns yet: `headwater run --once`")
     render_text("")
     render_table(("column", "type"), [(column.name, column.type) for column in report.columns])
+    if report.renamed:
+        render_text("")
+        render_table(
+            ("field in objects", "is called"), [(named.field, named.column) for named in report.renamed]
+        )
     render_text("")
     rows: list[tuple[object, ...]] = []
     for version in report.versions:

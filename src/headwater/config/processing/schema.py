@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headwater.config.processing.ddl import DdlError, check_ddl
+from headwater.config.processing.reader_options import iter_reader_option_problems
 
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
@@ -18,11 +19,13 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
-    """What is no list of columns, and what evolving and rescued columns cannot be combined with. The table's
-    format is known."""
+    """Lists of columns that cannot be parsed, options that the format does not have, and what evolving and
+    rescued columns cannot be combined with. The table's format is known.
+    """
     for key, ddl in (("schema", table.schema_), ("schema_hints", table.schema_hints)):
         if ddl is not None:
             yield from _iter_ddl_problems(key, ddl)
+    yield from iter_reader_option_problems(table.effective_format, table.options)
     mode, allowed = table.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
     if mode == "add_new_columns" and table.schema_ is not None:
         yield (

@@ -1,6 +1,8 @@
 """Columns as an object types them, to columns as a table types them. Pure pyarrow."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,8 +12,10 @@ from headwater.errors import ObjectSchemaError
 
 
 def to_spark_schema(schema: pa.Schema) -> pa.Schema:
-    """The nearest types that Spark has, for columns whose types Spark does not know."""
-    return pa.schema([pa.field(field.name, _to_spark_type(field.type)) for field in schema])
+    """The nearest types that Spark has, for columns whose types Spark does not know, and names that differ
+    in more than their case: a later one has its position behind it.
+    """
+    return pa.schema(list(_to_spark_type(pa.struct(list(schema)))))
 
 
 def unify_columns(schemas: Sequence[pa.Schema]) -> pa.Schema:
@@ -76,9 +80,29 @@ class _IncompatibleError(Exception):
     """Types that no value makes compatible."""
 
 
-def _index_names(names: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
-    pairs = list(enumerate(names))[::-1]
-    return {name: index for index, name in pairs}, {name.lower(): index for index, name in pairs}
+def _index_names(names: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    pairs = [*enumerate(_make_unique(names)), *enumerate(names)][::-1]
+    # By its own name first: of two that differ only in case, each has one.
+    exact = {name: index for index, name in pairs} | _first_places(names)
+    return exact, {name.lower(): index for index, name in pairs}
+
+
+def _first_places(names: Sequence[str]) -> dict[str, int]:
+    return {name: index for index, name in reversed(list(enumerate(names)))}
+
+
+def _make_unique(names: Sequence[str]) -> list[str]:
+    """The names, of which those that are others' but for case have their position behind them."""
+    taken = {name.lower() for name in names}
+    seen: set[str] = set()
+    found = []
+    for index, name in enumerate(names):
+        unique = name
+        while unique.lower() in seen or (unique != name and unique.lower() in taken):
+            unique = f"{unique}_{index}"
+        seen.add(unique.lower())
+        found.append(unique)
+    return found
 
 
 def _combine(column: pa.ChunkedArray) -> pa.Array:
@@ -101,10 +125,12 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
     if types.is_map(target) and types.is_map(source):
         keys, items = _conform(array.keys, target.key_type), _conform(array.items, target.item_type)
         return pa.MapArray.from_arrays(_mask_offsets(array), keys, items, type=target)
+    if types.is_string(target) and (texts := _write_texts(array)) is not None:
+        return texts
     if not _is_castable(source, target):
         raise _IncompatibleError
     # Nanoseconds are cut: neither Spark nor Hudi has them.
-    return pc.cast(array, target, safe=not types.is_temporal(source))
+    return pc.cast(array, options=pc.CastOptions(target, allow_time_truncate=types.is_temporal(source)))
 
 
 def _unwrap(array: pa.Array) -> pa.Array:
@@ -113,9 +139,33 @@ def _unwrap(array: pa.Array) -> pa.Array:
         return array.dictionary_decode()
     if isinstance(array.type, pa.BaseExtensionType):
         return array.storage
+    if types.is_run_end_encoded(array.type):
+        return pc.run_end_decode(array)
     if types.is_fixed_size_list(array.type):
         return _to_lists(array)
+    if types.is_list_view(array.type) or types.is_large_list_view(array.type):
+        return pa.array(array.to_pylist(), pa.list_(array.type.value_type))
     return array
+
+
+def _write_texts(array: pa.Array) -> pa.Array | None:
+    """The texts of values whose type no table has; None for other types."""
+    kind = array.type
+    if types.is_time(kind) or (types.is_decimal(kind) and kind.precision > _MAX_DIGITS):
+        return pc.cast(array, pa.string())
+    if types.is_duration(kind):
+        counts = pc.cast(array, pa.int64()).to_pylist()
+        return pa.array([None if n is None else _write_duration(n, kind.unit) for n in counts], pa.string())
+    if types.is_union(kind) or types.is_interval(kind):
+        found = (None if value is None else json.dumps(value, default=str) for value in array.to_pylist())
+        return pa.array(list(found), pa.string())
+    return None
+
+
+def _write_duration(count: int, unit: str) -> str:
+    """ISO 8601, in seconds: `PT-1.5S`."""
+    seconds = Decimal(count).scaleb(-{"s": 0, "ms": 3, "us": 6, "ns": 9}[unit])
+    return f"PT{seconds:f}S"
 
 
 def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
@@ -192,6 +242,14 @@ def _is_bytes(data_type: pa.DataType) -> bool:
     )
 
 
+_MAX_DIGITS = 38
+_LISTS = (
+    types.is_list,
+    types.is_large_list,
+    types.is_fixed_size_list,
+    types.is_list_view,
+    types.is_large_list_view,
+)
 _UNSIGNED = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
@@ -205,9 +263,13 @@ def _to_spark_type(data_type: pa.DataType) -> pa.DataType:
         return _to_spark_type(data_type.value_type)
     if isinstance(data_type, pa.BaseExtensionType):
         return _to_spark_type(data_type.storage_type)
+    if types.is_run_end_encoded(data_type):
+        return _to_spark_type(data_type.value_type)
     if types.is_struct(data_type):
-        return pa.struct([pa.field(f.name, _to_spark_type(f.type)) for f in data_type])
-    if types.is_list(data_type) or types.is_large_list(data_type) or types.is_fixed_size_list(data_type):
+        names = _make_unique([f.name for f in data_type])
+        pairs = zip(names, data_type, strict=True)
+        return pa.struct([pa.field(name, _to_spark_type(f.type)) for name, f in pairs])
+    if any(is_kind(data_type) for is_kind in _LISTS):
         return pa.list_(_to_spark_type(data_type.value_type))
     if types.is_map(data_type):
         return pa.map_(_to_spark_type(data_type.key_type), _to_spark_type(data_type.item_type))
@@ -219,14 +281,15 @@ def _to_spark_leaf(data_type: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", tz="UTC" if data_type.tz else None)
     if types.is_date(data_type):
         return pa.date32()
-    if types.is_time32(data_type):
-        return pa.int32()
-    if types.is_time64(data_type) or types.is_duration(data_type):
-        return pa.int64()
-    if types.is_null(data_type) or _is_text(data_type):
-        return pa.string()
+    if types.is_decimal(data_type):
+        # A negative scale stands for zeros at the end.
+        digits, scale = data_type.precision - min(0, data_type.scale), max(0, data_type.scale)
+        return pa.decimal128(digits, scale) if digits <= _MAX_DIGITS else pa.string()
     if _is_bytes(data_type):
         return pa.binary()
     if types.is_float16(data_type):
         return pa.float32()
-    return _UNSIGNED.get(data_type, data_type)
+    if types.is_boolean(data_type) or types.is_integer(data_type) or types.is_floating(data_type):
+        return _UNSIGNED.get(data_type, data_type)
+    # Texts, times of day, durations, and what nothing else can hold.
+    return pa.string()

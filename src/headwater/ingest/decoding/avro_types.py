@@ -26,6 +26,8 @@ _LOGICAL = {
     ("long", "time-micros"): pa.time64("us"),
     ("long", "timestamp-millis"): pa.timestamp("ms", tz="UTC"),
     ("long", "timestamp-micros"): pa.timestamp("us", tz="UTC"),
+    ("long", "timestamp-nanos"): pa.timestamp("ns", tz="UTC"),
+    ("long", "local-timestamp-nanos"): pa.timestamp("ns"),
     ("long", "local-timestamp-millis"): pa.timestamp("ms"),
     ("long", "local-timestamp-micros"): pa.timestamp("us"),
 }

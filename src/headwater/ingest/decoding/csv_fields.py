@@ -18,23 +18,33 @@ FieldEnding = Literal["closed", "open", "odd"]
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How fields are told apart. An empty `quote` turns quoting off, an empty `comment` comments."""
+    """How fields are told apart. An empty `quote` turns quoting off, an empty `comment` comments.
+
+    Strict: a quote inside a quoted field must be doubled. Otherwise Spark's rule for stray quotes holds.
+    """
 
     delimiter: str = ","
     quote: str = '"'
-    escape: str = "\\"
+    escape: str = '"'
     comment: str = ""
     skip_leading_blanks: bool = False
+    is_strict: bool = False
 
     @classmethod
     def from_options(cls, options: ReaderOptions) -> "CsvDialect":
-        """The dialect that Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace mean."""
+        """The dialect that Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace mean.
+
+        Without `escape`, quotes are doubled (RFC 4180); Spark's own default is a backslash.
+        """
+        quote = options.text("quote", default='"').strip("\0")
+        escape = options.text("escape", default=quote).strip("\0")
         found = cls(
             delimiter=options.separator("sep", "delimiter", default=","),
-            quote=options.text("quote", default='"').strip("\0"),
-            escape=options.text("escape", default="\\").strip("\0"),
+            quote=quote,
+            escape=escape,
             comment=options.text("comment").strip("\0"),
             skip_leading_blanks=options.flag("ignoreLeadingWhiteSpace"),
+            is_strict=bool(quote) and escape == quote and not options.text("unescapedQuoteHandling"),
         )
         for name in ("quote", "escape", "comment"):
             if len(getattr(found, name)) > 1:
@@ -60,6 +70,37 @@ class CsvDialect:
             return None
         return [record[start:end] for start, end, _ in fields]
 
+    def is_complete(self, record: str) -> bool:
+        """Whether every quoted field of the record ends, and at a delimiter if the dialect is strict."""
+        if not self.quote or self.quote not in record or self._complete.fullmatch(record):
+            return True
+        return not self.is_strict and not self.is_open(record)
+
+    def build_pattern(self, *, is_open: bool = False) -> str:
+        """A regular expression of Java's for a whole line: complete by the strict rules; or one whose last
+        field opens a quote and does not close it. Possessive: it never backtracks.
+        """
+        return self._build_pattern("+", is_open=is_open)
+
+    @cached_property
+    def _complete(self) -> re.Pattern[str]:
+        return re.compile(self._build_pattern("", is_open=False), re.DOTALL)
+
+    def _build_pattern(self, atomic: str, *, is_open: bool) -> str:
+        q, d = re.escape(self.quote), re.escape(self.delimiter)
+        blanks = rf"(?:(?!{d})[ \t])*{atomic}"
+        rest = rf"[^{d}]*{atomic}" if len(self.delimiter) == 1 else rf"(?:(?!{d}).)*{atomic}"
+        opening = blanks + q if self.skip_leading_blanks else q
+        inside = rf"[^{q}]*{atomic}(?:{q}{q}[^{q}]*{atomic})*{atomic}"
+        if self.escape != self.quote:
+            e = re.escape(self.escape) if self.escape else ""
+            inside = rf"(?:[^{q}{e}]|{e}{q}|{e}{e}|{e}(?![{q}{e}]))*{atomic}" if e else rf"[^{q}]*{atomic}"
+        unquoted = rf"(?!{opening}){rest}"
+        if is_open:
+            return rf"(?s)^(?:(?:{opening}{inside}{q}{rest}|{unquoted}){d})*{atomic}{opening}{inside}$"
+        field = rf"(?:{opening}{inside}{q}{blanks}|{unquoted})"
+        return rf"{field}(?:{d}{field})*{atomic}"
+
     def is_open(self, record: str) -> bool:
         """Whether the record's last field opens a quote and does not close it."""
         if not self.quote or self.quote not in record:
@@ -76,6 +117,10 @@ class CsvDialect:
         if not self.quote or len(text) < 2 or text[0] != self.quote or text[-1] != self.quote:
             return text
         return text[1:-1].replace(self.escape + self.quote, self.quote) if self.escape else text[1:-1]
+
+    def read(self, record: str) -> list[str]:
+        """The texts of the record's fields."""
+        return [self.unquote(field) for field in self.split(record)]
 
     def _iter_fields(self, record: str) -> Iterator[tuple[int, int, FieldEnding]]:
         start = 0

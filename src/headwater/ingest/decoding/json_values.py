@@ -2,14 +2,56 @@
 
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.marks import REPEATED_NAME
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
 # control characters in strings are left for Spark to judge.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
+
+
+class RepeatedNameError(ValueError):
+    """An object names a field twice: parsers differ in which value they take."""
+
+
+def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The `object_pairs_hook` of decoders that raise RepeatedNameError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedNameError
+    return found
+
+
+_UNIQUE = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
+
+
+def mark_repeated_names(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the records in which an object names a field twice. What is no JSON is left for the parser."""
+    marked = {at: REPEATED_NAME + text for at, text in enumerate(texts) if _has_repeated_name(text)}
+    return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
+
+
+def _has_repeated_name(text: str) -> bool:
+    try:
+        _UNIQUE.raw_decode(text if text[:1] == "{" else text.lstrip())
+    except RepeatedNameError:
+        return True
+    except (ValueError, RecursionError):
+        pass
+    return False
+
+
+def find_value(text: str, name: str) -> object:
+    """The value of a field of a record; None where there is none, or no record."""
+    try:
+        found = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found.get(name) if isinstance(found, dict) else None
 
 
 def iter_documents(uri: str, text: str) -> Iterator[str]:

@@ -22,6 +22,10 @@ class ReaderOptions:
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = {name.lower(): str(value) for name, value in options.items()}
 
+    def replace(self, **options: str) -> "ReaderOptions":
+        """The options with other values."""
+        return ReaderOptions({**self._options, **{name.lower(): value for name, value in options.items()}})
+
     def text(self, *names: str, default: str = "") -> str:
         """The value of the first of `names` that is set."""
         return next((self._options[n.lower()] for n in names if n.lower() in self._options), default)

@@ -4,6 +4,7 @@ import codecs
 import re
 
 from headwater.errors import ConfigError, ObjectUnreadableError
+from headwater.ingest.decoding.marks import UNDECODED
 from headwater.ingest.decoding.reader_options import ReaderOptions
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
@@ -17,7 +18,8 @@ _BYTE_ORDER_MARKS = (
 _FOREIGN_MAGIC = ((b"PAR1", "Parquet"), (b"Obj\x01", "Avro"), (b"PK\x03\x04", "ZIP"), (b"BZh", "bzip2"))
 _SAMPLE_CHARS = 64 * 1024
 _JUNK_SHARE = 0.3
-_JUNK = re.compile("[\0\ufffd]")
+_JUNK = re.compile(f"[\0{UNDECODED}]")
+_ERRORS = "headwater.undecoded"
 # Java's String.trim, by which Spark tells blank lines: everything up to the space.
 JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
@@ -25,15 +27,15 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
     """The text of an object, without byte order mark, in the encoding of option `encoding` (UTF-8).
 
-    Single undecodable bytes become U+FFFD, as in Spark, and the record parser judges; bytes that are
-    no text at all raise ObjectUnreadableError.
+    `UNDECODED` stands for each piece that cannot be decoded: see `mark_undecodable`. Bytes that are no text
+    at all raise ObjectUnreadableError.
     """
     encoding, start = _find_encoding(data, options.text("encoding", "charset"))
     body = data[start:] if start else data
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
-        text = body.decode(encoding, "replace")
+        text = body.decode(encoding, _ERRORS)
         _refuse_junk(uri, data, text, encoding, f"first undecodable byte at offset {error.start + start}")
     else:
         if "\0" in text:
@@ -72,6 +74,15 @@ def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
             return marked_encoding, len(mark)
     # Java reads both as big-endian without a mark, Python as the machine's order.
     return (f"{encoding}-be" if encoding in ("utf-16", "utf-32") else encoding), 0
+
+
+def _replace_undecoded(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return UNDECODED, error.end
+
+
+codecs.register_error(_ERRORS, _replace_undecoded)
 
 
 def _refuse_junk(uri: str, data: bytes, text: str, encoding: str, where: str) -> None:

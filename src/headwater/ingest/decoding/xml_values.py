@@ -13,6 +13,8 @@ JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "Jso
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+# A number would lose what these begin with.
+_IDENTIFIER = re.compile(r"\+.*|-?0\d.*")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -78,6 +80,8 @@ def _infer_type(values: Sequence[XmlValue], value_tag: str) -> pa.DataType:
         rows: list[dict[str, XmlValue]] = [v if isinstance(v, dict) else {value_tag: v} for v in values if v]
         return infer_row_type(rows, value_tag)
     texts = [value for value in values if isinstance(value, str) and value]
+    if any(_IDENTIFIER.fullmatch(text) for text in texts):
+        return pa.string()
     if texts and all(_INTEGER.fullmatch(text) for text in texts):
         return pa.int64()
     if texts and all(_NUMBER.fullmatch(text) for text in texts):

@@ -48,7 +48,7 @@ class ColumnSampler:
             return found.texts, found.rescued, SchemaSample(records=head.lines if head else found.sample)
         if not any(map(self._scanner.is_novel, lines.unknown)):
             return lines.texts, lines.rescued, None
-        head = lines_format.sample(source, self._options, _SAMPLE_RECORDS)
+        head = lines_format.sample(source, self._options.replace(header="true"), _SAMPLE_RECORDS)
         return lines.texts, lines.rescued, SchemaSample(names=head.names, records=head.lines)
 
     def sample_table(self, columns: pa.Schema) -> SchemaSample | None:

@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other
 from headwater.ingest.evolution.unknown_fields import FieldScanner
@@ -44,7 +45,7 @@ class LargeSampler:
             return findings
         if config.file_format == "json":
             self._look_at_records([r for r in requests if r.object_index in flagged], findings)
-        elif config.file_format == "csv" and ReaderOptions(config.options).flag("header"):
+        elif config.file_format == "csv":
             for request in requests:
                 self._look_at_header(request, findings)
         elif config.file_format not in LINE_FORMATS:
@@ -64,8 +65,11 @@ class LargeSampler:
 
     def _look_at_header(self, request: Request, findings: LargeFindings) -> None:
         head = self._scan.read_head(request, 1)
-        dialect = CsvDialect.from_options(ReaderOptions(self._config.options))
-        if not head or dialect.is_open(head[0]):
+        options = ReaderOptions(self._config.options)
+        dialect = CsvDialect.from_options(options)
+        if not head or not dialect.is_complete(head[0]):
+            return
+        if not has_header(dialect, options, head[0], self._known.names):
             return
         names = name_columns(dialect, head[0])
         scanner = FieldScanner(self._known, self._config.ignored)

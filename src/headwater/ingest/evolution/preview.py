@@ -9,9 +9,13 @@ from pyspark.sql.types import StructType
 
 from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import detect_header, has_header
+from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import SchemaEvolution
 from headwater.ingest.evolution.schema_merge import ColumnChange, merge_schemas
 from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample_lines
+from headwater.ingest.formats.csv import name_columns
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
@@ -68,7 +72,7 @@ class SchemaPreview:
         for store, ref in objects:
             uri = build_uri(ref.provider, ref.bucket, ref.key)
             try:
-                found = self._read_columns(store, ref)
+                found = self._read_columns(store, ref, present.fieldNames())
             except HeadwaterError as error:
                 previews.append(ObjectPreview(uri, error=error.message))
                 continue
@@ -85,7 +89,7 @@ class SchemaPreview:
             return parse_ddl(self._name, "schema", self._table.schema_)
         return FIXED_SCHEMAS.get(self._format)
 
-    def _read_columns(self, store: StoreConfig, ref: ObjectRef) -> StructType:
+    def _read_columns(self, store: StoreConfig, ref: ObjectRef, present: Sequence[str]) -> StructType:
         options = self._table.options
         data = build_object_store(store).read(ref, MAX_PREVIEW_BYTES).data
         if self._format in FIXED_SCHEMAS:
@@ -93,6 +97,11 @@ class SchemaPreview:
         if not is_lines_format(self._format):
             return from_arrow(infer_arrow_schema(data, ref.key, self._format, options))
         names, lines = sample_lines(data, ref.key, self._format, options)
+        if self._format == "csv" and lines and not ReaderOptions(options).text("header"):
+            given = ReaderOptions(options)
+            dialect = CsvDialect.from_options(given)
+            if has_header(dialect, given, lines[0], present) or detect_header(dialect, lines):
+                names, lines = name_columns(dialect, lines[0]), lines[1:]
         return infer_from_lines(self._spark, self._format, names, lines, options) or StructType()
 
     def _judge(self, change: ColumnChange) -> ColumnEffect:

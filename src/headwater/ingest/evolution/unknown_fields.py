@@ -13,6 +13,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
+from headwater.ingest.decoding.json_values import RepeatedNameError, refuse_repeated_names
+from headwater.ingest.decoding.marks import REPEATED_NAME
+
 _SAMPLES_A_FIELD = 20
 
 
@@ -22,7 +25,7 @@ class _Number(str):
     __slots__ = ()
 
 
-_QUICK = json.JSONDecoder(strict=False)
+_QUICK = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
 _EXACT = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number, parse_constant=_Number)
 
 
@@ -84,7 +87,11 @@ class FieldScanner:
         self._root = _Fields({f.name: _build_node(f.type) for f in schema}, frozenset(ignored))
 
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
-        """Texts that are no JSON objects are left as they are: the record parser judges them."""
+        """Texts that are no JSON objects are left as they are: the record parser judges them.
+
+        A record that names a field twice is marked; so is one that names it in two spellings, unless the
+        second one is rescued.
+        """
         changed: dict[int, str] = {}
         rescued: dict[int, str] = {}
         sample = _Sample()
@@ -94,6 +101,9 @@ class FieldScanner:
                 if not isinstance(value, dict) or not self._has_unknown(value):
                     continue
                 record = _EXACT.decode(text)
+            except RepeatedNameError:
+                changed[at] = REPEATED_NAME + text
+                continue
             except (ValueError, RecursionError):
                 continue
             if _respell(record, self._root):
@@ -101,6 +111,8 @@ class FieldScanner:
             unknown = _find_fields(record, self._root)
             if rescues and unknown:
                 rescued[at] = _write(unknown)
+            elif _is_repeated(unknown, self._root):
+                changed[at] = REPEATED_NAME + text
             if paths := list(_iter_novel(unknown, self._root, "")):
                 sample.add(_write(unknown), paths)
         kept = [changed.get(at, text) for at, text in enumerate(texts)] if changed else texts
@@ -168,6 +180,19 @@ def _find_fields(value: dict[str, Any], node: _Fields) -> dict[str, Any]:
 
 def _tells(item: object) -> bool:
     return item is not None and item not in ({}, [])
+
+
+def _is_repeated(unknown: Any, node: _Node) -> bool:
+    """Whether a field is another spelling of one that the record has, too: `_respell` left it."""
+    if isinstance(node, _Fields) and isinstance(unknown, dict):
+        return any(
+            _is_repeated(item, node.names[name]) if name in node.names else name.lower() in node.folded
+            for name, item in unknown.items()
+        )
+    if isinstance(node, _Items) and unknown:
+        items = unknown.values() if isinstance(unknown, dict) else unknown
+        return any(_is_repeated(item, node.inside) for item in items)
+    return False
 
 
 def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:

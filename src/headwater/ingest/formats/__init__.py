@@ -21,6 +21,7 @@ from headwater.ingest.formats.protocol import (
 
 __all__ = [
     "FORMAT_NAMES",
+    "JSON_FORMATS",
     "ColumnsFormat",
     "Lines",
     "LinesFormat",
@@ -48,6 +49,7 @@ _FORMATS = {
     "document": "DocumentFormat",
 }
 FORMAT_NAMES = tuple(_FORMATS)
+JSON_FORMATS = frozenset({"json", "json_array"})
 _LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml"})
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from headwater.errors import ObjectSchemaError
+from headwater.errors import ObjectSchemaError, ObjectUnreadableError
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import has_header
+from headwater.ingest.decoding.csv_records import is_record, read_records
 from headwater.ingest.decoding.differences import describe_differences
+from headwater.ingest.decoding.marks import MALFORMED, MARK, UNDECODED, mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
+from headwater.ingest.decoding.text import decode_text
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 from headwater.ingest.hints.separator import describe_separator, find_separator
 
@@ -29,17 +32,17 @@ class CsvFormat:
         """
         dialect = CsvDialect.from_options(options)
         numbers, records = _read_records(source, options, dialect)
-        if not options.flag("header") or not records:
+        if not records or not has_header(dialect, options, records[0], target.columns):
             _check_separator(source.uri, options, records[:1], records[1:])
-            return Lines(numbers, records)
-        names = name_columns(dialect, records[0])
-        numbers, records = numbers[1:], records[1:]
+            return Lines(numbers, mark_undecodable(records))
+        names = _name_columns(source.uri, dialect, records[0])
+        numbers, records = numbers[1:], list(mark_undecodable(records[1:]))
         _check_separator(source.uri, options, names, records)
         known = [name.lower() for name in names]
         if not target.columns or known == [name.lower() for name in target.columns]:
             return Lines(numbers, records)
         order = ColumnOrder.build(source.uri, names, target.columns)
-        reorder = _build_reorder(dialect, order, len(names), len(target.columns))
+        reorder = _build_reorder(dialect, order, len(names))
         rescue = _build_rescue(dialect, names, order) if target.rescues and order.unknown else None
         rescued = [rescue(record) for record in records] if rescue else ()
         return Lines(numbers, [reorder(record) for record in records], order.note, order.unknown, rescued)
@@ -48,18 +51,19 @@ class CsvFormat:
         """The names, from the header or `_c0`, `_c1` ... as Spark has it, and records without the header."""
         dialect = CsvDialect.from_options(options)
         _, records = _read_records(source, options, dialect)
-        if not records:
+        good = [r for r in records[: max_lines + 1] if not r.startswith(MARK) and UNDECODED not in r]
+        if records and options.flag("header"):
+            names = _name_columns(source.uri, dialect, records[0])
+            _check_separator(source.uri, options, names, good[1:])
+            return Sample(names, tuple(good[1 : max_lines + 1]))
+        if not good:
             return Sample(None, ())
-        if options.flag("header"):
-            header = name_columns(dialect, records[0])
-            _check_separator(source.uri, options, header, records[1:])
-            return Sample(header, tuple(records[1 : max_lines + 1]))
-        names = tuple(f"_c{index}" for index in range(len(dialect.split(records[0]))))
-        return Sample(names, tuple(records[:max_lines]))
+        names = tuple(f"_c{index}" for index in range(len(dialect.split(good[0]))))
+        return Sample(names, tuple(good[:max_lines]))
 
 
 def _check_separator(uri: str, options: ReaderOptions, names: Sequence[str], records: Sequence[str]) -> None:
-    is_given = options.text("sep", "delimiter")
+    is_given = options.text("sep", "delimiter") or not names
     sign = None if is_given else find_separator(names, records)
     if sign is not None:
         raise ObjectSchemaError(
@@ -78,56 +82,23 @@ def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
     )
 
 
-def mark_malformed(delimiter: str, columns: int) -> str:
-    """More fields than columns: what makes Spark's parser take a record for the malformed one it is.
-
-    They stand in front of it, because a quote that is never closed would swallow what follows it.
-    """
-    return delimiter * (columns + 1)
-
-
 def _read_records(
     source: ObjectData, options: ReaderOptions, dialect: CsvDialect
 ) -> tuple[Sequence[int], list[str]]:
-    """Records that are neither blank nor comments, with the numbers of their first lines."""
     text = decode_text(source.uri, source.data, options)
     separator = options.separator("lineSep", default="")
-    if options.flag("multiLine") and dialect.quote:
-        return _join_quoted(text, separator, dialect)
-    lines = split_lines(text, separator)
-    kept = [(n, line) for n, line in enumerate(lines, 1) if _is_record(line, dialect)]
-    if len(kept) == len(lines):
-        return range(1, len(lines) + 1), lines
-    return [n for n, _ in kept], [line for _, line in kept]
+    joins_lines = options.flag("multiLine", default=True)
+    return read_records(text, dialect, separator, joins_lines=joins_lines)
 
 
-def _join_quoted(text: str, separator: str, dialect: CsvDialect) -> tuple[list[int], list[str]]:
-    numbers: list[int] = []
-    records: list[str] = []
-    pending: list[str] = []
-    end = separator or ("\n" if "\n" in text else "\r")
-    for number, line in enumerate(text.split(end), 1):
-        if pending:
-            pending.append(line)
-            if not dialect.closes(line):
-                continue
-        elif not _is_record(line, dialect):
-            continue
-        else:
-            numbers.append(number)
-            pending.append(line)
-            if dialect.is_open(line):
-                continue
-        records.append(end.join(pending).removesuffix("\r"))
-        pending.clear()
-    if pending:  # a quote that is never closed: one bad record, as in Spark
-        records.append(end.join(pending))
-    return numbers, records
-
-
-def _is_record(line: str, dialect: CsvDialect) -> bool:
-    is_comment = bool(dialect.comment) and line.startswith(dialect.comment)
-    return bool(line.strip(JAVA_BLANKS)) and not is_comment
+def _name_columns(uri: str, dialect: CsvDialect, header: str) -> tuple[str, ...]:
+    if header.startswith(MARK) or UNDECODED in header:
+        what = "a quote that is not closed" if header.startswith(MARK) else "bytes that cannot be decoded"
+        raise ObjectUnreadableError(
+            f"{uri} has a header with {what}: {header.removeprefix(MALFORMED).replace(UNDECODED, '?')[:200]}",
+            hint="check the reader options `encoding`, `quote` and `escape`",
+        )
+    return name_columns(dialect, header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,28 +143,27 @@ def _build_rescue(
     return rescue
 
 
-def _build_reorder(
-    dialect: CsvDialect, order: ColumnOrder, field_count: int, column_count: int
-) -> Callable[[str], str]:
+def _build_reorder(dialect: CsvDialect, order: ColumnOrder, field_count: int) -> Callable[[str], str]:
     pick: Callable[[list[str]], Iterable[str]] = itemgetter(*order.indexes)
     if len(order.indexes) == 1:
         index = order.indexes[0]
         pick = lambda fields: (fields[index],)  # noqa: E731 - itemgetter of one gives no tuple
-    malformed = mark_malformed(dialect.delimiter, column_count)
 
     def reorder(record: str) -> str:
+        if record.startswith(MARK):
+            return record
         fields = dialect.split_movable(record)
         if fields is None or len(fields) != field_count:
-            return malformed + record
+            return MALFORMED + record
         fields.append("")
         picked = list(pick(fields))
         found = dialect.delimiter.join(picked)
-        if not _is_record(found, dialect):
+        if not is_record(found, dialect):
             # Blank now, or with a comment sign in front: quotes keep it a record.
             picked[0] = dialect.quote + picked[0] + dialect.quote
             return dialect.delimiter.join(picked)
         # A field that ends with half a delimiter takes a piece of the one that follows it now.
         is_ambiguous = len(dialect.delimiter) > 1 and dialect.split(found) != picked
-        return malformed + record if is_ambiguous else found
+        return MALFORMED + record if is_ambiguous else found
 
     return reorder

@@ -1,7 +1,10 @@
 """JSON lines, and whole documents with option `multiLine`."""
 
+from collections.abc import Sequence
+
 from headwater.errors import ObjectUnreadableError
 from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.marks import mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
@@ -20,25 +23,30 @@ class JsonFormat:
         documents for all of them (Firehose writes no line ends; Spark would take the first). Numbers
         must be unique in an object, so in an object with such a line they count records instead.
         """
-        text = decode_text(source.uri, source.data, options)
-        if options.flag("multiLine"):
-            documents = _read_documents(source.uri, text)
-            return Lines(range(1, len(documents) + 1), documents)
-        lines = split_lines(text, options.separator("lineSep", default=""))
-        may_have_several = any(sign in text for sign in DOCUMENT_BORDERS)
-        if may_have_several or any(_is_array(line) for line in lines):
-            expanded = [_expand(source.uri, line) for line in lines]
-            if any(_is_array(line) or len(found) > 1 for line, found in zip(lines, expanded, strict=True)):
-                records = [record for found in expanded for record in found]
-                return Lines(range(1, len(records) + 1), records)
-        if all(line and not line.isspace() for line in lines):
-            return Lines(range(1, len(lines) + 1), lines)
-        numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip(JAVA_BLANKS)]
-        return Lines([n for n, _ in numbered], [line for _, line in numbered])
+        numbers, records = _read_records(source, options)
+        return Lines(numbers, mark_undecodable(records))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The first records; they name their own columns."""
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))
+
+
+def _read_records(source: ObjectData, options: ReaderOptions) -> tuple[Sequence[int], Sequence[str]]:
+    text = decode_text(source.uri, source.data, options)
+    if options.flag("multiLine"):
+        documents = _read_documents(source.uri, text)
+        return range(1, len(documents) + 1), documents
+    lines = split_lines(text, options.separator("lineSep", default=""))
+    may_have_several = any(sign in text for sign in DOCUMENT_BORDERS)
+    if may_have_several or any(_is_array(line) for line in lines):
+        expanded = [_expand(source.uri, line) for line in lines]
+        if any(_is_array(line) or len(found) > 1 for line, found in zip(lines, expanded, strict=True)):
+            records = [record for found in expanded for record in found]
+            return range(1, len(records) + 1), records
+    if all(line and not line.isspace() for line in lines):
+        return range(1, len(lines) + 1), lines
+    numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip(JAVA_BLANKS)]
+    return [n for n, _ in numbered], [line for _, line in numbered]
 
 
 def _is_array(line: str) -> bool:

@@ -2,6 +2,7 @@
 
 from headwater.errors import ObjectUnreadableError
 from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.marks import mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import decode_text
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
@@ -19,7 +20,7 @@ class JsonArrayFormat:
                 hint="set the table's `format`",
             )
         elements = list(iter_documents(source.uri, text))
-        return Lines(range(1, len(elements) + 1), elements)
+        return Lines(range(1, len(elements) + 1), mark_undecodable(elements))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The first elements; they name their own columns."""

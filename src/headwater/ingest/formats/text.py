@@ -1,5 +1,6 @@
 """Text: each line a row, or the whole object with option `wholetext`."""
 
+from headwater.ingest.decoding.marks import mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import decode_text, split_lines
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
@@ -16,7 +17,7 @@ class TextFormat:
             if options.flag("wholetext")
             else split_lines(text, options.separator("lineSep", default=""))
         )
-        return Lines(range(1, len(lines) + 1), lines)
+        return Lines(range(1, len(lines) + 1), mark_undecodable(lines))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The first lines, as column `value`."""

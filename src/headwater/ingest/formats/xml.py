@@ -9,6 +9,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from headwater.errors import ObjectUnreadableError
+from headwater.ingest.decoding.marks import UNDECODED
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import decode_text
 from headwater.ingest.decoding.xml_values import (
@@ -54,6 +55,12 @@ def _read_rows(
     # Decoded text wins over what the document declares; undecoded, the declaration counts.
     named = options.text("encoding", "charset")
     document = decode_text(source.uri, source.data, options) if named else source.data
+    if isinstance(document, str) and UNDECODED in document:
+        line = document.count("\n", 0, document.index(UNDECODED)) + 1
+        raise ObjectUnreadableError(
+            f"{source.uri} has bytes in line {line} that are no {named} text",
+            hint="correct the reader option `encoding`; without it the document's own declaration counts",
+        )
     parser = DefusedXMLParser(target=TreeBuilder())
     try:
         parser.feed(document)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_needed_columns
@@ -61,7 +62,8 @@ class RecordTransform:
             F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
             self.checks.build_mark(after).alias(_DETAIL),
         )
-        bad = build_bad_record(names, self.config.record_key, self.config.ordering, types)
+        schema = StructType([field for field in after.schema if field.name in names])
+        bad = build_bad_record(schema, self.config.record_key, self.config.ordering, types)
         corrupt = F.coalesce(bad, build_failed_check(F.col(_DETAIL)))
         packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
         return packed.unionByName(self._pass_by(records, packed))

@@ -5,16 +5,22 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import DateType, IntegerType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
+from headwater.ingest.decoding import marks
+from headwater.ingest.parsing.epochs import EARLIEST, LATEST
+from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.local_frames import build_frame
 from headwater.lake.logical_types.columns import find_declared, find_fault
 
 UNPARSABLE = "unparsable"
+OUT_OF_RANGE = "out_of_range"
+UNDECODABLE = marks.REASONS[marks.UNDECODABLE]
+REPEATED_NAME = marks.REASONS[marks.REPEATED_NAME]
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
@@ -36,6 +42,9 @@ _OBJECT_SCHEMA = StructType(
 )
 
 DETAILS = {
+    OUT_OF_RANGE: "has a time outside of the years 1 to 9999: see the reader option `epochUnit`",
+    UNDECODABLE: "has bytes that are no text in the table's encoding: see the reader option `encoding`",
+    REPEATED_NAME: "names a field twice, maybe in two spellings: which value counts, nobody can tell",
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has nothing in the fields of the record key",
     MISSING_ORDERING: "has nothing in a field of the ordering",
@@ -43,7 +52,7 @@ DETAILS = {
 
 
 def build_bad_record(
-    columns: Sequence[str],
+    schema: StructType,
     record_key: Sequence[str],
     ordering: Sequence[str],
     types: Mapping[str, ColumnType],
@@ -54,9 +63,12 @@ def build_bad_record(
     Hudi fails the whole commit for one of them. Fields that are none of `columns` come from elsewhere and are
     never missing.
     """
-    record = F.col("record")
-    bad = _build(UNPARSABLE, F.col("corrupt"))
+    columns, record = schema.fieldNames(), F.col("record")
     is_record = F.col("outcome").isNull()
+    is_outside = is_record & has_leaf(record, schema, (TimestampType, DateType), _is_outside)
+    bad = F.coalesce(
+        _build_corrupt(F.col("corrupt")), F.when(is_outside, _build(OUT_OF_RANGE, F.to_json(record)))
+    )
     if record_key and set(record_key) <= set(columns):
         filled = [F.coalesce(record.getField(name).cast("string"), F.lit("")) for name in record_key]
         bad = F.coalesce(
@@ -71,6 +83,18 @@ def build_bad_record(
             is_bad = is_record & fault.isNotNull()
             bad = F.coalesce(bad, F.when(is_bad, _struct(BAD_VECTOR, F.to_json(record), fault)))
     return bad.cast(BAD_RECORD_SCHEMA)
+
+
+def _is_outside(value: Column) -> Column:
+    micros = F.unix_micros(value.cast("timestamp"))
+    return ~micros.between(EARLIEST, LATEST)
+
+
+def _build_corrupt(text: Column) -> Column:
+    unmarked, found = F.substr(text, F.lit(len(marks.MALFORMED) + 1)), _build(UNPARSABLE, text)
+    for mark, reason in marks.REASONS.items():
+        found = F.when(text.startswith(mark), _build(reason, unmarked)).otherwise(found)
+    return found
 
 
 def _build(reason: str, text: Column) -> Column:

@@ -258,7 +258,10 @@ def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
         reason = reason or "superseded"
     elif status == "read" and good == 0 and bad > 0:
         status, reason = "quarantined", "unparsable"
-        detail = f"none of its {bad} records can become a row: they do not fit the columns, or have no key"
+        detail = (
+            f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, or "
+            "have no key"
+        )
         bad = 0
     elif status == "read" and good == 0:
         status, reason = "skipped", "no_records"

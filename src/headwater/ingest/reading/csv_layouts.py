@@ -8,9 +8,11 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import ObjectSchemaError
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import ColumnOrder, name_columns
-from headwater.ingest.reading.object_reader import ReaderConfig, RecordParser
+from headwater.ingest.parsing.record_parser import RecordParser
+from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.schema import CORRUPT
 
 _MAX_LAYOUTS = 20
@@ -22,9 +24,12 @@ class CsvLayouts:
 
     def __init__(self, config: ReaderConfig) -> None:
         options = ReaderOptions(config.options)
-        self.has_header = config.file_format == "csv" and options.flag("header")
+        is_without = options.text("header") != "" and not options.flag("header")
+        self.may_have_header = config.file_format == "csv" and not is_without
         self._config = config
-        self._dialect = CsvDialect.from_options(options) if self.has_header else CsvDialect()
+        self._options = options
+        self._dialect = CsvDialect.from_options(options) if self.may_have_header else CsvDialect()
+        self._headless: set[int] = set()
         self._numbers: dict[tuple[str, ...], int] = {}
         self._by_object: dict[int, int] = {}
 
@@ -34,11 +39,14 @@ class CsvLayouts:
         return frozenset(self._by_object)
 
     def add(self, object_index: int, header: str) -> bool:
-        """Learn an object's header; False where the object is better read whole."""
-        if self._dialect.is_open(header):
+        """Learn an object's header, its first record; False where the object is better read whole."""
+        if not self._dialect.is_complete(header) or "\ufffd" in header:
             return False
-        names = name_columns(self._dialect, header)
         columns = self._config.schema.fieldNames()
+        if not has_header(self._dialect, self._options, header, columns):
+            self._headless.add(object_index)
+            return True
+        names = name_columns(self._dialect, header)
         if [name.lower() for name in names] == [column.lower() for column in columns]:
             return True
         if self._config.rescues:
@@ -54,6 +62,10 @@ class CsvLayouts:
         self._by_object[object_index] = self._numbers.setdefault(names, len(self._numbers) + 1)
         return True
 
+    def has_header(self, object_index: int) -> bool:
+        """Whether the first record of an object is no record."""
+        return self.may_have_header and object_index not in self._headless
+
     def find(self, object_index: int) -> int:
         """The number of an object's layout."""
         return self._by_object.get(object_index, 0)
@@ -67,7 +79,7 @@ class CsvLayouts:
         rows = rows.withColumn("layout_0", F.when(layout == 0, parser.build_record(value)))
         parsed = F.when(layout == 0, self._build_parsed(F.col("layout_0"), self._config.schema.fieldNames()))
         for names, number in self._numbers.items():
-            theirs = RecordParser("csv", self._build_schema(names), self._config.options)
+            theirs = self._build_parser(names)
             rows = rows.withColumn(f"layout_{number}", F.when(layout == number, theirs.build_record(value)))
             ours = self._build_parsed(F.col(f"layout_{number}"), self._name_fields(names))
             parsed = parsed.when(layout == number, ours)
@@ -83,6 +95,15 @@ class CsvLayouts:
 
     def _order(self, names: tuple[str, ...]) -> tuple[int, ...]:
         return ColumnOrder.build("", names, self._config.schema.fieldNames()).indexes
+
+    def _build_parser(self, names: tuple[str, ...]) -> RecordParser:
+        config = self._config
+        numbers = {
+            f"_{at}"
+            for at, column in zip(self._order(names), config.schema.fieldNames(), strict=True)
+            if column in config.numbers
+        }
+        return RecordParser("csv", self._build_schema(names), config.options, numbers)
 
     def _build_schema(self, names: tuple[str, ...]) -> StructType:
         kinds = {

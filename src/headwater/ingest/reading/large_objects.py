@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructType
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType
 
 from headwater.errors import ObjectError
 from headwater.ingest.evolution.large_sampler import LargeSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
+from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.csv_layouts import CsvLayouts
 from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,
-    RecordParser,
     RecordParsing,
     Request,
 )
@@ -25,7 +25,6 @@ from headwater.ingest.reading.split_scan import (
     Block,
     SplitScan,
     number_blocks,
-    replace_undecodable,
 )
 from headwater.lake.local_frames import build_frame
 
@@ -37,6 +36,7 @@ _NUMBERS_SCHEMA = (
     .add("offset", LongType())
     .add("first_record", LongType())
     .add("layout", IntegerType())
+    .add("has_header", BooleanType())
 )
 
 
@@ -87,7 +87,7 @@ class LargeObjectReader:
         return LargeRead(frame, tuple(split), whole, layouts.reordered)
 
     def _learn_layout(self, layouts: CsvLayouts, request: Request) -> bool:
-        if not layouts.has_header:
+        if not layouts.may_have_header:
             return True
         head = self._scan.read_head(request, 1)
         return bool(head) and layouts.add(request.object_index, head[0])
@@ -95,7 +95,10 @@ class LargeObjectReader:
     def _parse(self, scanned: Sequence[Request], blocks: Sequence[Block], layouts: CsvLayouts) -> DataFrame:
         config = self._config
         rows = [
-            (n.object_index, n.start, n.offset, n.first_record, layouts.find(n.object_index))
+            (
+                *(n.object_index, n.start, n.offset, n.first_record),
+                *(layouts.find(n.object_index), layouts.has_header(n.object_index)),
+            )
             for n in number_blocks(blocks)
         ]
         numbers = build_frame(self._spark, rows, _NUMBERS_SCHEMA)
@@ -105,16 +108,16 @@ class LargeObjectReader:
         loaded = loaded.withColumn("row_number", F.col("row_id") + F.col("offset"))
         if config.file_format in LINE_FORMATS:
             loaded = loaded.where(self._scan.is_record(F.col("value")))
-        if layouts.has_header:
-            loaded = loaded.where(F.col("row_number") != F.col("first_record"))
-        parser = RecordParser(config.file_format, config.schema, config.options)
+            loaded = loaded.withColumn("value", self._scan.build_marked(F.col("value")))
+        if layouts.may_have_header:
+            is_header = F.col("has_header") & (F.col("row_number") == F.col("first_record"))
+            loaded = loaded.where(~is_header)
+        parser = RecordParser(config.file_format, config.schema, config.options, config.numbers)
         parsed = layouts.parse(loaded, parser).withColumn("outcome", F.lit(None).cast(OUTCOME_SCHEMA))
         if config.rescues:
             # What fits no column makes an object one that is read whole.
             parsed = parsed.withColumn("rescued", F.lit(None).cast(StringType()))
-        frame = RecordParsing(config).select(parsed)
-        corrupt = F.col("corrupt")
-        return frame.withColumn("corrupt", F.when(corrupt.isNotNull(), replace_undecodable(corrupt)))
+        return RecordParsing(config).select(parsed)
 
     def _build_outcomes(self, requests: Sequence[Request], samples: Mapping[int, SchemaSample]) -> DataFrame:
         rescued = (None, None) if self._config.rescues else ()

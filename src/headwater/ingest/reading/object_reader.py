@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -20,18 +20,14 @@ from pyspark.sql.types import (
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
-from headwater.ingest.formats.csv import mark_malformed
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.handful import fetch_here
-from headwater.ingest.reading.schema import CORRUPT, parser_options
 from headwater.lake.local_frames import load_arrow
-
-COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 
 _REQUEST_SCHEMA = StructType(
     [
@@ -108,7 +104,8 @@ class ReaderConfig:
     """How a table reads its objects. `schema` are the data columns, in order.
 
     `reports`: objects tell of columns that are not in it; `rescues`: records keep what fits no column.
-    `ignored` are names that are never new columns.
+    `ignored` are names that are never new columns. `numbers` are columns of numbers whose
+    texts are looked at: see `Corrections`.
     """
 
     store: StoreConfig
@@ -119,6 +116,7 @@ class ReaderConfig:
     reports: bool = False
     rescues: bool = False
     ignored: tuple[str, ...] = ()
+    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,8 @@ class Records:
 class ObjectReader:
     """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
 
-    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them;
+    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them, which may
+    begin with a mark (see `decoding.marks`);
     one row an object has only `outcome` (see `object_fetch`). If the table rescues, there are two columns
     more: `rescued`, JSON of what has no place in `record`, and `misfit`, the text of a record of which that
     is because of its types.
@@ -216,55 +215,22 @@ def _is_handful(requests: Sequence[Request]) -> bool:
     return len(sizes) <= _HANDFUL_OBJECTS and len(known) == len(sizes) and sum(known) <= _HANDFUL_BYTES
 
 
-class RecordParser:
-    """Record text -> parsed struct, and parsed struct -> the text of what does not fit, or null."""
-
-    def __init__(self, file_format: str, schema: StructType, options: Mapping[str, str]) -> None:
-        self._format = file_format
-        self._schema = schema
-        self.options = parser_options(options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        self._delimiter = CsvDialect.from_options(ReaderOptions(options)).delimiter
-        self._with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
-
-    def build_record(self, value: Column) -> Column:
-        """A struct with at least the data columns."""
-        if self._format in COLUMN_FORMATS:
-            return value
-        if self._format == "text":
-            return F.struct(value.alias("value"))
-        if self._format == "csv":
-            return F.from_csv(value, _to_ddl(self._with_corrupt), self.options)
-        return F.from_json(value, self._with_corrupt, self.options)
-
-    def build_corrupt(self, parsed: Column) -> Column:
-        """Null for a record that fits its columns."""
-        if self._format in COLUMN_FORMATS or self._format == "text":
-            return F.lit(None).cast(StringType())
-        corrupt = parsed.getField(CORRUPT)
-        if self._format != "csv":
-            return corrupt
-        # What a re-ordered record was marked with to be refused; nobody wants to see it.
-        mark = mark_malformed(self._delimiter, len(self._schema))
-        return F.when(corrupt.startswith(mark), F.substr(corrupt, F.lit(len(mark) + 1))).otherwise(corrupt)
-
-    def select_record(self, parsed: Column) -> Column:
-        """The struct of exactly the data columns, out of `build_record`'s."""
-        return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
-
-
 class RecordParsing:
     """Fetched texts to the columns of `ObjectReader`'s frames. Expressions are built once for a schema."""
 
     def __init__(self, config: ReaderConfig) -> None:
         self._config = config
-        self._parser = RecordParser(config.file_format, config.schema, config.options)
+        self._parser = RecordParser(config.file_format, config.schema, config.options, config.numbers)
         is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
+        corrupt = self._parser.build_corrupt(parsed)
+        if config.file_format not in COLUMN_FORMATS:
+            corrupt = F.when(F.col("value").startswith(MARK), F.col("value")).otherwise(corrupt)
         self._parsed = F.when(is_record, self._parser.build_record(F.col("value")))
         self._columns = [
             F.col("object_index"),
             F.col("row_number"),
             self._parser.select_record(parsed).alias("record"),
-            F.when(is_record, self._parser.build_corrupt(parsed)).alias("corrupt"),
+            F.when(is_record, corrupt).alias("corrupt"),
             F.col("outcome"),
         ]
         self._rescue = _Rescue(config, self._parser) if config.rescues else None
@@ -284,7 +250,7 @@ class RecordParsing:
 class _Rescue:
     """Takes the values that do not fit out of corrupt records, which then are none any more."""
 
-    def __init__(self, config: ReaderConfig, parser: "RecordParser") -> None:
+    def __init__(self, config: ReaderConfig, parser: RecordParser) -> None:
         is_typed = config.file_format in COLUMN_FORMATS
         no_text = F.lit(None).cast(StringType())
         built = (
@@ -295,7 +261,7 @@ class _Rescue:
             )
         )
         text, misfits = (no_text if is_typed else F.col("value")), F.col("misfits")
-        self._misfits = F.when(F.col("corrupt").isNotNull(), built)
+        self._misfits = F.when(F.col("corrupt").isNotNull() & ~F.col("corrupt").startswith(MARK), built)
         self._columns = [
             *(F.col(name) for name in ("object_index", "row_number", "record")),
             F.when(misfits.isNull(), F.col("corrupt")).alias("corrupt"),
@@ -306,10 +272,6 @@ class _Rescue:
 
     def add(self, frame: DataFrame) -> DataFrame:
         return frame.withColumn("misfits", self._misfits).select(*self._columns)
-
-
-def _to_ddl(schema: StructType) -> str:
-    return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in schema)
 
 
 @dataclass(frozen=True, slots=True)

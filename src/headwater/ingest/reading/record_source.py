@@ -1,69 +1,55 @@
 """Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import NumericType, StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
-from headwater.errors import IngestError, ObjectError
-from headwater.ingest.decoding.arrow_types import unify_columns
+from headwater.errors import IngestError
+from headwater.ingest.decoding.csv_header import is_unnamed, with_header
+from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
-from headwater.ingest.formats import infer_arrow_schema, sample_lines
-from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
-from headwater.ingest.planning.decision import Decision
+from headwater.ingest.inference.column_inference import ColumnInference
+from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
+from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
 from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import (
-    COLUMN_FORMATS,
     MAX_BAD_CHARS,
     ObjectReader,
     ReaderConfig,
     Records,
     Request,
-    build_requests,
 )
 from headwater.ingest.reading.schema import (
     CORRUPT,
     FIXED_SCHEMAS,
     apply_column_types,
     apply_hints,
-    as_instants,
     check_names,
-    from_arrow,
-    infer_from_lines,
     parse_ddl,
-    rename_for_hudi,
 )
-from headwater.ingest.reading.split_scan import SplitScan, is_large
+from headwater.ingest.reading.split_scan import is_large
 from headwater.ingest.table_state import TableState
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
 
-Head = tuple[Sequence[str] | None, list[str]]
-"""The names of an object's columns, where it names them, and its first records."""
-
 _NOTHING_KNOWN = StructType([StructField(CORRUPT + "_only", StringType())])
 
-_SAMPLE_OBJECTS = 20
 _SAMPLE_LINES = 1_000
-_SAMPLE_BYTES = 16 * 1024 * 1024
 
 
 class RecordSource:
@@ -132,7 +118,7 @@ class RecordSource:
         elif self._format in FIXED_SCHEMAS:
             schema = FIXED_SCHEMAS[self._format]
         else:
-            schema = stored or self._infer(events) or _NOTHING_KNOWN
+            schema = self._infer(events) if stored is None else self._take_stored(stored)
         given = schema.fieldNames() if table.schema_ else []
         if table.schema_hints:
             hints = parse_ddl(self._name, "schema_hints", table.schema_hints)
@@ -141,14 +127,47 @@ class RecordSource:
             # No object of this batch can be understood; reading them says why. The next batch asks anew.
             self._schema, self._is_provisional = schema, True
             return
+        schema = assign_names(schema, stored)
         if self._types:
             schema = schema if table.schema_ else apply_column_types(schema, self._types, given)
+            schema = assign_names(schema, stored)
             check_convertible(self._name, rename_for_hudi(schema), self._types)
         if not table.transform:
             # Else they are columns of what the steps make, and looked for there.
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
         self._schema, self._is_provisional = schema, False
+
+    def _infer(self, events: Sequence[StoredEvent]) -> StructType:
+        config = self._build_config(_NOTHING_KNOWN)
+        inference = ColumnInference(self._spark, self._name, config, self._scheme, self._list_ordering())
+        schema = inference.infer(events, self._is_large)
+        if schema is None:
+            return _NOTHING_KNOWN
+        self._options = inference.options
+        return schema
+
+    def _list_ordering(self) -> set[str]:
+        """Columns by whose values Hudi chooses among rows, and whose types nobody has given."""
+        table = self._table
+        is_own = table.payload or table.merger or table.merge_mode == "commit_time"
+        if table.transform or is_own or table.effective_mode != "merge":
+            return set()
+        hinted = self._list_hinted()
+        return {name for name in table.ordering if name.lower() not in hinted}
+
+    def _list_hinted(self) -> set[str]:
+        hints = self._table.schema_hints
+        names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else []
+        return {name.lower() for name in names}
+
+    def _take_stored(self, schema: StructType) -> StructType:
+        """The table's own columns, which also say whether its CSV objects have headers."""
+        if self._format == "csv" and not ReaderOptions(self._options).text("header"):
+            hinted = self._list_hinted()
+            names = [name for name in schema.fieldNames() if is_unnamed([name]) or name.lower() not in hinted]
+            self._options = with_header(self._options, header=not is_unnamed(names))
+        return schema
 
     def evolve(self, read: BatchRead) -> bool:
         """Take in what columns the objects just read have; whether that changes the table's, so that they
@@ -163,7 +182,8 @@ class RecordSource:
         bad = self._collect_bad(read) if evolution.widens else []
         if not samples and not bad:
             return False
-        schema = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        schema = assign_names(merged, self.schema)
         if schema == self._schema:
             return False
         self._schema = schema
@@ -196,87 +216,6 @@ class RecordSource:
         sample = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
         return [(row["object_index"], row["text"]) for row in sample]
 
-    def _infer(self, events: Sequence[StoredEvent]) -> StructType | None:
-        events = sorted(events, key=lambda stored: stored.position)
-        large = [
-            request
-            for request in build_requests([Decision(stored, "read") for stored in events])
-            if self._is_large(request)
-        ]
-        seen = {request.stored for request in large}
-        small = [stored for stored in events if stored not in seen] if large else events
-        if self._format in COLUMN_FORMATS:
-            return self._infer_from_footers(small) or self._infer_from_large_footers(large)
-        return self._infer_from_text(self._iter_heads(small)) or self._infer_from_text(
-            self._iter_large_heads(large)
-        )
-
-    def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
-        """Columns of all sampled objects, each as wide as the widest; on a conflict the first one counts."""
-        schemas: list[pa.Schema] = []
-        size = 0
-        for key, data in self._iter_samples(events):
-            try:
-                schemas.append(infer_arrow_schema(data, key, self._format, self._options))
-            except ObjectError:
-                continue
-            size += len(data)
-            if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
-                break
-        return from_arrow(unify_columns(schemas)) if schemas else None
-
-    def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
-        reader = SplitScan(self._spark, self._build_config(_NOTHING_KNOWN), self._scheme)
-        schemas: list[pa.Schema] = []
-        for request in requests[:_SAMPLE_OBJECTS]:
-            with suppress(Py4JError, PySparkException):
-                schemas.append(to_arrow_schema(as_instants(reader.read_schema([request]))))
-        return from_arrow(unify_columns(schemas)) if schemas else None
-
-    def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
-        lines: list[str] = []
-        columns: Sequence[str] | None = None
-        for names, sample in heads:
-            columns = names if columns is None else columns
-            if columns == names:
-                lines += sample
-        return infer_from_lines(self._spark, self._format, columns, lines, self._options) if lines else None
-
-    def _iter_heads(self, events: Sequence[StoredEvent]) -> Iterator[Head]:
-        objects = size = 0
-        for key, data in self._iter_samples(events):
-            try:
-                head = sample_lines(data, key, self._format, self._options, _SAMPLE_LINES)
-            except ObjectError:
-                continue
-            if head[1]:
-                yield head
-                objects, size = objects + 1, size + len(data)
-            if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
-                return
-
-    def _iter_large_heads(self, requests: Sequence[Request]) -> Iterator[Head]:
-        reader = SplitScan(self._spark, self._build_config(_NOTHING_KNOWN), self._scheme)
-        for request in requests[:_SAMPLE_OBJECTS]:
-            try:
-                text = "\n".join(reader.read_head(request, _SAMPLE_LINES)).encode()
-                yield sample_lines(text, "head", self._format, self._options, _SAMPLE_LINES)
-            except (ObjectError, Py4JError, PySparkException):
-                continue
-
-    def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
-        """Objects, spread over the batch; those that cannot be had are left to the batch itself."""
-        store = build_object_store(self._store)
-        step = max(1, len(events) // _SAMPLE_OBJECTS)
-        for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
-            event = stored.event
-            # Without the etag: for a sample, what lies there now is as good.
-            ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
-            try:
-                yield event.key, store.read(ref, MAX_OBJECT_BYTES).data
-            except ObjectError:
-                continue
-
     def read(self, requests: Sequence[Request]) -> Records:
         """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
         prepared = self._prepare()
@@ -296,9 +235,9 @@ class RecordSource:
 
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
-            config, names = self._build_config(self.schema), self.table_schema.fieldNames()
+            config, schema = self._build_config(self.schema), self.table_schema
             keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
-            record = self._convert(F.col("record").cast(self.table_schema))
+            record = self._convert(F.col("record").cast(schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
                 record = record.withField(self.rescued_column, rescued)
@@ -306,7 +245,7 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(names, *keys, self._types),
+                corrupt=build_bad_record(schema, *keys, self._types),
             )
         return self._prepared
 
@@ -350,7 +289,16 @@ class RecordSource:
             reports=evolution.reports and is_known,
             rescues=evolution.rescued_column is not None,
             ignored=evolution.ignored,
+            numbers=self._list_numbers(schema),
         )
+
+    def _list_numbers(self, schema: StructType) -> frozenset[str]:
+        """Columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
+        if self._format in COLUMN_FORMATS or self._table.schema_:
+            return frozenset()
+        hinted, is_csv = self._list_hinted(), self._format == "csv"
+        numbers = [field.name for field in schema if isinstance(field.dataType, NumericType)]
+        return frozenset(name for name in numbers if (name.lower() in hinted) is not is_csv)
 
 
 def _build_address(stored: StoredEvent) -> str:

@@ -23,13 +23,14 @@ from pyspark.sql.types import (
 
 from headwater.config.hudi.column_types import ColumnType
 from headwater.errors import ConfigError, IngestError
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.inference.column_names import rename_for_hudi
+from headwater.ingest.inference.text_types import fold_names, keep_texts
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
 from headwater.lake.logical_types.columns import build_read_type
 
 CORRUPT = "_corrupt_record"
-
-# Names are Avro's.
-_UNSTORABLE = re.compile(r"\W")
 
 TEXT_SCHEMA = StructType([StructField("value", StringType())])
 BINARY_SCHEMA = StructType(
@@ -128,18 +129,19 @@ def infer_from_lines(
     options: Mapping[str, str],
 ) -> StructType | None:
     """Columns by Spark's own inference over sample lines; None when no line can be understood."""
-    reader = spark.read.options(**parser_options(options))
+    reader = spark.read.options(**parser_options(file_format, options))
     texts = spark.sparkContext.parallelize(list(lines), 1)
     if file_format == "csv":
         frame = reader.option("inferSchema", "true").csv(texts)  # type: ignore[arg-type]  # the stubs forget RDDs
         if columns is None:
             return _nullable(frame.schema) if frame.columns else None
-        types = [field.dataType for field in frame.schema]
+        dialect = CsvDialect.from_options(ReaderOptions(options))
+        types = keep_texts([field.dataType for field in frame.schema], map(dialect.read, lines))
         types += [StringType()] * (len(columns) - len(types))
         return StructType([StructField(name, kind) for name, kind in zip(columns, types, strict=False)])
     frame = reader.json(texts)
     schema = StructType([field for field in frame.schema if field.name != CORRUPT])
-    return _nullable(schema) if schema.fields else None
+    return fold_names(_nullable(schema)) if schema.fields else None
 
 
 def from_arrow(schema: pa.Schema) -> StructType:
@@ -159,9 +161,14 @@ def as_instants(schema: StructType) -> StructType:
     return _nullable(StructType.fromJson(json.loads(text)))
 
 
-def parser_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The user's reader options that concern parsing one record."""
-    return {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
+def parser_options(file_format: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The user's reader options that concern parsing one record, and defaults that are not Spark's."""
+    given = {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
+    if file_format == "csv":
+        # The names of options have no case, so a default must not be there twice.
+        given = {name: value for name, value in given.items() if name.lower() != "escape"}
+        given["escape"] = CsvDialect.from_options(ReaderOptions(options)).escape or "\0"
+    return given
 
 
 def check_names(
@@ -190,28 +197,4 @@ def _nullable_type(kind: DataType) -> DataType:
         return ArrayType(_nullable_type(kind.elementType), containsNull=True)
     if isinstance(kind, MapType):
         return MapType(kind.keyType, _nullable_type(kind.valueType), valueContainsNull=True)
-    return kind
-
-
-def rename_for_hudi(schema: StructType) -> StructType:
-    """The columns by names that Hudi can store: letters, digits and underscores, nested ones too."""
-    taken: set[str] = set()
-    fields = []
-    for field in schema:
-        name = plain = _UNSTORABLE.sub("_", field.name) or "_"
-        plain = name = f"_{name}" if name[0].isdigit() else name
-        while name.lower() in taken:
-            name = f"{plain}_{len(taken)}"
-        taken.add(name.lower())
-        fields.append(StructField(name, _rename_type(field.dataType), field.nullable))
-    return StructType(fields)
-
-
-def _rename_type(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return rename_for_hudi(kind)
-    if isinstance(kind, ArrayType):
-        return ArrayType(_rename_type(kind.elementType), kind.containsNull)
-    if isinstance(kind, MapType):
-        return MapType(kind.keyType, _rename_type(kind.valueType), kind.valueContainsNull)
     return kind

@@ -13,6 +13,7 @@ from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
 from headwater.ingest.evolution.unknown_columns import has_unknown_fields
@@ -51,9 +52,9 @@ def is_large(ref: ObjectRef, file_format: str, options: Mapping[str, str], thres
     """Whether Spark should split this object. One that must be seen whole is never split."""
     if (ref.size or 0) < threshold or file_format not in _SPLIT_FORMATS:
         return False
-    whole = any(
-        name.lower() in _WHOLE_OBJECT_OPTIONS and value.lower() != "false" for name, value in options.items()
-    )
+    # Lines of CSV are looked through for records that go on: an object without any is split.
+    needs_whole = _WHOLE_OBJECT_OPTIONS - ({"multiline"} if file_format == "csv" else set())
+    whole = any(name.lower() in needs_whole and value.lower() != "false" for name, value in options.items())
     parts = ref.key.split("/")
     # Hadoop makes `a//b` and `a/./b` the path of another key.
     is_path = all(parts) and not {".", ".."} & set(parts)
@@ -115,7 +116,8 @@ class SplitScan:
         self._scheme = scheme
         options = ReaderOptions(config.options)
         self._line_end = options.separator("lineSep", default="")
-        self._comment = CsvDialect.from_options(options).comment if config.file_format == "csv" else ""
+        self._dialect = CsvDialect.from_options(options) if config.file_format == "csv" else CsvDialect()
+        self._joins_lines = options.flag("multiLine", default=True)
 
     def load(self, requests: Sequence[Request]) -> DataFrame:
         """`(object_index, block_start, row_id, value)`: a line's text, or the struct of the columns."""
@@ -126,8 +128,6 @@ class SplitScan:
         if self._config.file_format in LINE_FORMATS:
             reader = reader.option("lineSep", self._line_end) if self._line_end else reader
             loaded = reader.text(patterns)
-            if self._config.file_format == "text":
-                value = replace_undecodable(value)
         else:
             schema = self._config.schema
             loaded = reader.schema(schema).format(self._config.file_format).load(patterns)
@@ -207,8 +207,28 @@ class SplitScan:
         """Whether a row is a record, or the header before them."""
         if self._config.file_format not in ("json", "csv"):
             return F.lit(True)
-        not_blank = F.btrim(value, F.lit(JAVA_BLANKS)) != ""
-        return not_blank & ~value.startswith(self._comment) if self._comment else not_blank
+        not_blank, comment = F.btrim(value, F.lit(JAVA_BLANKS)) != "", self._dialect.comment
+        return not_blank & ~value.startswith(comment) if comment else not_blank
+
+    def build_marked(self, value: Column) -> Column:
+        """The text of a record, marked where it cannot become a row: as when the object is read whole."""
+        data, text = value.cast("binary"), replace_undecodable(value)
+        is_decodable = F.encode(text, "UTF-8") == data
+        marked = F.when(is_decodable, value).otherwise(F.concat(F.lit(UNDECODABLE), text))
+        if self._config.file_format == "csv" and self._dialect.quote:
+            is_malformed = is_decodable & self._has_quotes(value) & ~self._is_complete(value)
+            marked = F.when(is_malformed, F.concat(F.lit(MALFORMED), value)).otherwise(marked)
+        return marked
+
+    def _has_quotes(self, value: Column) -> Column:
+        return value.contains(self._dialect.quote)
+
+    def _is_complete(self, value: Column) -> Column:
+        """As `CsvDialect.is_complete`."""
+        dialect = self._dialect
+        if dialect.is_strict:
+            return value.rlike(f"(?s)^(?:{dialect.build_pattern()})$")
+        return ~value.rlike(dialect.build_pattern(is_open=True))
 
     def _is_odd(self) -> Column:
         if self._config.file_format not in LINE_FORMATS:
@@ -218,11 +238,17 @@ class SplitScan:
         for beginning in _ODD_BEGINNINGS:
             odd = odd | F.startswith(data, F.lit(beginning))
         odd = odd & (F.col("block_start") == 0)
+        if self._config.file_format == "csv" and self._dialect.quote and self._joins_lines:
+            # Its record goes on in the next line, which may be in another split.
+            value = F.col("value")
+            odd = odd | (self._has_quotes(value) & value.rlike(self._dialect.build_pattern(is_open=True)))
         if self._config.file_format == "json":
             # A line that may stand for many records: they are numbered when the object is read whole.
             odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
             for border in DOCUMENT_BORDERS:
                 odd = odd | F.col("value").contains(border)
+            names = F.json_object_keys(F.col("value"))
+            odd = odd | F.coalesce(F.size(names) > F.size(F.array_distinct(names)), F.lit(False))
         return odd
 
     def read_head(self, request: Request, records: int) -> list[str]:

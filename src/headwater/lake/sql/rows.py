@@ -1,6 +1,7 @@
 """Arrow batches to rows: plain Python values that JSON and a terminal can show.
 
-Maps become objects, times with nanoseconds are cut to microseconds, decimals stay exact.
+Maps become objects, times with nanoseconds are cut to microseconds, decimals stay exact. A time outside of
+the years 1 to 9999, which Python cannot hold, is a text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +26,34 @@ def number_duplicates(names: Sequence[str]) -> tuple[str, ...]:
 def iter_rows(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[Row]:
     """The batch's rows under the given names."""
     arrays = [_without_nanoseconds(array) for array in batch.columns]
-    yield from pa.RecordBatch.from_arrays(arrays, names=list(columns)).to_pylist(maps_as_pydicts="lossy")
+    try:
+        yield from pa.RecordBatch.from_arrays(arrays, names=list(columns)).to_pylist(maps_as_pydicts="lossy")
+    except (ValueError, OverflowError):
+        values = [[_to_plain(value) for value in array] for array in arrays]
+        yield from (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _to_plain(value: pa.Scalar) -> object:
+    try:
+        return value.as_py(maps_as_pydicts="lossy")
+    except (ValueError, OverflowError):
+        pass
+    kind = value.type
+    if pa.types.is_struct(kind):
+        return {name: _to_plain(value[name]) for name in value}
+    if pa.types.is_map(kind):
+        pairs = value.values
+        return {str(_to_plain(pair["key"])): _to_plain(pair["value"]) for pair in pairs}
+    if pa.types.is_nested(kind):
+        return [_to_plain(item) for item in value.values]
+    return _write_time(value)
+
+
+def _write_time(value: pa.Scalar) -> str:
+    """No calendar of Python or Arrow has these years; the count is exact."""
+    kind = value.type
+    unit = "days" if pa.types.is_date(kind) else kind.unit
+    return f"{value.value} {unit} since 1970-01-01"
 
 
 def _without_nanoseconds(array: pa.Array) -> pa.Array:

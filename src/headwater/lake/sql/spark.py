@@ -1,11 +1,11 @@
 """The same SQL on Spark, for tables and places that hudi-rs cannot read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake.failures import explain_lake_failure
@@ -14,7 +14,7 @@ from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark
 from headwater.lake.snapshot_reader import is_by_time
 from headwater.lake.sql.engine import NEWEST, QueryResult
-from headwater.lake.sql.rows import number_duplicates
+from headwater.lake.sql.rows import Row, number_duplicates
 from headwater.lake.timeline import Timeline
 
 
@@ -36,15 +36,23 @@ def run_on_spark(
         frame = spark.sql(sql.rstrip().rstrip(";"))
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)
-        rows = (
-            {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
-            for row in limited.toDF(*columns).toLocalIterator()
-        )
-        return QueryResult(columns, rows, "spark")
+        return QueryResult(columns, _iter_rows(limited.toDF(*columns)), "spark")
     except (AnalysisException, ParseException) as error:
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
+
+
+def _iter_rows(frame: DataFrame) -> Iterator[Row]:
+    try:
+        for row in frame.toLocalIterator():
+            yield {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
+    # PySpark makes datetimes of them, which know the years 1 to 9999.
+    except (ValueError, OverflowError) as error:
+        raise LakeError(
+            f"a value cannot be shown: {error}",
+            hint="a time outside of the years 1 to 9999? `cast(COLUMN as string)` shows it",
+        ) from error
 
 
 def _check_filters_work(spark: SparkSession, path: str) -> None:

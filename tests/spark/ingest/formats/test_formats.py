@@ -100,7 +100,7 @@ def to_csv_field(value: Any) -> str:
     if value is None:
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = text.replace('"', '""')
     return f'"{escaped}"'
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import ObjectSchemaError
-from headwater.ingest.decoding.arrow_types import conform_table, unify_columns
+from headwater.ingest.decoding.arrow_types import conform_table, to_spark_schema, unify_columns
 
 DAY = dt.date(2024, 1, 2)
 UTC = dt.timezone.utc
@@ -146,3 +146,57 @@ def test_whole_numbers_and_floats_of_several_objects_are_doubles() -> None:
 def test_type_that_would_refuse_objects_seen_before_changes_no_column(other: pa.DataType) -> None:
     first = pa.schema([("n", pa.int64())])
     assert unify_columns([first, pa.schema([("n", other)])]) == first
+
+
+UNION = pa.UnionArray.from_dense(
+    pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["a"])]
+)
+WIDE = Decimal("9" * 45 + ".125")
+ODD: list[tuple[pa.Array, pa.DataType, list[object]]] = [
+    (pa.array([dt.time(10, 30, 0, 5), None]), pa.string(), ["10:30:00.000005", None]),
+    (pa.array([3_661_000], pa.time32("ms")), pa.string(), ["01:01:01.000"]),
+    (pa.array([3_661_000_000_001], pa.time64("ns")), pa.string(), ["01:01:01.000000001"]),
+    (pa.array([-1_500, None], pa.duration("ms")), pa.string(), ["PT-1.500S", None]),
+    (pa.array([90_061], pa.duration("s")), pa.string(), ["PT90061S"]),
+    (pa.array([WIDE], pa.decimal256(50, 3)), pa.string(), [str(WIDE)]),
+    (pa.array([Decimal("1.5")], pa.decimal256(20, 3)), pa.decimal128(20, 3), [Decimal("1.500")]),
+    (pa.array([Decimal("1.5")], pa.decimal64(10, 1)), pa.decimal128(10, 1), [Decimal("1.5")]),
+    (pa.array([Decimal("12300")], pa.decimal128(5, -2)), pa.decimal128(7, 0), [Decimal(12300)]),
+    (pa.array([2**64 - 1], pa.uint64()), pa.decimal128(20, 0), [Decimal(2**64 - 1)]),
+    (pa.array([1.5], pa.float16()), pa.float32(), [1.5]),
+    (pa.array(["a"], pa.string_view()), pa.string(), ["a"]),
+    (pa.array([b"a"], pa.binary_view()), pa.binary(), [b"a"]),
+    (pa.array([1_001], pa.timestamp("ns")), pa.timestamp("us"), [dt.datetime(1970, 1, 1, 0, 0, 0, 1)]),
+    (pa.array([[1], None], pa.list_view(pa.uint8())), pa.list_(pa.int16()), [[1], None]),
+    (pa.RunEndEncodedArray.from_arrays([2], ["x"]), pa.string(), ["x", "x"]),
+    (UNION, pa.string(), ["1", '"a"']),
+    (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), pa.string(), ["[1, 2, 3]"]),
+    (
+        pa.array([{"at": [dt.time(1)]}], pa.struct([("at", pa.list_(pa.time64("us")))])),
+        pa.struct([("at", pa.list_(pa.string()))]),
+        [{"at": ["01:00:00.000000"]}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("array", "kind", "values"), ODD, ids=[str(array.type) for array, _, _ in ODD])
+def test_type_that_no_table_has_becomes_one_that_holds_its_values(
+    array: pa.Array, kind: pa.DataType, values: list[object]
+) -> None:
+    assert to_spark_schema(pa.schema([("c", array.type)])).field("c").type == kind
+    assert conform(array, kind).to_pylist() == values
+
+
+def test_instant_that_microseconds_cannot_hold_is_refused() -> None:
+    with pytest.raises(ObjectSchemaError, match="out of bounds"):
+        conform(pa.array([10**17], pa.timestamp("s")), pa.timestamp("us"))
+
+
+def test_columns_that_differ_only_in_case_are_both_there() -> None:
+    inside = pa.struct([("x", pa.int64()), ("X", pa.int64())])
+    table = pa.table({"Name": [1], "name": [2], "NAME_1": [3], "s": pa.array([{"x": 4, "X": 5}], inside)})
+    target = to_spark_schema(table.schema)
+    assert target.names == ["Name", "name_1_1", "NAME_1", "s"]
+    found, dropped, missing = conform_table("k", table, target)
+    assert found.to_pylist() == [{"Name": 1, "name_1_1": 2, "NAME_1": 3, "s": {"x": 4, "X_1": 5}}]
+    assert (dropped, missing) == ((), ())

@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
+from headwater.ingest.decoding.marks import REPEATED_NAME
 from headwater.ingest.evolution.unknown_fields import FieldScanner, ScannedTexts
 
 SCHEMA = pa.schema(
@@ -82,3 +83,20 @@ def test_sample_has_every_name_and_few_records_of_each():
 def test_row_of_typed_columns_gives_what_has_no_column():
     row = {"id": 1, "extra": 5, "at": {"city": "x", "zip": None, "street": "s"}, "items": None}
     assert FieldScanner(SCHEMA).find_in_row(row) == {"extra": 5, "at": {"street": "s"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":1,"a":2}', '{"a":1,"A":2}', '{"b":{"x":1,"x":2}}', '{"b":{"x":1,"X":2}}', '{"new":1,"new":1}'],
+)
+def test_record_that_names_a_field_twice_is_marked(text: str) -> None:
+    schema = pa.schema([("a", pa.int64()), ("b", pa.struct([("x", pa.int64())]))])
+    found = FieldScanner(schema).scan(['{"a":1}', text], rescues=False)
+    assert found.texts == ['{"a":1}', REPEATED_NAME + text]
+
+
+def test_second_spelling_that_is_null_or_rescued_costs_nothing() -> None:
+    scanner = FieldScanner(pa.schema([("a", pa.int64())]))
+    assert scanner.scan(['{"a":1,"A":null}'], rescues=False).texts == ['{"a":1,"A":null}']
+    found = scanner.scan(['{"a":1,"A":2}'], rescues=True)
+    assert (found.texts, found.rescued) == (['{"a":1,"A":2}'], ['{"A":2}'])

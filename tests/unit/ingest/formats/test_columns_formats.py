@@ -125,7 +125,7 @@ def test_schema_is_inferred_in_types_that_spark_has() -> None:
             ("t", pa.timestamp("us")),
             ("z", pa.timestamp("us", tz="UTC")),
             ("l", pa.list_(pa.string())),
-            ("s", pa.struct([("x", pa.int64())])),
+            ("s", pa.struct([("x", pa.string())])),
         ]
     )
 

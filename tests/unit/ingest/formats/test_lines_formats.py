@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from headwater.errors import ConfigError, ObjectSchemaError, ObjectUnreadableError
+from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import Lines, LinesFormat, ObjectData, Target, load_format, sample_lines
 
@@ -142,9 +143,28 @@ class TestEncoding:
     def test_unmarked_utf16_is_big_endian_as_in_java(self) -> None:
         assert read("text", "ab".encode("utf-16-be"), {"encoding": "UTF-16"}).texts == ["ab"]
 
-    def test_single_undecodable_bytes_are_replaced(self) -> None:
-        text = b'{"name":"M\xfcller and more"}\n{"a":1}'
-        assert read("json", text).texts == ['{"name":"M\ufffdller and more"}', '{"a":1}']
+    @pytest.mark.parametrize("name", ["json", "csv", "text"])
+    def test_a_record_with_undecodable_bytes_is_marked(self, name: str) -> None:
+        text = b"'M\xfcller and more'\n17"
+        assert read(name, text).texts == [UNDECODABLE + "'M\ufffdller and more'", "17"]
+
+    def test_of_an_array_only_the_elements_with_undecodable_bytes_are_marked(self) -> None:
+        found = read("json_array", b'[{"a":"\xff and a text that is long enough"}, {"a":2}]')
+        assert [text[:2] == UNDECODABLE for text in found.texts] == [True, False]
+
+    def test_undecodable_bytes_of_other_encodings_are_marked(self) -> None:
+        text = "one,two\nthree,four\n".encode("utf-16-le")
+        found = read("csv", text[:8] + b"\x00\xd8" + text[8:], {"encoding": "UTF-16LE"})
+        assert found.texts == [UNDECODABLE + "one,\ufffdtwo", "three,four"]
+
+    def test_a_header_with_undecodable_bytes_refuses_the_object(self) -> None:
+        with pytest.raises(ObjectUnreadableError, match="header with bytes that cannot be decoded") as caught:
+            read("csv", "name,größe\n1,2\n".encode("latin-1"), {"header": "true"}, ("name", "größe"))
+        assert "encoding" in caught.value.hint
+
+    def test_xml_with_undecodable_bytes_is_refused_with_their_line(self) -> None:
+        with pytest.raises(ObjectUnreadableError, match="line 2"):
+            read("xml", b"<a>\n<ROW>\xff and more text</ROW></a>", {"encoding": "UTF-8"})
 
     @pytest.mark.parametrize(
         ("data", "what"),
@@ -182,7 +202,7 @@ class TestCsv:
 
     def test_a_record_with_another_number_of_fields_stays_malformed(self) -> None:
         found = read("csv", 'b,a,x\n1,2\n1,"2\n', {"header": "true"}, ("a", "b"))
-        assert rows(found) == [(2, ",,,1,2"), (3, ',,,1,"2')]
+        assert rows(found) == [(2, MALFORMED + "1,2"), (3, MALFORMED + '1,"2')]
 
     @pytest.mark.parametrize(
         ("options", "header", "record"),
@@ -196,7 +216,7 @@ class TestCsv:
         self, options: dict[str, str], header: str, record: str
     ) -> None:
         found = read("csv", f"{header}\n{record}\n", {"header": "true", **options}, ("a", "b"))
-        assert found.texts == [options.get("sep", ",") * 3 + record]
+        assert found.texts == [MALFORMED + record]
 
     def test_a_header_of_another_table_is_refused(self) -> None:
         with pytest.raises(ObjectSchemaError, match="it has x, y; the table has a, b"):
@@ -216,25 +236,34 @@ class TestCsv:
         found = read("csv", f"b{mark}a\n1{mark}2\n", {"header": "true", "sep": sep}, ("a", "b"))
         assert found.texts == [f"2{mark}1"]
 
-    def test_quotes_of_the_standard_need_the_escape_option(self) -> None:
-        found = read("csv", 'b,a\n"x"",""y",2\n', {"header": "true", "escape": '"'}, ("a", "b"))
+    def test_quotes_are_doubled_unless_the_escape_option_says_otherwise(self) -> None:
+        found = read("csv", 'b,a\n"x"",""y",2\n', {"header": "true"}, ("a", "b"))
         assert found.texts == ['2,"x"",""y"']
+        options = {"header": "true", "escape": "\\"}
+        assert read("csv", 'b,a\n"x\\",y",2\n', options, ("a", "b")).texts == ['2,"x\\",y"']
+
+    def test_a_stray_quote_is_malformed_unless_an_option_allows_it(self) -> None:
+        text = '"Big" Joe,1\n5" pipe,2\n"a\\"b",3\n'
+        assert read("csv", text).texts == [MALFORMED + '"Big" Joe,1', '5" pipe,2', MALFORMED + '"a\\"b",3']
+        options = {"unescapedQuoteHandling": "STOP_AT_DELIMITER"}
+        assert read("csv", text, options).texts == ['"Big" Joe,1', '5" pipe,2', '"a\\"b",3']
+        assert read("csv", text, {"escape": "\\"}).texts == ['"Big" Joe,1', '5" pipe,2', '"a\\"b",3']
 
     def test_without_quotes_every_delimiter_counts(self) -> None:
         assert read("csv", 'b,a\n"1,2"\n', {"header": "true", "quote": ""}, ("a", "b")).texts == ['2","1']
 
-    def test_quoted_line_ends_need_multi_line(self) -> None:
+    def test_quoted_line_ends_are_data(self) -> None:
         text = 'a,b\r\n"x\r\n\r\ny",1\r\nz,2\r\n'
-        options = {"header": "true", "multiLine": "true"}
+        options = {"header": "true"}
         assert rows(read("csv", text, options, ("a", "b"))) == [(2, '"x\r\n\r\ny",1'), (5, "z,2")]
         assert rows(read("csv", text, options, ("b", "a"))) == [(2, '1,"x\r\n\r\ny"'), (5, "2,z")]
-        assert len(read("csv", text, {"header": "true"}, ("a", "b")).texts) == 3
+        without = read("csv", text, options | {"multiLine": "false"}, ("a", "b"))
+        assert rows(without) == [(2, MALFORMED + '"x'), (4, 'y",1'), (5, "z,2")]
 
-    def test_a_quote_that_is_never_closed_is_one_record(self) -> None:
-        assert rows(read("csv", '1,2\n"x,3\n4,5\n', {"multiLine": "true"})) == [
-            (1, "1,2"),
-            (2, '"x,3\n4,5\n'),
-        ]
+    @pytest.mark.parametrize("rest", ["4,5\n", '4,"5"\n', '"4","5"\n'])
+    def test_a_quote_that_is_never_closed_costs_its_line_only(self, rest: str) -> None:
+        found = rows(read("csv", '1,2\n3,"x\n' + rest))
+        assert found == [(1, "1,2"), (2, MALFORMED + '3,"x'), (3, rest.removesuffix("\n"))]
 
     def test_sample_names_columns_as_spark_does(self) -> None:
         assert sample_lines(b"id,,id\n1,2,3\n4,5,6", "k", "csv", {"header": "true"}, 1) == (

@@ -1,0 +1,30 @@
+"""Marks in front of a record's text that cannot become a row, and why. They travel with it to Spark.
+
+A mark is two Unicode noncharacters, which text that is exchanged never contains.
+"""
+
+from collections.abc import Mapping, Sequence
+
+MARK = "\uffff"
+"""The first character of every mark."""
+
+MALFORMED = MARK + "\ufdd0"
+UNDECODABLE = MARK + "\ufdd1"
+REPEATED_NAME = MARK + "\ufdd2"
+
+REASONS: Mapping[str, str] = {
+    MALFORMED: "unparsable",
+    UNDECODABLE: "undecodable",
+    REPEATED_NAME: "repeated_name",
+}
+"""The quarantine's reason for each mark."""
+
+UNDECODED = "\udcff"
+"""Stands for bytes that are no text in the object's encoding; a decoded text never contains it by itself."""
+
+
+def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the texts that contain undecodable bytes, which U+FFFD then stands for."""
+    if not any(UNDECODED in text for text in texts):
+        return texts
+    return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]

@@ -1,0 +1,200 @@
+"""The columns of a table that has none yet: inferred from the objects of its first batch."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.errors import ConfigError, ObjectError
+from headwater.ingest.decoding.arrow_types import unify_columns
+from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.csv_header import detect_header, with_header
+from headwater.ingest.decoding.json_values import find_value
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats import infer_arrow_schema, sample_lines
+from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.inference.ordering_types import (
+    are_times,
+    build_text_refusal,
+    find_text_columns,
+    type_times,
+)
+from headwater.ingest.object_stores import ObjectRef, build_object_store
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.reading.object_reader import ReaderConfig, Request, build_requests
+from headwater.ingest.reading.schema import as_instants, from_arrow, infer_from_lines
+from headwater.ingest.reading.split_scan import SplitScan
+
+Head = tuple[Sequence[str] | None, list[str]]
+"""The names of an object's columns, where it names them, and its first records."""
+
+_SAMPLE_OBJECTS = 20
+_SAMPLE_LINES = 1_000
+_SAMPLE_BYTES = 16 * 1024 * 1024
+
+
+class ColumnInference:
+    """Looks at a few objects of a batch. `options` are the reader's, with what was found out about them.
+
+    `ordering` are columns whose types decide which row wins, and that nobody has given.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: str,
+        config: ReaderConfig,
+        scheme: str,
+        ordering: Collection[str] = (),
+    ) -> None:
+        self._spark = spark
+        self._name = name
+        self._config = config
+        self._scheme = scheme
+        self._ordering = ordering
+        self.options = dict(config.options)
+
+    def infer(self, events: Sequence[StoredEvent], is_large: Callable[[Request], bool]) -> StructType | None:
+        """Columns of these events' objects; None where no object can be understood.
+
+        Raises `ConfigError` where only the user can tell whether they have a header, or in which order the
+        texts of an ordering column are.
+        """
+        events = sorted(events, key=lambda stored: stored.position)
+        large = [
+            request
+            for request in build_requests([Decision(stored, "read") for stored in events])
+            if is_large(request)
+        ]
+        seen = {request.stored for request in large}
+        small = [stored for stored in events if stored not in seen] if large else events
+        if self._config.file_format in COLUMN_FORMATS:
+            return self._infer_from_footers(small) or self._infer_from_large_footers(large)
+        return self._infer_from_text(self._iter_heads(small)) or self._infer_from_text(
+            self._iter_large_heads(large)
+        )
+
+    def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
+        """Columns of all sampled objects, each as wide as the widest; on a conflict the first one counts."""
+        schemas: list[pa.Schema] = []
+        size = 0
+        for key, data in self._iter_samples(events):
+            try:
+                schemas.append(infer_arrow_schema(data, key, self._config.file_format, self.options))
+            except ObjectError:
+                continue
+            size += len(data)
+            if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
+                break
+        return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
+
+    def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
+        reader = SplitScan(self._spark, self._config, self._scheme)
+        schemas: list[pa.Schema] = []
+        for request in requests[:_SAMPLE_OBJECTS]:
+            with suppress(Py4JError, PySparkException):
+                schemas.append(to_arrow_schema(as_instants(reader.read_schema([request]))))
+        return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
+
+    def _check_order(self, schema: StructType) -> StructType:
+        """Columns that come with types of their own keep them."""
+        for column in find_text_columns(schema, self._ordering):
+            raise build_text_refusal(self._name, column, ())
+        return schema
+
+    def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
+        """The heads without their headers; those that come first tell whether there are any."""
+        options, found = ReaderOptions(self.options), list(heads)
+        if self._config.file_format != "csv" or options.text("header"):
+            yield from found
+            return
+        dialect = CsvDialect.from_options(options)
+        verdicts = [detect_header(dialect, lines) for _, lines in found]
+        header = next((verdict for verdict in verdicts if verdict is not None), None)
+        if header is None and any(len(lines) > 1 for _, lines in found):
+            raise ConfigError(
+                f"tables.{self._name}.options: `header` is missing, and the objects do not show "
+                f"whether their first line names the columns: {found[0][1][0][:200]!r}",
+                hint="add `options: {header: true}` if the first line of each object names its columns, "
+                "else `options: {header: false}`",
+            )
+        if header is None:
+            return
+        self.options = with_header(self.options, header=header)
+        for names, lines in found:
+            yield (name_columns(dialect, lines[0]), lines[1:]) if header and lines else (names, lines)
+
+    def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
+        heads = self._detect_header(heads)
+        lines: list[str] = []
+        columns: Sequence[str] | None = None
+        for names, sample in heads:
+            columns = names if columns is None else columns
+            if columns == names:
+                lines += sample
+        if not lines:
+            return None
+        file_format = self._config.file_format
+        schema = infer_from_lines(self._spark, file_format, columns, lines, self.options)
+        return self._type_order(schema, columns, lines) if schema is not None else None
+
+    def _type_order(
+        self, schema: StructType, columns: Sequence[str] | None, lines: Sequence[str]
+    ) -> StructType:
+        """Texts that rows are ordered by are times, or their order is for the user to say."""
+        texts = find_text_columns(schema, self._ordering)
+        for column in texts:
+            values = self._list_values(column, columns, lines)
+            if not are_times(values):
+                raise build_text_refusal(self._name, column, values)
+        return type_times(schema, texts)
+
+    def _list_values(self, column: str, columns: Sequence[str] | None, lines: Sequence[str]) -> list[str]:
+        if columns is None:
+            values = (find_value(line, column) for line in lines)
+            return [str(value) for value in values if value is not None]
+        dialect, at = CsvDialect.from_options(ReaderOptions(self.options)), columns.index(column)
+        records = (dialect.read(line) for line in lines)
+        return [fields[at] for fields in records if at < len(fields) and fields[at]]
+
+    def _iter_heads(self, events: Sequence[StoredEvent]) -> Iterator[Head]:
+        objects = size = 0
+        for key, data in self._iter_samples(events):
+            try:
+                head = sample_lines(data, key, self._config.file_format, self.options, _SAMPLE_LINES)
+            except ObjectError:
+                continue
+            if head[1]:
+                yield head
+                objects, size = objects + 1, size + len(data)
+            if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
+                return
+
+    def _iter_large_heads(self, requests: Sequence[Request]) -> Iterator[Head]:
+        reader = SplitScan(self._spark, self._config, self._scheme)
+        for request in requests[:_SAMPLE_OBJECTS]:
+            try:
+                text = "\n".join(reader.read_head(request, _SAMPLE_LINES)).encode()
+                yield sample_lines(text, "head", self._config.file_format, self.options, _SAMPLE_LINES)
+            except (ObjectError, Py4JError, PySparkException):
+                continue
+
+    def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
+        """Objects, spread over the batch; those that cannot be had are left to the batch itself."""
+        store = build_object_store(self._config.store)
+        step = max(1, len(events) // _SAMPLE_OBJECTS)
+        for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
+            event = stored.event
+            # Without the etag: for a sample, what lies there now is as good.
+            ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
+            try:
+                yield event.key, store.read(ref, self._config.max_object_bytes).data
+            except ObjectError:
+                continue
