@@ -96,7 +96,9 @@ class Tree:
         finally:
             self._write(file, source)
 
-    def run_tests(self, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def run_tests(
+        self, tests: Sequence[str], timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """pytest in the copy, with its sources. Raises `subprocess.TimeoutExpired`."""
         command = [
             sys.executable,
@@ -117,13 +119,13 @@ class Tree:
             capture_output=True,
             check=False,
             text=True,
-            timeout=TIMEOUT_SECONDS,
+            timeout=timeout,
         )
 
     def _run(self, mutation: Mutation) -> Result:
         began = time.monotonic()
         try:
-            done = self.run_tests(mutation.tests)
+            done = self.run_tests(mutation.tests, TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             # The tests passed before in less: the mutation makes them wait for ever.
             return Result(mutation, "killed", time.monotonic() - began, "timeout")
@@ -139,10 +141,14 @@ class Tree:
 
 def check_unmutated(tree: Tree, mutations: Sequence[Mutation]) -> str:
     """What fails without any mutation; empty when nothing does."""
-    for mutation_tests in dict.fromkeys(mutation.tests for mutation in mutations):
-        done = tree.run_tests(mutation_tests)
-        if done.returncode != 0:
-            return f"{' '.join(mutation_tests)}: fails without a mutation\n{done.stdout}{done.stderr}"
+    chosen = {mutation.tests for mutation in mutations}
+    # Whole files in one run; a selection among tests holds for a run of its own.
+    selections = {tests for tests in chosen if "-k" in tests}
+    files = {file for tests in chosen - selections for file in tests}
+    for tests in [tuple(sorted(files)), *sorted(selections)]:
+        done = tree.run_tests(tests) if tests else None
+        if done is not None and done.returncode != 0:
+            return f"{' '.join(tests)}: fails without a mutation\n{done.stdout}{done.stderr}"
     return ""
 
 

@@ -264,11 +264,10 @@ class EventsTable:
         return Position(newest.completed) if newest else BEGINNING
 
     def find_metadata(self, key: str) -> str | None:
-        """What the newest commit that carries `key` says of it; None for none."""
-        if self._is_empty():
-            return None
-        found = self._table.load_timeline().find_metadata(key)
-        return None if found is None else found[key]
+        """What the newest active commit that carries `key` says of it; None for none."""
+        timeline = self._table.load_timeline()
+        commit = timeline.find_commit(key) if timeline.exists() else None
+        return None if commit is None else timeline.read_metadata(commit)[key]
 
     def has_events_of(self, bucket: str) -> bool:
         """Whether any event is of that bucket."""

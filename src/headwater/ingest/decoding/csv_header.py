@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.reader_options import ReaderOptions
@@ -12,6 +13,7 @@ _TYPED = re.compile(
     r"|true|false|nan|[-+]?inf(inity)?",
     re.IGNORECASE,
 )
+_DELIMITERS = (";", "\t", "|", ",")
 _UNNAMED = re.compile(r"_c\d+")
 
 
@@ -48,6 +50,18 @@ def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
         elif text and below:
             is_for |= all(map(_is_typed, below))
     return None if is_for == is_against else is_for
+
+
+def find_other_delimiter(dialect: CsvDialect, records: Sequence[str]) -> str | None:
+    """The delimiter that an object seems to have, where the dialect's makes one column of its first line."""
+    if not records or len(dialect.split(records[0])) > 1:
+        return None
+    for delimiter in _DELIMITERS:
+        other = replace(dialect, delimiter=delimiter)
+        counts = {len(other.split(record)) for record in records}
+        if len(counts) == 1 and counts != {1}:
+            return delimiter
+    return None
 
 
 def is_unnamed(columns: Sequence[str]) -> bool:

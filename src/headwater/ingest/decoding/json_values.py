@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.marks import REPEATED_NAME
+from headwater.ingest.decoding.marks import REPEATED_NAME, UNDECODABLE
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
@@ -27,6 +27,34 @@ def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _UNIQUE = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
+
+
+# A surrogate that is not one of a pair stands for no character: half an emoji, where a text was cut.
+LONE_SURROGATE = (
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""A regular expression, of Java's too, for texts that may have one; an escaped backslash may look so."""
+
+_LONE_SURROGATE = re.compile(LONE_SURROGATE)
+
+
+def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the records with a lone surrogate, of which Spark makes a question mark."""
+    marked = {at: UNDECODABLE + text for at, text in enumerate(texts) if _has_lone_surrogate(text)}
+    return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    if "\\u" not in text or not _LONE_SURROGATE.search(text):
+        return False
+    try:
+        json.dumps(json.loads(text, strict=False), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        pass
+    return False
 
 
 def mark_repeated_names(texts: Sequence[str]) -> Sequence[str]:

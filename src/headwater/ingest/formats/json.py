@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.json_values import iter_documents, mark_lone_surrogates
 from headwater.ingest.decoding.marks import mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
@@ -24,7 +24,7 @@ class JsonFormat:
         must be unique in an object, so in an object with such a line they count records instead.
         """
         numbers, records = _read_records(source, options)
-        return Lines(numbers, mark_undecodable(records))
+        return Lines(numbers, mark_lone_surrogates(mark_undecodable(records)))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The first records; they name their own columns."""

@@ -1,7 +1,7 @@
 """One JSON array an object (each element a row), or one JSON object (one row)."""
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.json_values import iter_documents
+from headwater.ingest.decoding.json_values import iter_documents, mark_lone_surrogates
 from headwater.ingest.decoding.marks import mark_undecodable
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import decode_text
@@ -20,7 +20,8 @@ class JsonArrayFormat:
                 hint="set the table's `format`",
             )
         elements = list(iter_documents(source.uri, text))
-        return Lines(range(1, len(elements) + 1), mark_undecodable(elements))
+        texts = mark_lone_surrogates(mark_undecodable(elements))
+        return Lines(range(1, len(elements) + 1), texts)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
         """The first elements; they name their own columns."""

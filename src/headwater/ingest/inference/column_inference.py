@@ -14,7 +14,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.errors import ConfigError, ObjectError
 from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, with_header
+from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, with_header
 from headwater.ingest.decoding.json_values import find_value
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
@@ -76,7 +76,9 @@ class ColumnInference:
         seen = {request.stored for request in large}
         small = [stored for stored in events if stored not in seen] if large else events
         if self._config.file_format in COLUMN_FORMATS:
-            return self._infer_from_footers(small) or self._infer_from_large_footers(large)
+            found = self._infer_from_footers(small) or self._infer_from_large_footers(large)
+            # What Spark cannot read, it cannot split either: these objects will be read whole.
+            return found or self._infer_from_footers([request.stored for request in large[:1]])
         return self._infer_from_text(self._iter_heads(small)) or self._infer_from_text(
             self._iter_large_heads(large)
         )
@@ -112,10 +114,14 @@ class ColumnInference:
     def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
         """The heads without their headers; those that come first tell whether there are any."""
         options, found = ReaderOptions(self.options), list(heads)
-        if self._config.file_format != "csv" or options.text("header"):
+        if self._config.file_format != "csv":
             yield from found
             return
         dialect = CsvDialect.from_options(options)
+        self._check_delimiter(dialect, options, [line for _, lines in found[:1] for line in lines])
+        if options.text("header"):
+            yield from found
+            return
         verdicts = [detect_header(dialect, lines) for _, lines in found]
         header = next((verdict for verdict in verdicts if verdict is not None), None)
         if header is None and any(len(lines) > 1 for _, lines in found):
@@ -130,6 +136,18 @@ class ColumnInference:
         self.options = with_header(self.options, header=header)
         for names, lines in found:
             yield (name_columns(dialect, lines[0]), lines[1:]) if header and lines else (names, lines)
+
+    def _check_delimiter(self, dialect: CsvDialect, options: ReaderOptions, records: Sequence[str]) -> None:
+        if options.text("sep", "delimiter"):
+            return
+        other = find_other_delimiter(dialect, records)
+        if other is not None:
+            written = {"\t": "\\t"}.get(other, other)
+            raise ConfigError(
+                f"tables.{self._name}.options: `sep` is missing, and by a comma the objects have one column; "
+                f"fields seem to be separated by {written!r}: {records[0][:200]!r}",
+                hint=f'add `options: {{sep: "{written}"}}`, or `options: {{sep: ","}}` for one column',
+            )
 
     def _infer_from_text(self, heads: Iterator[Head]) -> StructType | None:
         heads = self._detect_header(heads)

@@ -13,6 +13,7 @@ from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.decoding.json_values import LONE_SURROGATE
 from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
@@ -247,6 +248,7 @@ class SplitScan:
             odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
             for border in DOCUMENT_BORDERS:
                 odd = odd | F.col("value").contains(border)
+            odd = odd | (F.col("value").contains("\\u") & F.col("value").rlike(LONE_SURROGATE))
             names = F.json_object_keys(F.col("value"))
             odd = odd | F.coalesce(F.size(names) > F.size(F.array_distinct(names)), F.lit(False))
         return odd

@@ -4,6 +4,7 @@ import pytest
 
 from headwater.errors import ConfigError
 from tests.fixtures.folder_lake import FolderLake
+from tests.fixtures.written_files import write_parquet
 
 TIMES = ["2026-05-02T10:00:00+02:00", "2026-05-02T09:00:00Z", "2026-05-02 08:30"]
 
@@ -36,6 +37,17 @@ def test_numbers_in_texts_are_asked_about_and_the_line_of_the_hint_works(build):
     lake.put("3.json", '{"id": 1, "v": "11", "at": 3}\n')
     lake.ingest("t")
     assert lake.rows("t", "at") == [(3,)]
+
+
+def test_strings_of_a_parquet_file_are_asked_about(build):
+    lake = build(t={"path": "*.parquet", "record_key": "id", "ordering": "v"})
+    lake.put("1.parquet", write_parquet({"id": [1], "v": ["9"]}))
+    with pytest.raises(ConfigError) as caught:
+        lake.ingest("t")
+    assert 'schema_hints: "v string"' in caught.value.hint
+    lake.change("t", schema_hints="v string")
+    lake.ingest("t")
+    assert lake.rows("t", "v") == [("9",)]
 
 
 def test_order_of_texts_is_taken_when_it_is_asked_for(build):

@@ -88,6 +88,28 @@ CASES: dict[str, Case] = {
         [(2, "ü")],
         [("undecodable", 1, '{"id": 1, "name": "M\ufffdller and others"}')],
     ),
+    "json_in_splits": (
+        {
+            "format": "json",
+            "large_file_bytes": "1",
+            "schema_evolution_mode": "none",
+            "schema_hints": "t timestamp",
+        },
+        {
+            "a.json": b'{"id": 1, "s": "M\xfcller", "v": 1.5, "t": 1}\n{"id": 2, "s": "x", "v": 1e400}\n'
+            b'{"id": 3, "s": "y", "v": 2.5, "t": 1777716000000}\n',
+            "b.json": '{"id": 4, "s": "z"}\n{"id": 5, "id": 6}\n',
+            "c.json": '{"id": 7, "s": "cut \\ud83d"}\n{"id": 8, "s": "\\ud83d\\ude00"}\n',
+        },
+        "id s v t",
+        [(3, "y", 2.5, SEEN), (4, "z", None, None), (8, "😀", None, None)],
+        [
+            ("repeated_name", 2, '{"id": 5, "id": 6}'),
+            ("undecodable", 1, '{"id": 1, "s": "M\ufffdller", "v": 1.5, "t": 1}'),
+            ("undecodable", 1, '{"id": 7, "s": "cut \\ud83d"}'),
+            ("unparsable", 2, '{"id": 2, "s": "x", "v": 1e400}'),
+        ],
+    ),
     "text_not_utf_8": (
         {"format": "text"},
         {"a.txt": b"a line that has \xff inside of it\n\xc3\xbc\n"},
@@ -194,15 +216,19 @@ def test_values_arrive_as_written_or_not_at_all(lake, name):
     assert lake.quarantine_of(name, "reason", "line", "payload") == bad
 
 
-def test_header_that_objects_do_not_show_is_asked_for(build):
+def test_what_csv_objects_do_not_show_is_asked_for_with_the_line_to_add(build):
     lake = build(t={"path": "*.csv"})
-    lake.put("1.csv", "name,city\nAda,London\n")
+    lake.put("1.csv", "name;city\nAda;London, UK\n")
+    with pytest.raises(ConfigError, match="`sep` is missing") as caught:
+        lake.ingest("t")
+    assert 'options: {sep: ";"}' in caught.value.hint
+    lake.change("t", options={"sep": ";"})
     with pytest.raises(ConfigError, match="`header` is missing") as caught:
         lake.ingest("t")
     assert "options: {header: true}" in caught.value.hint
-    lake.change("t", options={"header": True})
+    lake.change("t", options={"sep": ";", "header": True})
     lake.ingest("t")
-    assert lake.rows("t", "name", "city") == [("Ada", "London")]
+    assert lake.rows("t", "name", "city") == [("Ada", "London, UK")]
 
 
 def test_number_column_takes_no_identifiers_that_come_later(build):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture.folder_watcher import FolderWatcher
+from headwater.capture.folder_watcher import FolderWatcher, watcher
 from headwater.capture.folder_watcher.file_messages import read_file_clock
 from headwater.capture.folder_watcher.known_files import KnownFile
 from headwater.capture.listers.local import build_file_etag
@@ -168,6 +168,22 @@ def test_a_folder_that_is_gone_is_not_the_removal_of_its_files(tmp_path: Path) -
     with pytest.raises(SourceUnavailableError):
         build_watcher(tmp_path / "gone", queue, {"a": "x"}).announce_existing()
     assert read_queue(queue) == []
+
+
+def test_a_folder_that_is_unmounted_keeps_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mount point is still there, empty, and on another device."""
+    write(tmp_path / "a", "1")
+    queue = MemoryQueue()
+    running = build_watcher(tmp_path, queue)
+    running.announce_existing()
+    assert [event.key for event in read_events(queue)] == ["a"]
+    (tmp_path / "a").unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(watcher, "find_identity", lambda _root: (-1, 1))
+        running.announce_existing()
+        assert read_events(queue) == []
+    running.announce_existing()
+    assert [event.kind for event in read_events(queue)] == ["removed"]
 
 
 def test_a_name_that_is_not_utf8_goes_to_quarantine_once_and_the_others_arrive(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, has_header
+from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 
 DIALECT = CsvDialect(is_strict=True)
@@ -27,6 +27,24 @@ DIALECT = CsvDialect(is_strict=True)
 )
 def test_a_header_is_told_by_the_values_below_it(records: list[str], expected: bool | None) -> None:
     assert detect_header(DIALECT, records) is expected
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (["id;price", "1;3,50", "2;4"], ";"),
+        (["id\tname", "1\ta b"], "\t"),
+        (["a|b", "1|2"], "|"),
+        (["id,a;b", "1,2;3"], None),
+        (["note", "a; b", "c"], None),
+        (["note", "x"], None),
+        ([], None),
+    ],
+)
+def test_another_delimiter_shows_where_a_comma_makes_one_column(
+    records: list[str], expected: str | None
+) -> None:
+    assert find_other_delimiter(DIALECT, records) == expected
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,23 @@ class TestEncoding:
         found = read("json_array", b'[{"a":"\xff and a text that is long enough"}, {"a":2}]')
         assert [text[:2] == UNDECODABLE for text in found.texts] == [True, False]
 
+    @pytest.mark.parametrize("name", ["json", "json_array"])
+    @pytest.mark.parametrize(
+        ("text", "is_marked"),
+        [
+            (r'{"a":"cut \ud83d"}', True),
+            (r'{"a":"\ude00 tail"}', True),
+            (r'{"\ud83d":{"b":["\ud83d\ude00"]}}', True),
+            (r'{"a":"\ud83d\ude00 \u00e9"}', False),
+            (r'{"a":"C:\\ud83d"}', False),
+            ("{'a': broken \\ud83d", False),
+        ],
+    )
+    def test_half_of_an_escaped_emoji_is_no_text(self, name: str, text: str, is_marked: bool) -> None:
+        if name == "json_array" and "broken" in text:
+            return
+        assert (read(name, text).texts[0][:2] == UNDECODABLE) is is_marked
+
     def test_undecodable_bytes_of_other_encodings_are_marked(self) -> None:
         text = "one,two\nthree,four\n".encode("utf-16-le")
         found = read("csv", text[:8] + b"\x00\xd8" + text[8:], {"encoding": "UTF-16LE"})
