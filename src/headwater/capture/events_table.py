@@ -230,32 +230,6 @@ class EventsTable:
             rows = found.orderBy(*order).select(*select_history_columns()).collect()
         return [row.asDict() for row in rows]
 
-    def count_puts(self, objects: Collection[tuple[str, str]]) -> dict[tuple[str, str], dict[str, int]]:
-        """How often the store announced each content of the objects, by bucket and key, then by version.
-
-        Reads the whole table. Raises `LakeError`.
-        """
-        frame = self.select_puts() if objects else None
-        if frame is None:
-            return {}
-        with explained_lake(self._table.path):
-            wanted = self._spark.createDataFrame(pd.DataFrame(sorted(objects), columns=["bucket", "key"]))
-            rows = frame.join(F.broadcast(wanted), ["bucket", "key"], "left_semi").collect()
-        found: dict[tuple[str, str], dict[str, int]] = {}
-        for row in rows:
-            found.setdefault((row["bucket"], row["key"]), {})[row["version"]] = row["puts"]
-        return found
-
-    def select_puts(self) -> DataFrame | None:
-        """Bucket, key, version and `puts` of every announced content, lazily; None before the first event."""
-        if self._is_empty():
-            return None
-        is_put = (F.col("kind") == "created") & (F.col("source") != "listing")
-        version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
-        version = F.coalesce(version_id, "etag", F.lit("")).alias("version")
-        puts = F.count_distinct("event_id").alias("puts")
-        return self._table.read().where(is_put).groupBy("bucket", "key", version).agg(puts)
-
     def find_newest(self) -> Position:
         """The position behind every event that is committed now."""
         if not self._exists and not self._table.load_timeline().has_commits():

@@ -1,6 +1,6 @@
 """Which contents of which objects a data table holds rows of, and in how many writes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from headwater.ingest.planning.plan import BatchPlan
 from headwater.ingest.planning.verification import WriteCounts
 from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, VERSION, build_uri
 from headwater.ingest.retraction import REMOVED_AT, Gone
+from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class StoredContents:
             return {}
         versions = {_address(entry): entry.outcome.version for entry in repaired}
         events = (entry.outcome.stored.event for entry in repaired)
-        announced = self._events.count_puts({(event.bucket, event.key) for event in events})
+        announced = count_puts(self._events, {(event.bucket, event.key) for event in events})
         keys = {_address(entry): entry.outcome.stored.event for entry in repaired}
         return {
             uri: choose_replaced(writes, announced.get((keys[uri].bucket, keys[uri].key), {}), versions[uri])
@@ -115,12 +116,43 @@ def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
     return written.where("writes > 1").select(key, "version")
 
 
+def count_puts(
+    events: "EventsTable", objects: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """How often the store announced each content of the objects, by bucket and key, then by version.
+
+    Reads the whole events table. Raises `LakeError`.
+    """
+    puts = _select_puts(events)
+    if puts is None:
+        return {}
+    with explained_lake(events.path):
+        wanted = puts.sparkSession.createDataFrame(sorted(objects), ["bucket", "key"])
+        rows = puts.join(F.broadcast(wanted), ["bucket", "key"], "left_semi").collect()
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        found.setdefault((row["bucket"], row["key"]), {})[row["version"]] = row["puts"]
+    return found
+
+
+def _select_puts(events: "EventsTable") -> DataFrame | None:
+    """Bucket, key, version and `puts` of every announced content, lazily; None before the first event."""
+    snapshot = events.read_snapshot()
+    if snapshot is None:
+        return None
+    is_put = (F.col("kind") == "created") & (F.col("source") != "listing")
+    version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
+    version = F.coalesce(version_id, "etag", F.lit("")).alias("version")
+    puts = F.count_distinct("event_id").alias("puts")
+    return snapshot.where(is_put).groupBy("bucket", "key", version).agg(puts)
+
+
 def iter_announced(
     table: Table, events: "EventsTable", bucket: str, uri_prefix: str
 ) -> Iterator[tuple[str, dict[str, int]]]:
     """Key, and how often the store announced each of its contents that the table wrote more than once; in the
     order of keys. Raises `LakeError`."""
-    repeated, puts = select_repeated(table, uri_prefix), events.select_puts()
+    repeated, puts = select_repeated(table, uri_prefix), _select_puts(events)
     if repeated is None or puts is None:
         return
     counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"], "left_semi")

@@ -22,8 +22,8 @@ from headwater.lake.queries.query import Query
 from headwater.lake.services.compaction import compact
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
+from tests.fixtures.faults.interrupted_commits import Reached, interrupt_only_commit
 from tests.fixtures.folder_lake import FolderLake
-from tests.fixtures.interrupted_commits import Reached, interrupt_only_commit
 from tests.fixtures.medallion.medallion_lake import MedallionLake
 
 MODES = {
