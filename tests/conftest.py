@@ -1,6 +1,7 @@
 """Rungs by folder: tests/<rung>/... gets the marker <rung>. Fixtures live in tests/fixtures and below."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 # JVMs of tests live for seconds: what a thorough compiler and a parallel collector do first never pays here.
 # Measured: a third of the time of tests/spark. Processes that tests start inherit it.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# Logs of the JVMs of tests, and of the processes that tests start.
+os.environ.setdefault("XDG_STATE_HOME", tempfile.mkdtemp(prefix="headwater-tests-"))
 
 # Deadlines measure the machine, not the code.
 settings.register_profile("headwater", deadline=None)

@@ -32,6 +32,7 @@ HeadwaterError                exit code 1
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, time-out
 ├── IngestError               1  a data table's batch failed
+│   ├── DefectError           1  an exception that nothing foresaw; retried, and reported at once
 │   ├── NewColumnsError       1  objects have new columns, and the table is to end with that
 │   ├── TransformError        1  a step of the table's transform cannot do its work
 │   └── CheckFailedError      1  the batch's rows are not what a check of the table wants
@@ -226,6 +227,10 @@ class ObjectUnavailableError(ObjectError):
 
 class IngestError(HeadwaterError):
     """A batch of one data table failed; its checkpoint has not moved."""
+
+
+class DefectError(IngestError):
+    """An exception in a table's thread that no code foresaw: a defect of headwater."""
 
 
 class NewColumnsError(IngestError):

@@ -1,7 +1,6 @@
 """`App`: configuration -> wired objects. The only module that knows every stage."""
 
 import gc
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -14,7 +13,7 @@ from headwater.app.scope import build_scope, source_bucket, source_location
 from headwater.app.source_memory import SOURCE_KEY, name_source
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
-from headwater.config.environment import read_environment
+from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.ingest.ledger.ledger import Ledger
@@ -23,9 +22,11 @@ from headwater.ingest.pipeline import Stores, TablePipeline
 from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecords
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import Checks
+from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.prerequisites.spark_settings import NEEDED_SETTINGS
+from headwater.lake.prerequisites.run_log import open_run_log
+from headwater.lake.prerequisites.spark_settings import NEEDED_HADOOP_SETTINGS, NEEDED_SETTINGS
 from headwater.lake.session import build_session, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
@@ -58,6 +59,7 @@ class App:
         if self._given_spark is not None:
             for key, value in NEEDED_SETTINGS.items():
                 self._given_spark.conf.set(key, value)
+            set_hadoop_settings(self._given_spark, NEEDED_HADOOP_SETTINGS)
             return self._given_spark
         java = find_java(self.environ)
         spark = build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
@@ -66,7 +68,7 @@ class App:
 
     @cached_property
     def _log_file(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix="headwater-")) / "spark.log"
+        return open_run_log(find_state_folder(self.environ), read_clock())
 
     @cached_property
     def events(self) -> EventsTable:

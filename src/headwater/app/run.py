@@ -28,7 +28,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.errors import HeadwaterError, LakeError
+from headwater.errors import DefectError, HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
@@ -127,6 +127,7 @@ class Run:
         self._catalogs = self._build_catalogs() if app.settings.catalogs else None
         self._lineage = self._build_lineage()
         self._runner: Runner | None = None
+        self._stop = threading.Event()
         self._reconciled: ReconcileReport | None = None
         self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
@@ -182,6 +183,7 @@ class Run:
     def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
         # Messages are received while the JVM starts, so the first commit waits for one of them only.
         ended = threading.Event()
+        self._stop = stop
         self._capture.start(stop, ended, once=once)
         runner: Runner | None = None
         beside = self._build_loops()
@@ -364,7 +366,10 @@ class Run:
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
         if self._metrics:
             self._metrics.count("batches_failed", table=table)
-        log.warning("a table's batch failed", table=table, error=error.message, hint=error.hint)
+        log.warning("batch failed", table=table, error=error.message, hint=error.hint)
+        if isinstance(error, DefectError) and self._runner and table in self._runner.failures:
+            log.error("table given up; the run ends", table=table)
+            self._stop.set()
         seconds = self._runner.measure_batch(table) if self._runner else 0.0
         self._tell_lineage(table, seconds, error=str(error))
 

@@ -44,6 +44,15 @@ def find_config_path(given: Path | None, environ: Mapping[str, str] | None = Non
     return given or Path(environ.get(CONFIG_VARIABLE) or DEFAULT_CONFIG_NAME).expanduser()
 
 
+def find_state_folder(environ: Mapping[str, str]) -> Path:
+    """Where headwater keeps what is worth reading after a run: `$XDG_STATE_HOME/headwater`.
+
+    See https://specifications.freedesktop.org/basedir-spec/latest/.
+    """
+    home = environ.get("XDG_STATE_HOME", "")
+    return (Path(home) if home.startswith("/") else Path("~/.local/state").expanduser()) / "headwater"
+
+
 def parse_environment(environ: Mapping[str, str]) -> list[Override]:
     """`HEADWATER__SOURCE__QUEUE__URL=...` as overrides, in the order of their names."""
     return [

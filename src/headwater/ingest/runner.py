@@ -24,6 +24,7 @@ from tenacity import (
 from headwater.errors import (
     CheckFailedError,
     ConfigError,
+    DefectError,
     HeadwaterError,
     NewColumnsError,
     TableDamagedError,
@@ -32,6 +33,7 @@ from headwater.errors import (
 )
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.table_feed import Feed, TableFeed
+from headwater.lake.prerequisites.run_log import describe_run_log
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ _FOREIGN_COMMITS_SECONDS = 5.0
 """How often to look for events committed by another process; our own announce themselves."""
 
 _ONCE_ATTEMPTS = 5
+_DEFECT_ATTEMPTS = 5
+"""A table that fails so often in a row with an unforeseen exception is given up."""
 _MAX_BACKOFF_SECONDS = 60.0
 
 _LASTING = (
@@ -74,7 +78,7 @@ class Runner:
     `follows` names the table that a table is built from, which is drained when the other's pipeline has
     ended, if there is one.
 
-    `on_busy` is told how many of how many tables work on a batch; the others wait for events.
+    `on_busy` receives how many of how many tables work on a batch; the others wait for events.
     """
 
     def __init__(
@@ -99,7 +103,6 @@ class Runner:
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._defects: list[Exception] = []
         self._feeds = {pipeline.name: TableFeed() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self._began: dict[str, float] = {}
@@ -132,8 +135,6 @@ class Runner:
             feed.wake()
         for thread in self._threads:
             thread.join()
-        if self._defects:
-            raise self._defects[0]
 
     def _run(self, pipeline: Pipeline) -> None:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pipeline.name)
@@ -144,8 +145,6 @@ class Runner:
         except HeadwaterError as error:
             self.failures[pipeline.name] = error
             self._on_failure(pipeline.name, error)
-        except Exception as error:
-            self._defects.append(error)
         finally:
             self._ended[pipeline.name].set()
             self._feeds[pipeline.name].wake()
@@ -157,7 +156,10 @@ class Runner:
                 self._on_failure(pipeline.name, error)
 
         def is_over(state: RetryCallState) -> bool:
-            # While running on, a failing table tries for ever; a run that ends gives up.
+            # While the run continues, a failing table is retried without end; a run that ends gives up.
+            error = state.outcome.exception() if state.outcome else None
+            if isinstance(error, DefectError) and stop_after_attempt(_DEFECT_ATTEMPTS)(state):
+                return True
             ending = self._is_drained(pipeline.name) or self._stop.is_set()
             return (ending and stop_after_attempt(_ONCE_ATTEMPTS)(state)) or self._stop.is_set()
 
@@ -184,7 +186,7 @@ class Runner:
             drained = self._is_drained(pipeline.name)
             seen = feed.appends
             self._began[pipeline.name] = time.monotonic()
-            with self._working(pipeline.name):
+            with self._working(pipeline.name), _explained_defect(pipeline.name):
                 result = pipeline.run_batch()
             if result is not None:
                 state.attempt_number = 1
@@ -196,7 +198,8 @@ class Runner:
             else:
                 feed.wait(seen, _FOREIGN_COMMITS_SECONDS)
                 feed.refresh(_FOREIGN_COMMITS_SECONDS)
-        pipeline.save_checkpoint()
+        with _explained_defect(pipeline.name):
+            pipeline.save_checkpoint()
 
     @contextmanager
     def _working(self, name: str) -> Iterator[None]:
@@ -210,6 +213,21 @@ class Runner:
         with self._busy_lock:
             (self._busy.add if is_busy else self._busy.discard)(name)
             self._on_busy(len(self._busy), len(self._pipelines))
+
+
+@contextmanager
+def _explained_defect(table: str) -> Iterator[None]:
+    """Raise `DefectError` for an exception that nothing foresaw, with its traceback in the log."""
+    try:
+        yield
+    except HeadwaterError:
+        raise
+    except Exception as error:
+        _log.exception("table %s: unexpected error", table)
+        raise DefectError(
+            f"table {table}: unexpected {type(error).__name__}: {str(error)[:500]}",
+            hint=f"this is a defect of headwater: please report it with the log; {describe_run_log()}",
+        ) from error
 
 
 def _may_pass(state: RetryCallState) -> bool:

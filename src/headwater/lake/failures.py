@@ -16,6 +16,7 @@ from headwater.errors import (
     WriteConflictError,
 )
 from headwater.lake.options import TABLE_PROPERTIES_FILE
+from headwater.lake.prerequisites.run_log import describe_run_log
 
 _REFUSALS = (
     "Permission denied",
@@ -59,6 +60,7 @@ _DAMAGED_LOG = (
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
+_OLD_LISTS = re.compile(r"ClassCastException: .* is not a group")
 _UNTYPED = re.compile(r"lacking writer type: (VECTOR|BLOB) for field: '[^']*\.(\w+)'")
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
@@ -92,10 +94,21 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
         )
     if found := explain_damage(path, text) or _explain_mismatch(path, text):
         return found
-    first_line = next(
-        (line for line in text.splitlines() if "Exception" in line or "Error" in line), text[:300]
-    )
-    return LakeError(f"{path}: {first_line.strip()[:500]}", hint="the JVM's log has the whole story")
+    return LakeError(f"{path}: {find_root_cause(text)[:500]}", hint=describe_run_log())
+
+
+def find_root_cause(text: str) -> str:
+    """The sentence of the innermost cause that a Java stack trace names."""
+    causes = [line.strip() for line in text.splitlines() if line.strip().startswith("Caused by: ")]
+    if causes:
+        return causes[-1].removeprefix("Caused by: ")
+    named = (line.strip() for line in text.splitlines() if "Exception" in line or "Error" in line)
+    return next(named, text[:300])
+
+
+def has_old_lists(text: str) -> bool:
+    """True if a write failed because lists in a file of the table have the structure of older releases."""
+    return bool(_OLD_LISTS.search(text))
 
 
 def _explain_conflict(path: str, text: str) -> WriteConflictError | None:

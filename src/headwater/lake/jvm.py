@@ -265,6 +265,13 @@ def read_session_settings(spark: SparkSession) -> dict[str, str]:
     return dict(spark.sparkContext.getConf().getAll())
 
 
+def set_hadoop_settings(spark: SparkSession, values: Mapping[str, str]) -> None:
+    """Change Hadoop's configuration of a running session."""
+    configuration = connect(spark).hadoop_conf
+    for name, value in values.items():
+        configuration.set(name, value)
+
+
 def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
     """Append to the Hudi table at `path`. Raises `LakeError`."""
     with explained_lake(path):

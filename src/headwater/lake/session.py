@@ -19,6 +19,7 @@ from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.jvm import start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
+from headwater.lake.prerequisites.run_log import note_run_log
 from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
 
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
@@ -39,6 +40,7 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     for name, value in start.settings.items():
         conf.set(name, value)
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    note_run_log(log_file)
     if settings.spark.pools and _POOLS_SETTING not in settings.spark.config:
         pools_file = log_file.with_name("pools.xml")
         pools_file.write_bytes(build_pools(settings.spark.pools))

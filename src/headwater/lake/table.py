@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.errors import LakeError
+from headwater.lake.failures import has_old_lists
 from headwater.lake.jvm import find_merge_strategy, measure_folder, read_session_settings, save
 from headwater.lake.options import (
     CHANGELOG_BESIDE_OTHERS,
@@ -17,7 +19,7 @@ from headwater.lake.options import (
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
-from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, find_merger
+from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, REWRITE_LISTS, find_merger
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
 
@@ -31,6 +33,7 @@ class Table:
         self.spark = spark
         self.path = path
         self._was_written = False
+        self._rewrites_lists = False
         self._warned = False
         self._lock: Mapping[str, str] | None = None
         self._strategies: dict[str, str] = {}
@@ -55,8 +58,23 @@ class Table:
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
-        save(frame, self.path, hoodie)
+        self._save(frame, hoodie)
         self._was_written = True
+
+    def _save(self, frame: DataFrame, hoodie: Mapping[str, str]) -> None:
+        """One commit, by Spark's own Parquet writer once a file with lists of the old structure was met."""
+        rewrite = {**hoodie, **REWRITE_LISTS} if not REWRITE_LISTS.keys() & hoodie.keys() else None
+        if self._rewrites_lists and rewrite:
+            save(frame, self.path, rewrite)
+            return
+        try:
+            save(frame, self.path, hoodie)
+        except LakeError as error:
+            if rewrite is None or not has_old_lists(str(error.__cause__)):
+                raise
+            _log.warning("%s: rewriting files whose lists have the structure of an older release", self.path)
+            self._rewrites_lists = True
+            save(frame, self.path, rewrite)
 
     def _find_lock(self, name: str) -> Mapping[str, str]:
         if self._lock is None:

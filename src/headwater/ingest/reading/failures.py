@@ -9,8 +9,9 @@ from pyspark.errors import PySparkException
 
 from headwater import errors
 from headwater.errors import HeadwaterError, IngestError
-from headwater.lake.failures import explain_full_temporary, is_no_space
+from headwater.lake.failures import explain_full_temporary, find_root_cause, is_no_space
 from headwater.lake.jvm import list_temporary_folders
+from headwater.lake.prerequisites.run_log import describe_run_log
 
 # An error raised in an executor's Python arrives as text at the end of its traceback.
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+Error): (?P<message>[^\n]*)(?:\n\s*-> (?P<hint>[^\n]*))?")
@@ -34,9 +35,7 @@ def explain_read_failure(table: str, text: str) -> HeadwaterError:
         kind = getattr(errors, found["name"], IngestError)
         if isinstance(kind, type) and issubclass(kind, HeadwaterError):
             return kind(f"table {table}: {found['message'].strip()}", hint=(found["hint"] or "").strip())
-    telling = [line.strip() for line in text.splitlines() if "Error" in line or "Exception" in line]
-    first = (telling or text.splitlines() or ["unknown"])[0]
     return IngestError(
-        f"table {table}: the batch could not be read: {first[:500]}",
-        hint="the batch is tried again; if it stays so, the log of the JVM has the whole story",
+        f"table {table}: the batch could not be read: {find_root_cause(text)[:500]}",
+        hint=f"the batch is retried; {describe_run_log()}",
     )

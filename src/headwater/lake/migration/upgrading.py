@@ -7,6 +7,7 @@ from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.jvm import explained_lake
 from headwater.lake.migration.versions import Direction, VersionPlan, plan_versions
 from headwater.lake.options import service_options
+from headwater.lake.prerequisites.run_log import describe_run_log
 from headwater.lake.services.service_table import ServiceTable
 
 
@@ -45,7 +46,7 @@ def change_version(table: ServiceTable, direction: Direction, target: int | None
     if reached != plan.after:
         raise LakeError(
             f"{address.path}: the table has version {reached}, not {plan.after}",
-            hint="the JVM's log has the whole story; try it again",
+            hint=f"try it again; {describe_run_log()}",
         )
     names = sorted({*before.raw, *after.raw})
     pairs = [PropertyChange(name, before.raw.get(name, ""), after.raw.get(name, "")) for name in names]

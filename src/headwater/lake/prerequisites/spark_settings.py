@@ -51,6 +51,14 @@ NEEDED_SETTINGS = {
 }
 """Without these something is wrong or fails; so a session that somebody else has made gets them, too."""
 
+NEEDED_HADOOP_SETTINGS = {
+    # With Hudi's default, the two-level lists of old Avro, a null in an array fails the commit, and so does
+    # every update of copy-on-write rows with an array of structs of one field. It is read from Hadoop's
+    # configuration only: neither options of a write nor settings of a running session have an effect.
+    "parquet.avro.write-old-list-structure": "false",
+}
+"""The same, of Hadoop's configuration of the session."""
+
 _SPARK_SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
@@ -65,6 +73,7 @@ _SPARK_SETTINGS = {
     # One Python stage waits for a whole batch of the one before it: with Spark's 10,000, for a second.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     **NEEDED_SETTINGS,
+    **{f"spark.hadoop.{name}": value for name, value in NEEDED_HADOOP_SETTINGS.items()},
     # Batches are small and many: a heap that is not cleaned leaves shuffle files behind.
     "spark.cleaner.periodicGC.interval": "10min",
 }

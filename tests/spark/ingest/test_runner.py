@@ -1,0 +1,70 @@
+"""What becomes of a table whose thread meets an exception that nothing foresaw."""
+
+import logging
+import threading
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.errors import DefectError, HeadwaterError
+from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.runner import Runner
+from headwater.ingest.table_feed import TableFeed
+
+
+class BrokenPipeline:
+    """Raises in so many batches, and then has nothing to do."""
+
+    name = "orders"
+
+    def __init__(self, failures: int) -> None:
+        self._left = failures
+
+    def run_batch(self) -> BatchResult | None:
+        if self._left:
+            self._left -= 1
+            raise KeyError("no such place")
+        return None
+
+    def save_checkpoint(self) -> bool:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runner, "_sleep", lambda *_: None)
+
+
+def start(spark: SparkSession, failures: int) -> tuple[Runner, list[HeadwaterError], threading.Event]:
+    noted: list[HeadwaterError] = []
+    given_up = threading.Event()
+
+    def note(table: str, error: HeadwaterError) -> None:
+        noted.append(error)
+        if table in runner.failures:
+            given_up.set()
+
+    runner = Runner(spark, TableFeed(), [BrokenPipeline(failures)], lambda _: None, note)
+    runner.start()
+    return runner, noted, given_up
+
+
+def test_it_is_logged_counted_and_tried_again(spark, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        runner, noted, given_up = start(spark, failures=2)
+        runner.finish()
+    assert runner.failures == {}
+    assert not given_up.is_set()
+    assert [type(error) for error in noted] == [DefectError, DefectError]
+    assert "unexpected KeyError: 'no such place'" in noted[0].message
+    assert "KeyError" in caplog.text
+
+
+def test_one_that_stays_is_given_up_as_a_failure(spark) -> None:
+    runner, noted, given_up = start(spark, failures=100)
+    assert given_up.wait(30)
+    runner.stop()
+    # Each failed attempt, and that it was given up.
+    assert len(noted) == 5
+    assert isinstance(runner.failures["orders"], DefectError)
+    assert runner.failures["orders"].exit_code == 1
