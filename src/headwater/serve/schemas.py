@@ -154,7 +154,8 @@ class Recommendation(Stamp):
     degraded_reason: str = ""
     citations: list[str | int] = Field(description="Ids of the rows that the message speaks of.")
     removed: Mapping[str, int] = Field(
-        description="Statements that rows did not bear out, by fault: id, uncited, price, attribute."
+        description="Statements that rows did not bear out, by fault: id, uncited, price, attribute, "
+        "off_topic."
     )
     prompt_version: str = ""
     understood: Mapping[str, str] = {}
