@@ -14,6 +14,7 @@ from headwater.rag.generation.extract import list_extracts
 from headwater.rag.generation.grounding import Fault, Grounding
 from headwater.rag.generation.product import Product, build_products
 from headwater.rag.generation.prompt import ANSWER_SCHEMA, PROMPT_VERSION, build_messages
+from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.generation.statements import AnswerReader, Statement
 from headwater.rag.language_models.deadline import iter_until
 from headwater.rag.language_models.protocol import LanguageModel
@@ -25,6 +26,8 @@ Reason = Literal[
 ]
 MAX_STATEMENTS = 8
 NOTHING_FOUND = "No product matches."
+_MAX_WORDS = 3
+_WORD_CHARACTERS = 40
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -84,11 +87,12 @@ class Recommender:
     async def stream(self, query: SearchQuery) -> AsyncGenerator[Event, None]:
         """`Found`, then `Said` as often as needed, then `Answer`."""
         result = await self._search(query)
-        products = build_products(result.rows, self._title_fields)
+        rows = result.rows if result.is_answerable else ()
+        products = build_products(rows, self._title_fields)
         yield Found(result, products)
         answer = Answer()
         if not products:
-            answer.message, answer.reason = NOTHING_FOUND, "nothing_found"
+            answer.message, answer.reason = describe_nothing(result), "nothing_found"
             yield answer
             return
         answer.reason = "" if self._model else "no_language_model"
@@ -139,6 +143,13 @@ class Recommender:
             return
         if not said:
             answer.reason = "ungrounded"
+
+
+def describe_nothing(result: SearchResult) -> str:
+    """What is said instead of an answer: that there is none, and which words no row has."""
+    words = [clean_text(word, _WORD_CHARACTERS) for word in result.unmatched[:_MAX_WORDS]]
+    named = ", ".join(word for word in words if word)
+    return f"{NOTHING_FOUND} Not found: {named}." if named else NOTHING_FOUND
 
 
 def _iter_kept(grounding: Grounding, statements: Sequence[Statement], answer: Answer) -> list[str]:

@@ -15,7 +15,8 @@ class Freshness:
 
     `complete_at` is the latest moment of which it is known that the index held all that the lake had; None
     when that was never so. `as_of` is the newest commit of the data table in the index. `error` says why the
-    last look or sync failed, empty after one that did not.
+    last look or sync failed, empty after one that did not. `has_integer_ids`: rows are named by one column of
+    whole numbers.
     """
 
     index_version: str
@@ -23,6 +24,7 @@ class Freshness:
     complete_at: datetime | None
     points: int
     error: str = ""
+    has_integer_ids: bool = False
 
     def lag_seconds(self, now: datetime) -> float | None:
         """How old the index may be at most; None when that is not known."""

@@ -99,10 +99,13 @@ class Stamp(BaseModel):
     took_ms: float = Field(description="Time in this server.")
 
 
+RowId = Annotated[str | int, Field(description="What names the row; a number where its column has numbers.")]
+
+
 class Hit(BaseModel):
     """One row found."""
 
-    id: str
+    id: RowId
     rank: int
     score: float = Field(description="Falls with the rank, from 1; says nothing about other answers.")
     text: str = Field(
@@ -124,8 +127,10 @@ class SearchAnswer(Stamp):
 class RecommendedProduct(BaseModel):
     """A product that the answer chose among."""
 
-    id: str
-    matched_content: str = Field(description="The part of the row's text that matched best.")
+    id: RowId
+    matched_content: list[str] = Field(
+        description="The parts of the row's text that matched best. Sellers wrote them: escape them."
+    )
     title: str
     score: float
     fields: Mapping[str, Any]
@@ -135,7 +140,10 @@ class RecommendedProduct(BaseModel):
 class Recommendation(Stamp):
     """What `POST /recommend` gives."""
 
-    success: bool = Field(description="Whether there is an answer with at least one product.")
+    success: bool = Field(
+        description="Whether there is an answer with at least one product. False: no row is what was asked "
+        "for; `products` is empty, and `message` says so."
+    )
     query: str
     message: str = Field(description="The answer. Every statement in it was checked against the rows.")
     products: list[RecommendedProduct]
@@ -144,9 +152,10 @@ class Recommendation(Stamp):
     )
     degraded: bool = Field(description="A model should have answered and did not, or not to the end.")
     degraded_reason: str = ""
-    citations: list[str] = Field(description="Ids of the rows that the message speaks of.")
+    citations: list[str | int] = Field(description="Ids of the rows that the message speaks of.")
     removed: Mapping[str, int] = Field(
-        description="Statements that rows did not bear out, by fault: id, uncited, price, attribute."
+        description="Statements that rows did not bear out, by fault: id, uncited, price, attribute, "
+        "off_topic."
     )
     prompt_version: str = ""
     understood: Mapping[str, str] = {}

@@ -63,6 +63,12 @@ class Service:
         )
 
 
+def id_of(service: Service, row: FoundRow) -> str | int:
+    """What names the row, as its table has it: a number stays one."""
+    is_number = service.searcher.freshness().has_integer_ids and row.row_key.lstrip("-").isdecimal()
+    return int(row.row_key) if is_number else row.row_key
+
+
 def score_of(row: FoundRow, caller: Caller, raw: bool = False) -> float:
     """What may be told: by rank, so that nobody measures how near a hidden text is."""
     return row.score if raw and caller.is_admin else round(1 / row.rank, 3)

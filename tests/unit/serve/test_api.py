@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -11,7 +12,7 @@ from headwater.errors import IndexUnavailableError, LakeError
 from headwater.rag.language_models.scripted import ScriptedLanguageModel
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from tests.fixtures.search.api import build_shop_api, open_shop, parse_events, run_server
-from tests.fixtures.search.shop import AS_OF, ShopSearcher
+from tests.fixtures.search.shop import AS_OF, ITEMS, ShopSearcher
 from tests.fixtures.waiting import wait_until
 
 SWIM = {"query": "headphones for swimming"}
@@ -24,7 +25,8 @@ def test_recommend_has_the_shape_that_clients_know():
     assert "SwimPro X1: Bone conduction" in found["message"]
     assert {"p1", "p2", "p4"} <= {item["id"] for item in found["products"]}
     first = next(item for item in found["products"] if item["id"] == "p1")
-    assert first["matched_content"].startswith("SwimPro X1. Bone conduction")
+    (text,) = first["matched_content"]
+    assert text.startswith("SwimPro X1. Bone conduction")
     assert first["fields"]["price"] == 49.9
     assert (found["mode"], found["degraded"], found["index_version"], found["as_of"]) == (
         "llm",
@@ -241,3 +243,45 @@ def test_a_client_that_leaves_ends_the_model_s_work():
         with httpx.stream("POST", f"{address}/recommend", json={**SWIM, "stream": True}) as answer:
             next(answer.iter_lines())
         assert closed.wait(5)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_recommend_says_that_nothing_matches(stream):
+    shop = ShopSearcher()
+    shop.unmatched = ("car", "insurance", "quote<script>")
+    with open_shop(shop, model=ScriptedLanguageModel()) as client:
+        answer = client.post("/recommend", json={"query": "car insurance quote", "stream": stream})
+    assert answer.status_code == 200
+    if stream:
+        names = [line for line in answer.text.splitlines() if line.startswith("event: ")]
+        assert names == ["event: products", "event: done"]
+        assert '"products":[]' in answer.text
+        assert '"success":false' in answer.text
+        return
+    told = answer.json()
+    assert (told["success"], told["products"], told["citations"]) == (False, [], [])
+    assert told["message"] == "No product matches. Not found: car, insurance, quote."
+    assert not told["degraded"]
+    with open_shop(shop) as client:
+        hits = client.post("/search", json={"query": "car insurance quote"}).json()["hits"]
+    assert len(hits) == len(ITEMS)
+
+
+def test_ids_keep_their_type():
+    shop = ShopSearcher([replace(item, id=str(number)) for number, item in enumerate(ITEMS, 1)])
+    shop.known = replace(shop.known, has_integer_ids=True)
+    with open_shop(shop, model=ScriptedLanguageModel()) as client:
+        told = client.post("/recommend", json=SWIM).json()
+        hits = client.post("/search", json=SWIM).json()["hits"]
+        similar = client.get(f"/products/{told['products'][0]['id']}/similar")
+    assert {item["id"] for item in told["products"]} == {1, 2, 3, 4}
+    assert {type(item) for item in told["citations"]} == {int}
+    assert {hit["id"] for hit in hits} == {1, 2, 3, 4}
+    assert similar.status_code == 200
+    with open_shop(model=ScriptedLanguageModel()) as client:
+        assert {item["id"] for item in client.post("/recommend", json=SWIM).json()["products"]} == {
+            "p1",
+            "p2",
+            "p3",
+            "p4",
+        }

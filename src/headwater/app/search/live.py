@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 
+import pyarrow as pa
 import structlog
 
 from headwater.app.search.history import SearchHistory
 from headwater.app.search.index import SearchIndex
+from headwater.app.search.wiring import build_rules
 from headwater.capture.position import parse_instant
 from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError
 from headwater.lake.layout import table_path
@@ -176,16 +178,23 @@ class LiveSearch:
         began = self._now()
         checkpoint = live.index.read_checkpoint()
         as_of = parse_position(checkpoint.position).as_of if checkpoint else ""
-        known = Freshness(live.version, as_of, self._known.complete_at, live.index.count())
+        before = self._known
+        known = replace(before, index_version=live.version, as_of=as_of, points=live.index.count())
         # What is in the index is known; whether that is all, the lake has to say.
-        self._known = replace(known, error=self._known.error)
-        missed = [completed for completed in self._list_commits() if completed > as_of]
+        self._known = known
+        table = self._open_table()
+        missed = [name.completed for name in table.commit_names if name.completed > as_of]
         complete_at = parse_instant(missed[0]) if missed else began
-        self._known = replace(known, complete_at=complete_at)
+        has_integer_ids = before.has_integer_ids or self._has_integer_ids(table)
+        self._known = replace(known, complete_at=complete_at, has_integer_ids=has_integer_ids, error="")
 
-    def _list_commits(self) -> list[str]:
-        """Completion times of the table's commits, oldest first. Raises `LakeError`, also when it is gone."""
+    def _open_table(self) -> SnapshotReader:
         settings = self._index.settings
         options = build_storage_options(settings.lake, settings.lake_storage)
-        reader = SnapshotReader(table_path(settings.lake, self._index.search.table), options)
-        return [name.completed for name in reader.commit_names]
+        return SnapshotReader(table_path(settings.lake, self._index.search.table), options)
+
+    def _has_integer_ids(self, table: SnapshotReader) -> bool:
+        """Whether rows are named by one column of whole numbers. Raises `LakeError`."""
+        key = build_rules(self._index.settings).key
+        at = table.schema.get_field_index(key[0]) if len(key) == 1 else -1
+        return at >= 0 and pa.types.is_integer(table.schema.field(at).type)

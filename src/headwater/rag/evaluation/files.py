@@ -29,6 +29,12 @@ def read_shipped() -> JudgedSet:
         return read_judged(*(folder / f"{name}.jsonl.gz" for name in NAMES))
 
 
+def read_hopeless() -> list[str]:
+    """Queries for what the shipped catalogue does not have."""
+    text = (files("headwater.rag.evaluation") / "data" / "hopeless.txt").read_text("utf-8")
+    return text.splitlines()
+
+
 def read_judged(catalogue: Path | None, queries: Path, judgements: Path) -> JudgedSet:
     """Read three files; a gate needs no catalogue. Ids may be text or numbers; columns may have the usual
     other names.

@@ -8,6 +8,8 @@ A statement is kept whole or not at all. Rules, in their order, each with the wo
   breaks.
 - `attribute`: it has a number that is neither in the row nor in the question; it gives a row the brand,
   colour or other value of another row; it says that the row is what a true-or-false field denies.
+- `off_topic`: a sentence of it is an order, or has no word of the row's title and values or of the question,
+  too few of the row's text, and is no plain sentence. A model that obeys a seller says just that.
 
 Decision record 0009 tells what this lets through.
 """
@@ -17,12 +19,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from headwater.rag.generation.orders import is_order, split_sentences
 from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.generation.statements import Statement
+from headwater.rag.lexical.analyzer import list_stems
+from headwater.rag.lexical.english import STOP_WORDS
 from headwater.rag.vector_stores.protocol import FieldValue
 
-Fault = Literal["id", "uncited", "price", "attribute"]
+Fault = Literal["id", "uncited", "price", "attribute", "off_topic"]
 
 _NUMBER = r"\d+(?:[.,\u2019' ]\d{3})*(?:[.,]\d+)?"
 _MONEY_SIGN = r"[$€£¥₹]|\b(?:usd|eur|gbp|chf|dollars?|euros?|pounds?|bucks|francs?)\b"
@@ -64,6 +69,10 @@ _COLOURS = frozenset(
     ]
 )
 _TOLERANCE = 0.005
+_WORD = re.compile(r"[^\W\d_]+")
+_MIN_FUNCTION_WORDS = 2
+_MIN_SUPPORTED = 3
+"""Words of the row's text that a sentence needs that names nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,7 @@ class Grounding:
     def __init__(self, products: Sequence[Product], question: str) -> None:
         self._by_name = {name: item for item in products for name in (item.row.row_key, item.label)}
         self._asked = set(_iter_numbers(question))
+        self._question = frozenset(list_stems(question))
         self._values = _collect_values(products)
 
     def check(self, statement: Statement) -> Verdict:
@@ -106,7 +116,19 @@ class Grounding:
             return Verdict("", labels, "price")
         if not (self._numbers_hold(text, rows) and self._values_hold(text, rows)):
             return Verdict("", labels, "attribute")
+        if not all(self._is_on_topic(sentence, rows) for sentence in split_sentences(text)):
+            return Verdict("", labels, "off_topic")
         return Verdict(text, labels)
+
+    def _is_on_topic(self, sentence: str, rows: Sequence[Product]) -> bool:
+        if is_order(sentence):
+            return False
+        spoken = set(list_stems(sentence))
+        named = self._question.union(*(list_stems(_name(item)) for item in rows))
+        described = frozenset[str]().union(*(list_stems(item.text) for item in rows))
+        if spoken & named or len(spoken & described) >= _MIN_SUPPORTED:
+            return True
+        return bool(spoken) and _is_plain(sentence)
 
     def _prices_hold(self, text: str, rows: Sequence[Product]) -> bool:
         amounts = list(_iter_amounts(text))
@@ -145,6 +167,21 @@ class Grounding:
         if any(not _has_words(own, maker.casefold()) for maker in _MAKER.findall(text)):
             return False
         return all(_flags_hold(spoken, item.fields) for item in rows)
+
+
+def _is_plain(sentence: str) -> bool:
+    """True for a whole sentence without a name: two function words, and no capital after the first letter."""
+    words = _WORD.findall(sentence)
+    function_words = sum(word.casefold() in STOP_WORDS for word in words)
+    return function_words >= _MIN_FUNCTION_WORDS and "".join(words)[1:].islower()
+
+
+def _name(item: Product) -> str:
+    """What a row is called by: its title, its label, and its fields with their names."""
+    values = (
+        word for value in item.fields.values() for word in (value if isinstance(value, list) else [value])
+    )
+    return " ".join([item.title, item.label, *item.fields, *map(str, values)])
 
 
 def _collect_values(products: Sequence[Product]) -> Mapping[str, set[str]]:

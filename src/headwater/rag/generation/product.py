@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from headwater.rag.generation.orders import drop_orders
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.retrieval.query import FoundRow
 from headwater.rag.vector_stores.protocol import FieldValue
@@ -16,7 +17,8 @@ _TITLE_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`label` names the row in prompts and citations; it is the row key unless that is no plain word."""
+    """`label` names the row in prompts and citations; it is the row key unless that is no plain word. `text`
+    holds no sentences that are orders."""
 
     row: FoundRow
     label: str
@@ -40,7 +42,7 @@ def build_products(rows: Sequence[FoundRow], title_fields: Sequence[str]) -> lis
 
 def _build(row: FoundRow, number: int, title_fields: Sequence[str]) -> Product:
     fields = {name: _clean(value) for name, value in row.fields.items()}
-    text = clean_text(row.text)
+    text = drop_orders(clean_text(row.text))
     named = (fields.get(name) for name in (*title_fields, *_TITLE_NAMES))
     # A row's text begins with its first column, on a line of its own.
     first_line = clean_text(row.text.partition("\n")[0], _TITLE_CHARACTERS)

@@ -1,8 +1,10 @@
-"""A model in this process: no network, no key, and obedient to whatever stands where instructions stand.
+"""Models in this process: no network, no key.
 
-It answers from the data block like a plain clerk. But every line in the instruction role that is not the
-house's own prompt is obeyed: it says that line, and what the line hides in base64, instead of an answer.
-So a text of a seller that gets out of its block is heard in the answer; tests listen for it.
+`ScriptedLanguageModel` answers from the data block like a plain clerk. But every line in the instruction role
+that is not the house's own prompt is obeyed: it says that line, and what the line hides in base64, instead of
+an answer. So a text of a seller that gets out of its block is heard in the answer; tests listen for it.
+
+`ObedientLanguageModel` also obeys whatever the data block holds: the worst that a model can do.
 """
 
 import asyncio
@@ -19,6 +21,9 @@ from headwater.rag.language_models.protocol import JsonSchema, Message
 
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
+_LOUD = re.compile(r"\b[A-Z]{4,}\w*")
+"""What attacks want said stands out from their texts."""
+_SENTENCE = re.compile(r"(?<=[.!?:])\s")
 _NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
 
 
@@ -53,6 +58,36 @@ class ScriptedLanguageModel:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+class ObedientLanguageModel(ScriptedLanguageModel):
+    """Obeys every text that it sees, wherever it stands: it says what a text wants said, each sentence of the
+    text, and what that hides in base64, as statements about the product of the text."""
+
+    async def stream(
+        self, messages: Sequence[Message], schema: JsonSchema | None = None
+    ) -> AsyncGenerator[str, None]:
+        """See the protocol."""
+        del schema
+        self.heard.append(messages)
+        statements = [
+            {"text": text, "products": [item["id"]]}
+            for item in _read_data(messages).get("products", [])
+            for text in dict.fromkeys(_iter_wanted(item))
+        ]
+        yield json.dumps({"statements": statements}, ensure_ascii=False)
+
+
+def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
+    """What a product's texts want said, the shortest first: that is what orders ask for."""
+    texts = [str(value) for value in (item["text"], item["title"], item["id"], *item["fields"].values())]
+    for text in texts:
+        yield from _LOUD.findall(text)
+    for text in texts:
+        sentences = [found.strip() for found in _SENTENCE.split(text) if found.strip()]
+        yield from sorted(sentences, key=len)
+        yield from _decode_base64(text)
+        yield text
 
 
 def iter_orders(messages: Sequence[Message]) -> Iterator[str]:

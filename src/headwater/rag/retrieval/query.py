@@ -40,10 +40,13 @@ class FoundRow:
 class SearchResult:
     """`as_of` is the newest commit of the data table that the index holds; `understood` are conditions and
     corrections that were read out of the query's words, for people to see. `complete_at`: the index held all
-    that the table had then; None when that is as `Freshness` tells."""
+    that the table had then; None when that is as `Freshness` tells. Without `is_answerable` the rows are the
+    nearest and not what was asked for; `unmatched` are words for it that no row has."""
 
     rows: Sequence[FoundRow]
     index_version: str
     as_of: str
     understood: Mapping[str, str] = field(default_factory=dict)
     complete_at: datetime | None = None
+    is_answerable: bool = True
+    unmatched: tuple[str, ...] = ()

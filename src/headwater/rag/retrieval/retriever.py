@@ -23,6 +23,7 @@ from headwater.rag.retrieval.diversity import diversify
 from headwater.rag.retrieval.fusion import fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.retrieval.ranking import Ranked, Weights, rank
+from headwater.rag.retrieval.relevance import Relevance, judge_relevance
 from headwater.rag.retrieval.reranking import Reranker, reorder
 from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong, respell
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
@@ -111,7 +112,24 @@ class Retriever:
         shown = ranked[: max(query.limit, 0)]
         rows = tuple(_to_row(one, place, reading.stems) for place, one in enumerate(shown, start=1))
         understood = {**understanding.describe(), **spell_corrections(corrections)}
-        return SearchResult(rows, self._version, as_of, understood)
+        relevance = self._judge(reading, candidates)
+        return SearchResult(
+            rows,
+            self._version,
+            as_of,
+            understood,
+            is_answerable=relevance.is_answerable,
+            unmatched=relevance.unmatched,
+        )
+
+    def _judge(self, reading: _Reading, candidates: Sequence[Candidate]) -> Relevance:
+        config = self._config.relevance
+        return judge_relevance(
+            reading.text,
+            candidates,
+            partial_similarity=config.partial_similarity,
+            full_similarity=config.full_similarity,
+        )
 
     def _find(self, reading: _Reading) -> tuple[list[Candidate], _Reading, dict[str, str]]:
         """Candidates, and how the query was read for them; with corrections, when a word is in no row."""

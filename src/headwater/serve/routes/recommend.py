@@ -18,7 +18,7 @@ from headwater.serve.access import Caller
 from headwater.serve.problems import RequestError, translate_error
 from headwater.serve.routes.search import build_query
 from headwater.serve.schemas import Recommendation, RecommendBody, RecommendedProduct
-from headwater.serve.service import Service, plain_fields, score_of
+from headwater.serve.service import Service, id_of, plain_fields, score_of
 
 EVENT_STREAM = "text/event-stream"
 log = structlog.stdlib.get_logger(__name__)
@@ -71,7 +71,9 @@ async def _iter_events(
                 if isinstance(event, Found):
                     found = event
                     stamp = service.stamp(event.result, time.perf_counter() - started)
-                    yield _event("products", {**dict(stamp), "products": _list_products(event, caller)})
+                    yield _event(
+                        "products", {**dict(stamp), "products": _list_products(service, event, caller)}
+                    )
                 elif isinstance(event, Said):
                     yield _event("token", {"text": event.text})
                 elif found:
@@ -89,7 +91,7 @@ def _build(
     service: Service, query: SearchQuery, caller: Caller, started: float, found: Found, answer: Answer
 ) -> Recommendation:
     _count(service, answer)
-    keys = {item.label: item.row.row_key for item in found.products}
+    ids = {item.label: id_of(service, item.row) for item in found.products}
     seconds = time.perf_counter() - started
     service.metrics.observe("answer_seconds", seconds, mode=answer.mode)
     return Recommendation(
@@ -97,11 +99,11 @@ def _build(
         success=bool(found.products),
         query=query.text,
         message=answer.message,
-        products=_list_products(found, caller),
+        products=_list_products(service, found, caller),
         mode=answer.mode,
         degraded=answer.degraded,
         degraded_reason=answer.reason if answer.degraded else "",
-        citations=[keys[label] for label in answer.cited],
+        citations=[ids[label] for label in answer.cited],
         removed=dict(answer.removed),
         prompt_version=answer.prompt_version,
         understood=dict(found.result.understood),
@@ -116,11 +118,11 @@ def _count(service: Service, answer: Answer) -> None:
         service.metrics.count("statements_ungrounded", amount, fault=fault)
 
 
-def _list_products(found: Found, caller: Caller) -> list[RecommendedProduct]:
+def _list_products(service: Service, found: Found, caller: Caller) -> list[RecommendedProduct]:
     return [
         RecommendedProduct(
-            id=item.row.row_key,
-            matched_content=item.row.text,
+            id=id_of(service, item.row),
+            matched_content=[item.row.text],
             title=item.title,
             score=score_of(item.row, caller),
             fields=plain_fields(item.row.fields),

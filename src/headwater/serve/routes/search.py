@@ -10,7 +10,7 @@ from headwater.serve.access import Caller
 from headwater.serve.filters import parse_filters
 from headwater.serve.problems import RequestError
 from headwater.serve.schemas import MAX_LIMIT, Hit, Request, SearchAnswer, SearchBody
-from headwater.serve.service import Service, plain_fields, score_of
+from headwater.serve.service import Service, id_of, plain_fields, score_of
 
 
 def build_query(body: Request, limit: int, caller: Caller, service: Service) -> SearchQuery:
@@ -62,7 +62,7 @@ def _build_answer(
 ) -> SearchAnswer:
     hits = [
         Hit(
-            id=row.row_key,
+            id=id_of(service, row),
             rank=row.rank,
             score=score_of(row, caller, raw),
             text=row.text,

@@ -92,7 +92,7 @@ function addText(text) {
 }
 
 function finish(answer) {
-  if (!answer.success) byId("answer-text").replaceChildren(make("p", {}, "Nothing matches. Try other words, or fewer filters."));
+  if (!answer.success) byId("answer-text").replaceChildren(make("p", {}, answer.message), make("p", {}, "Try other words, or fewer filters."));
   const badge = byId("answer-mode");
   badge.dataset.kind = answer.degraded ? "degraded" : answer.mode;
   show(badge, answer.success, answer.mode === "llm" ? "Worded by a model, checked against the rows" : "In the products’ own words");
@@ -101,8 +101,8 @@ function finish(answer) {
   if (answer.degraded) notes.push(`Short form: ${REASONS[answer.degraded_reason] || answer.degraded_reason}.`);
   if (removed) notes.push(`${removed} claim${removed > 1 ? "s" : ""} that the rows do not bear out left out.`);
   byId("answer-note").textContent = notes.join(" ");
-  for (const card of document.querySelectorAll(".card")) card.dataset.cited = String(answer.citations.includes(card.dataset.id));
-  byId("announce").textContent = answer.success ? `${answer.message} ${answer.products.length} products.` : "Nothing matches.";
+  for (const card of document.querySelectorAll(".card")) card.dataset.cited = String(answer.citations.map(String).includes(card.dataset.id));
+  byId("announce").textContent = answer.success ? `${answer.message} ${answer.products.length} products.` : answer.message;
   stamp(answer);
 }
 
@@ -125,7 +125,7 @@ function showProducts(found, query) {
 
 function makeCard(product, query) {
   const { id, fields } = product;
-  const title = product.title || fields.title || fields.name || id;
+  const title = product.title || fields.title || fields.name || String(id);
   const priceName = Object.keys(fields).find((name) => /price|cost/i.test(name) && typeof fields[name] === "number");
   const head = make("div", { class: "card-head" }, make("h3", {}, title));
   if (priceName) head.append(make("span", { class: "price", title: priceName }, formatPrice(fields[priceName])));
@@ -135,7 +135,7 @@ function makeCard(product, query) {
     .map(([name, value]) => make("li", { title: name.replaceAll("_", " ") }, typeof value === "boolean" ? `${name.replaceAll("_", " ")}: ${value ? "yes" : "no"}` : [value].flat().join(", ")));
   const similar = make("button", { class: "quiet", type: "button", "aria-label": `Products like ${title}` }, "Similar");
   similar.addEventListener("click", () => showSimilar(id, title));
-  const whole = product.matched_content;
+  const whole = product.matched_content.join("\n");
   // The first chunk begins with the title, which stands above it already.
   const text = whole.startsWith(title) ? whole.slice(title.length).replace(/^[\s.:]+/, "") : whole;
   return make(
@@ -166,7 +166,7 @@ async function showSimilar(id, title) {
     const found = await getJson(`/products/${encodeURIComponent(id)}/similar?limit=6`);
     if (mine !== current) return;
     show(byId("answer"), false);
-    byId("cards").replaceChildren(...found.hits.map((hit) => make("li", {}, makeCard({ ...hit, matched_content: hit.text }, ""))));
+    byId("cards").replaceChildren(...found.hits.map((hit) => make("li", {}, makeCard({ ...hit, matched_content: [hit.text] }, ""))));
     byId("results-title").textContent = `Products like ${title}`;
     byId("announce").textContent = `${found.hits.length} products like ${title}`;
     stamp(found);
