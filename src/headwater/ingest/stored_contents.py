@@ -1,5 +1,6 @@
 """Which contents of which objects a data table holds rows of, and in how many writes."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -71,11 +72,16 @@ class StoredContents:
         versions = {_address(entry): entry.outcome.version for entry in repaired}
         events = (entry.outcome.stored.event for entry in repaired)
         announced = count_puts(self._events, {(event.bucket, event.key) for event in events})
-        keys = {_address(entry): entry.outcome.stored.event for entry in repaired}
-        return {
-            uri: choose_replaced(writes, announced.get((keys[uri].bucket, keys[uri].key), {}), versions[uri])
-            for uri, writes in find_writes(self._table, list(versions)).items()
-        }
+        known = {_address(entry): entry.outcome.stored.event for entry in repaired}
+        replaced = {}
+        for uri, writes in find_writes(self._table, list(versions)).items():
+            puts = announced.get((known[uri].bucket, known[uri].key), {})
+            by_version = {
+                write.version: puts.get(_strip_digest(known[uri].provider, write.version), 1)
+                for write in writes
+            }
+            replaced[uri] = choose_replaced(writes, by_version, versions[uri])
+        return replaced
 
 
 def _address(entry: Outdated) -> str:
@@ -142,9 +148,22 @@ def _select_puts(events: "EventsTable") -> DataFrame | None:
         return None
     is_put = (F.col("kind") == "created") & (F.col("source") != "listing")
     version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
-    version = F.coalesce(version_id, "etag", F.lit("")).alias("version")
+    etag = F.when(F.col("provider") == "local", _drop_digest("etag")).otherwise(F.col("etag"))
+    version = F.coalesce(version_id, etag, F.lit("")).alias("version")
     puts = F.count_distinct("event_id").alias("puts")
     return snapshot.where(is_put).groupBy("bucket", "key", version).agg(puts)
+
+
+# Of a file: its modification time and size, and a digest where another content had both.
+_DIGEST = r"^([^-]+-[^-]+)-[^-]+$"
+
+
+def _drop_digest(name: str) -> Column:
+    return F.regexp_replace(name, _DIGEST, "$1")
+
+
+def _strip_digest(provider: str, version: str) -> str:
+    return re.sub(_DIGEST, r"\1", version) if provider == "local" else version
 
 
 def iter_announced(
@@ -155,8 +174,10 @@ def iter_announced(
     repeated, puts = select_repeated(table, uri_prefix), _select_puts(events)
     if repeated is None or puts is None:
         return
-    counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"], "left_semi")
-    by_key = counted.groupBy("key").agg(F.collect_list(F.struct("version", "puts")).alias("found"))
+    plain = _drop_digest("version") if uri_prefix.startswith("/") else F.col("version")
+    repeated = repeated.select("key", F.col("version").alias("written"), plain.alias("version"))
+    counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"])
+    by_key = counted.groupBy("key").agg(F.collect_list(F.struct("written", "puts")).alias("found"))
     for row in by_key.orderBy("key").toLocalIterator(prefetchPartitions=True):
         yield row["key"], dict(map(tuple, row["found"]))
 

@@ -76,3 +76,18 @@ def test_nested_fields_have_names_of_their_own() -> None:
         ("l.x y", "l.x_y_2"),
         ("m.x y", "m.x_y_2"),
     ]
+
+
+def test_names_of_hudi_and_headwater_are_never_those_of_data() -> None:
+    reserved = build("_hoodie_is_deleted", "_HOODIE_commit_time", "field_hoodie_is_deleted", "_headwater_row")
+    wanted = [
+        "field_hoodie_is_deleted_2",
+        "field_HOODIE_commit_time",
+        "field_hoodie_is_deleted",
+        "field_headwater_row",
+    ]
+    named = assign_names(reserved)
+    assert rename_for_hudi(named).fieldNames() == wanted
+    assert assign_names(store(named), named) == named
+    # Also where an older release took the name as it was.
+    assert rename_for_hudi(assign_names(reserved, build("_hoodie_is_deleted"))).fieldNames() == wanted

@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 _NAME = "headwater.name"
 _STORABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OLD_UNSTORABLE = re.compile(r"\W")
+_RESERVED = ("_hoodie_", "_headwater_")
 # Letters that Unicode does not take apart.
 _SPELLED = {
     "ß": "ss",
@@ -45,6 +46,11 @@ def assign_old_names(schema: StructType) -> StructType:
     """The columns of a table from before names were kept: they stay as the rule of that time has it."""
     is_old = any(_NAME not in f.metadata and not _STORABLE.fullmatch(f.name) for f in _iter_fields(schema))
     return _apply(schema, StructType(), _choose_old_names) if is_old else schema
+
+
+def is_reserved(name: str) -> bool:
+    """True for names of Hudi's and headwater's own columns: Hudi deletes a row with `_hoodie_is_deleted`."""
+    return name.lower().startswith(_RESERVED)
 
 
 def rename_for_hudi(schema: StructType) -> StructType:
@@ -81,11 +87,13 @@ def _apply(schema: StructType, stored: StructType, choose: _Rule) -> StructType:
 
 def _choose_names(fields: Sequence[StructField], known: Mapping[str, StructField]) -> Mapping[str, str]:
     names = {
-        f.name: _find_name(known.get(f.name, f)) for f in fields if f.name in known or _NAME in f.metadata
+        f.name: _find_name(known.get(f.name, f))
+        for f in fields
+        if (f.name in known or _NAME in f.metadata) and not is_reserved(_find_name(known.get(f.name, f)))
     }
     new = [field.name for field in fields if field.name not in names]
     taken = {name.lower() for name in names.values()}
-    for name in sorted(new, key=lambda name: not _STORABLE.fullmatch(name)):
+    for name in sorted(new, key=lambda name: not _STORABLE.fullmatch(name) or is_reserved(name)):
         plain = found = _spell(name)
         number = 1
         while found.lower() in taken:
@@ -113,6 +121,8 @@ def _choose_old_names(fields: Sequence[StructField], known: Mapping[str, StructF
 def _spell(name: str) -> str:
     """`größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
     spelled = "".join(map(_spell_character, unicodedata.normalize("NFC", name))) or "_"
+    if is_reserved(spelled):
+        return f"field{spelled}"
     return f"_{spelled}" if spelled[0].isdigit() else spelled
 
 

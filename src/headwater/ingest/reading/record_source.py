@@ -1,5 +1,6 @@
 """Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -18,7 +19,7 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.inference.column_inference import ColumnInference
-from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
+from headwater.ingest.inference.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
@@ -47,6 +48,8 @@ from headwater.lake.logical_types.columns import check_convertible, convert, fin
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
 
+_log = logging.getLogger(__name__)
+
 _NOTHING_KNOWN = StructType([StructField(CORRUPT + "_only", StringType())])
 
 _SAMPLE_LINES = 1_000
@@ -72,6 +75,7 @@ class RecordSource:
         self._prepared: _Prepared | None = None
         self._evolution = SchemaEvolution(spark, name, table)
         self._stored_rescued: str | None = None
+        self._warned: set[str] = set()
         # With steps they are columns of what comes out of those.
         self._types = {} if table.transform else list_column_types(table)
 
@@ -137,6 +141,7 @@ class RecordSource:
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
         self._schema, self._is_provisional = schema, False
+        self._warn_of_reserved(schema)
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType:
         config = self._build_config(_NOTHING_KNOWN)
@@ -188,7 +193,17 @@ class RecordSource:
             return False
         self._schema = schema
         self._split, self._reordered = [], frozenset()
+        self._warn_of_reserved(schema)
         return True
+
+    def _warn_of_reserved(self, schema: StructType) -> None:
+        """Say once which fields have names of Hudi's or headwater's own columns."""
+        for field, column in list_renamed(schema):
+            if is_reserved(field) and field not in self._warned:
+                self._warned.add(field)
+                _log.warning(
+                    "table %s: the field %s has a reserved name; its column is %s", self._name, field, column
+                )
 
     def _collect_bad(self, read: BatchRead) -> list[BadRecord]:
         """Texts of some records that do not fit the columns; of a format with types of its own none."""
