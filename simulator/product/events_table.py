@@ -11,6 +11,7 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
+from headwater.ingest.planning.order import is_from_listing
 from simulator.bugs import Bugs
 from simulator.outside.hudi import Commit, HudiTable, Write
 
@@ -135,7 +136,7 @@ class SimulatedEventsTable:
         put = {
             stored.event_id: stored.event.version
             for stored in self.iter_all()
-            if stored.event.key == key and stored.event.kind == "created" and stored.source != "listing"
+            if stored.event.key == key and stored.event.kind == "created" and not is_from_listing(stored)
         }
         return Counter(put.values())
 

@@ -76,10 +76,8 @@ class StoredContents:
         replaced = {}
         for uri, writes in find_writes(self._table, list(versions)).items():
             puts = announced.get((known[uri].bucket, known[uri].key), {})
-            by_version = {
-                write.version: puts.get(_strip_digest(known[uri].provider, write.version), 1)
-                for write in writes
-            }
+            provider, written = known[uri].provider, {write.version for write in writes}
+            by_version = {version: puts.get(_strip_digest(provider, version), 1) for version in written}
             replaced[uri] = choose_replaced(writes, by_version, versions[uri])
         return replaced
 
@@ -146,7 +144,9 @@ def _select_puts(events: "EventsTable") -> DataFrame | None:
     snapshot = events.read_snapshot()
     if snapshot is None:
         return None
-    is_put = (F.col("kind") == "created") & (F.col("source") != "listing")
+    # What a folder holds at the start of a run is announced by a listing, in the order of its changes.
+    is_sent = (F.col("source") != "listing") | F.col("order_key").isNotNull()
+    is_put = (F.col("kind") == "created") & is_sent
     version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
     etag = F.when(F.col("provider") == "local", _drop_digest("etag")).otherwise(F.col("etag"))
     version = F.coalesce(version_id, etag, F.lit("")).alias("version")
