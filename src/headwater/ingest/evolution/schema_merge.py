@@ -14,8 +14,9 @@ from headwater.ingest.evolution.type_widening import widen_leaf
 
 ChangeKind = Literal["added", "widened", "refused"]
 
-# Hudi's, ours, and Spark's for what cannot be parsed: an object's columns must not pass for them.
-RESERVED_PREFIXES = ("_hoodie_", "_headwater_", "_corrupt_record")
+# What Spark calls a record that cannot be parsed: no column of an object may pass for it. Names of Hudi and
+# headwater are given other columns (`inference.column_names`).
+RESERVED_PREFIXES = ("_corrupt_record",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.fixtures.folder_lake import FolderLake
 
 FIRST = '{"id":1,"_hoodie_is_deleted":true,"_headwater_object":"x"}\n{"id":2,"_hoodie_is_deleted":false}\n'
-LATER = '{"id":3,"_hoodie_is_deleted":true}\n{"id":4}\n'
+LATER = '{"id":3,"_hoodie_is_deleted":true,"_hoodie_commit_time":"t"}\n{"id":4}\n'
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ def test_reserved_names_delete_nothing_and_stop_nothing(
         for key, text in (("a.json", FIRST), ("b.json", LATER)):
             lake.put(key, text)
             lake.ingest("things")
-    assert lake.rows("things", "id", "field_hoodie_is_deleted") == [
-        (1, True),
-        (2, False),
-        (3, True),
-        (4, None),
+    assert lake.rows("things", "id", "field_hoodie_is_deleted", "field_hoodie_commit_time") == [
+        (1, True, None),
+        (2, False, None),
+        (3, True, "t"),
+        (4, None, None),
     ]
     assert "the field _hoodie_is_deleted has a reserved name" in caplog.text
     (lake.source / "a.json").unlink()

@@ -98,7 +98,7 @@ def test_keys_hints_and_columns_from_elsewhere_are_left_as_they_are():
     rules = MergeRules(keys=frozenset({"id"}), pinned=frozenset({"price"}), ignored=frozenset({"day"}))
     present = struct(id=IntegerType(), price=IntegerType())
     found = struct(
-        id=DoubleType(), price=DoubleType(), day=StringType(), _hoodie_file_name=StringType(), ok=LongType()
+        id=DoubleType(), price=DoubleType(), day=StringType(), _corrupt_record=StringType(), ok=LongType()
     )
     merge = merge_schemas(present, found, rules)
     assert merge.schema == struct(id=IntegerType(), price=IntegerType(), ok=LongType())
