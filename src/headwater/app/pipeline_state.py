@@ -20,6 +20,9 @@ def read_pipeline_state(settings: Settings) -> Mapping[str, Any]:
     options = build_storage_options(settings.lake, settings.lake_storage)
     status = StatusReader(settings, options, datetime.now(timezone.utc)).read()
     state: dict[str, Any] = to_jsonable_python(status)
+    for table in state["tables"].values():
+        # As below.
+        table["failure"] = "its batches fail" if table["failure"] else ""
     for note in state["catalogs"]:
         # As below.
         note["error"], note["hint"] = "the catalog could not be told" if note["error"] else "", ""

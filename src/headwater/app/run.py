@@ -94,6 +94,7 @@ class RunObserver:
 
     on_capture: Callable[[CommitReport], None] = lambda _: None
     on_batch: Callable[[BatchResult], None] = lambda _: None
+    on_failure: Callable[[str, HeadwaterError], None] = lambda *_: None
 
 
 class Run:
@@ -367,6 +368,7 @@ class Run:
         if self._metrics:
             self._metrics.count("batches_failed", table=table)
         log.warning("batch failed", table=table, error=error.message, hint=error.hint)
+        self._observer.on_failure(table, error)
         if isinstance(error, DefectError) and self._runner and table in self._runner.failures:
             log.error("table given up; the run ends", table=table)
             self._stop.set()

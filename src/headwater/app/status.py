@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
@@ -21,6 +21,7 @@ from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.writers.presence import read_failures
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
 
@@ -44,6 +45,7 @@ class TableStatus:
     `lag_events` are events of the table's own keys behind the checkpoint; `lag_seconds` is the age of
     the oldest of them, 0 when there is none. Of a table that is built from another one, which it `follows`,
     `checkpoint` is when that one's last commit completed that was seen, and `lag_commits` have come since.
+    `failure` is the error with which its batches fail in a run that is active.
     """
 
     rows: int
@@ -54,6 +56,7 @@ class TableStatus:
     lag_seconds: float
     follows: str | None = None
     lag_commits: int = 0
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,13 @@ class StatusReader:
         lake = self._settings.lake
         events = SnapshotReader(events_path(lake), self._options)
         has_events = events.exists()
+        failures = read_failures(lake, self._options)
         return Status(
             events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
             tables={
-                name: self._read_table(name, events if has_events else None)
+                name: replace(
+                    self._read_table(name, events if has_events else None), failure=failures.get(name, "")
+                )
                 for name in only or self._settings.tables
             },
             quarantine=read_quarantine_status(lake, self._options),

@@ -95,7 +95,7 @@ def _run_until_stopped(
 ) -> "RunReport":
     from headwater.app import App
     from headwater.app.preflight import check_before_run
-    from headwater.app.run import Run, RunReport
+    from headwater.app.run import Run, RunObserver, RunReport
     from headwater.app.services.presence import hold_for_run
     from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
@@ -121,7 +121,12 @@ def _run_until_stopped(
             rearm()
             presence.add_process(app.find_jvm_process())
 
-        a_run = Run(app, only=only, metrics=serve_metrics(metrics_port), on_session=note_session)
+        observer = RunObserver(
+            on_batch=lambda result: presence.note_failure(result.table, ""),
+            on_failure=lambda table, error: presence.note_failure(table, error.message),
+        )
+        metrics = serve_metrics(metrics_port)
+        a_run = Run(app, only=only, observer=observer, metrics=metrics, on_session=note_session)
         report = a_run.once(stop) if once else a_run.until(stop)
         presence.check()
         return report

@@ -66,6 +66,9 @@ def render_status(found: "Status") -> None:
             f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, "
             f"{done.changed:,} changed, {done.vanished:,} vanished"
         )
+    for name, table in found.tables.items():
+        if table.failure:
+            render_text(f"failing     {name}: {table.failure}")
     for note in found.catalogs:
         state = f"failing since {note.failing_since}: {note.error}" if note.error else f"sent {note.sent_at}"
         render_text(f"catalog     {note.catalog}: {note.table}: {state}")

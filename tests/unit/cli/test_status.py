@@ -13,6 +13,7 @@ from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, St
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
+from headwater.lake.writers.presence import Intent, Patience, WriterPresence
 from tests.fixtures.lakes import write_config
 
 
@@ -56,6 +57,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "lag_seconds": 0.0,
             "follows": None,
             "lag_commits": 0,
+            "failure": "",
         }
     }
 
@@ -97,3 +99,15 @@ def test_last_reconcile_is_a_line(capsys):
         "reconcile   unfinished, after 'a/9': 1,200 listed, 3 missing, 0 changed, 0 vanished",
         "reconcile   2026-06-01 00:02:00Z: 1,200 listed, 3 missing, 0 changed, 0 vanished",
     ]
+
+
+def test_a_table_whose_batches_fail_in_an_active_run_is_shown(tmp_path):
+    lake = tmp_path / "lake"
+    config, intent = write_config(tmp_path, lake), Intent("run", "run", ("orders_cow",))
+    with WriterPresence(str(lake), {}, intent).entered(Patience(0)) as presence:
+        presence.note_failure("orders_cow", "the batch could not be read")
+        told = json.loads(run(config, "--json").stdout)
+        shown = run(config).stdout
+    assert told["tables"]["orders_cow"]["failure"] == "the batch could not be read"
+    assert told["tables"]["orders_mor"]["failure"] == ""
+    assert "failing     orders_cow: the batch could not be read" in shown

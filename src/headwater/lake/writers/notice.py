@@ -1,8 +1,8 @@
 """`Notice`: what a process that writes tables says of itself, in a file of the lake."""
 
 import json
-from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -16,7 +16,8 @@ SILENT_SECONDS = 60.0
 @dataclass(frozen=True, slots=True)
 class Notice:
     """`processes` are the process itself and its JVM: that one may complete a commit when the first was
-    killed. `alone` is what can be beside no other writer, whatever lock there is."""
+    killed. `alone` is what can be beside no other writer, whatever lock there is. `failures` holds the last
+    error of each table whose batches fail."""
 
     token: str
     role: Role
@@ -26,6 +27,7 @@ class Notice:
     place: str
     processes: tuple[Process, ...]
     since: str
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As the file holds it."""

@@ -97,6 +97,17 @@ class NoticeBoard:
                 silent = (own.mtime - file.mtime).total_seconds()
                 yield token, self._read(token), silent
 
+    def read_living(self) -> Iterator[Notice]:
+        """Those of writers that are alive; none for a lake without notices."""
+        from pyarrow.fs import FileSelector
+
+        place, now = find_place(), datetime.now(timezone.utc)
+        for file in self._system.get_file_info(FileSelector(self._root, allow_not_found=True)):
+            if file.base_name.endswith(".json"):
+                notice = self._read(file.base_name.removesuffix(".json"))
+                if notice and is_alive(notice, place, (now - file.mtime).total_seconds()):
+                    yield notice
+
     def _read(self, token: str) -> Notice | None:
         try:
             with self._system.open_input_file(self._path(token)) as file:
@@ -178,6 +189,19 @@ class WriterPresence:
             self._notice = replace(self._notice, processes=(*self._notice.processes, found))
             self._board.write(self._notice)
 
+    def note_failure(self, table: str, error: str) -> None:
+        """Let `status` show the error with which a table's batches fail; an empty one when they succeed."""
+        with self._lock:
+            failures = {name: text for name, text in self._notice.failures.items() if name != table}
+            failures |= {table: error} if error else {}
+            if self._board is None or failures == self._notice.failures:
+                return
+            self._notice = replace(self._notice, failures=failures)
+            try:
+                self._board.write(self._notice)
+            except OSError as failure:
+                log.warning("the notice of this writer could not be renewed", error=str(failure))
+
     def _enter(self, board: NoticeBoard, patience: Patience, stop: threading.Event) -> None:
         deadline = time.monotonic() + patience.seconds
         has_told = False
@@ -220,6 +244,16 @@ class WriterPresence:
                     board.write(self._notice)
             except OSError as error:
                 log.warning("the notice of this writer could not be renewed", error=str(error))
+
+
+def read_failures(lake: str, storage_options: Mapping[str, str]) -> dict[str, str]:
+    """The last error of each table whose batches fail now, by the runs that are active."""
+    try:
+        notices = list(NoticeBoard(lake, storage_options).read_living())
+    except (OSError, ImportError, ValueError):
+        # Some places only Hadoop can reach.
+        return {}
+    return {table: error for notice in notices for table, error in notice.failures.items()}
 
 
 def find_blocking(board: NoticeBoard, mine: Notice, *, is_locked: bool) -> list[Notice | None]:

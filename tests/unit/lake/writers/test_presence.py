@@ -14,7 +14,7 @@ import pytest
 
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.presence import Intent, Patience, WriterPresence, read_failures
 
 AT_ONCE = Patience(0)
 
@@ -163,3 +163,16 @@ def test_writer_that_was_taken_for_dead_is_told_so(tmp_path, monkeypatch):
         with pytest.raises(TableBusyError, match="another may have taken over"):
             presence.check()
     assert told == [1]
+
+
+def test_tables_that_fail_are_seen_from_outside_while_their_run_is_active(tmp_path):
+    assert read_failures(str(tmp_path), {}) == {}
+    presence = WriterPresence(str(tmp_path), {}, Intent("run", "run", ("orders", "clicks")))
+    with presence.entered(AT_ONCE):
+        presence.note_failure("orders", "no space left")
+        presence.note_failure("clicks", "")
+        assert read_failures(str(tmp_path), {}) == {"orders": "no space left"}
+        presence.note_failure("orders", "")
+        assert read_failures(str(tmp_path), {}) == {}
+        presence.note_failure("orders", "no space left")
+    assert read_failures(str(tmp_path), {}) == {}
