@@ -122,7 +122,7 @@ def test_a_statement_row_by_row_follows_changes(tmp_path, statement):
     "text",
     re.findall(
         r"```yaml\n(.*?)```",
-        (Path(__file__).parents[3] / "docs/how-to/medallion.md").read_text("utf-8"),
+        (Path(__file__).parents[4] / "docs/how-to/medallion.md").read_text("utf-8"),
         re.DOTALL,
     ),
 )
