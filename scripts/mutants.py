@@ -127,7 +127,7 @@ class Tree:
         try:
             done = self.run_tests(mutation.tests, TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            # The tests passed before in less: the mutation makes them wait for ever.
+            # The tests passed before in less: the mutation makes them hang.
             return Result(mutation, "killed", time.monotonic() - began, "timeout")
         verdicts = {0: "survived", _FAILED_TESTS: "killed"}
         verdict = verdicts.get(done.returncode, f"not tried: pytest ended with {done.returncode}")

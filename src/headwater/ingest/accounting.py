@@ -39,7 +39,7 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
 def settle_request(outcome: ObjectOutcome) -> ObjectOutcome:
     """The outcome of a request outside of mirrors: where nothing is stored any more, nothing is to be read.
 
-    That the object is gone is told by the event of its removal, or by a listing.
+    The event of its removal, or a listing, reports that the object is gone.
     """
     if outcome.status != "missing" or not is_request(outcome.stored.event):
         return outcome

@@ -1,4 +1,4 @@
-"""Reconcile of a bucket or folder: one pass on demand, or passes beside the live flow, which goes on."""
+"""Reconcile a bucket or folder: one pass on demand, or passes concurrent with the live flow."""
 
 import threading
 from collections.abc import Callable, Iterator
