@@ -238,11 +238,12 @@ def _decide_back(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
 
 def _is_behind(removal: StoredEvent, prior: LedgerEntry) -> bool:
     """Whether the table has taken in something newer than the removal."""
+    if prior.looked_at is not None and _time(removal) <= prior.looked_at:
+        return True
     if not is_from_listing(removal):
-        is_seen_since = prior.looked_at is not None and _time(removal) <= prior.looked_at
-        return is_seen_since or sort_key(removal) <= prior.sort_key
+        return sort_key(removal) <= prior.sort_key
     # What a listing did not show may have come since.
-    return prior.event_time is not None and prior.event_time > removal.event.event_time
+    return prior.event_time is not None and prior.event_time > _time(removal)
 
 
 def _is_late(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> bool:
