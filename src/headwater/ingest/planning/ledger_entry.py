@@ -178,11 +178,10 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # Tags may overtake the object they are put on: nothing of its content has been taken in.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
         return replace(known, **counted, **first)
-    has_seen = outcome.looked and not keeps_rows(outcome)
-    if has_seen or (is_from_listing(stored) and names_content_of(stored, known)):
+    is_in = outcome.reason == "already_ingested"
+    if _has_seen(outcome, known):
         # Because of the event, so later than that came.
         counted["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
-    is_in = outcome.reason == "already_ingested"
     decide = partial(_keep if is_in else _decide, known, outcome, instant)
     if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
         # What lay there when a late event was looked after is newer than all that was known.
@@ -205,6 +204,18 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     if not is_older and not (is_nothing_new and known.status != "pending"):
         changes |= decide()
     return replace(known, **changes)
+
+
+def _has_seen(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
+    """Whether the content that counts after the outcome, or something older, was seen under the key."""
+    stored = outcome.stored
+    if is_from_listing(stored) and not is_request(stored.event) and names_content_of(stored, known):
+        return True
+    if not outcome.looked or keeps_rows(outcome):
+        return False
+    # Found once more in a batch in which another event has made it count, or not.
+    is_again = outcome.reason == "already_ingested" and not outcome.kept
+    return not is_again or outcome.version == known.version
 
 
 def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
