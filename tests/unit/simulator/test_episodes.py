@@ -132,16 +132,6 @@ def test_content_found_by_looking_is_not_taken_in_again_after_an_older_event_was
     assert run_scenario(scenario).broken is None
 
 
-def test_content_that_a_request_found_is_not_removed_by_a_listing_that_began_before_it_was_put():
-    unread = (Step("put", 39997, 59807), Step("deliver", 0, 8484), Step("receive", 48487, 1266))
-    raced = (Step("put", 53603, 55500), Step("race", 43237, 37545), Step("stop", 30597, 10851))
-    quarantined = (Step("ingest", 55437, 1247), Step("deliver", 0, 48244), Step("receive", 38669, 42306))
-    listed = (Step("reconcile", 6062, 30314), Step("reconcile", 55577, 24548), Step("put", 32293, 53407))
-    found = (Step("commit", 19751, 5632), Step("request", 28181, 64979), Step("reconcile", 26587, 24662))
-    scenario = build_scenario(14000975).with_steps((*unread, *raced, *quarantined, *listed, *found))
-    assert run_scenario(scenario).broken is None
-
-
 def test_dead_letters_are_put_back_before_old_messages_count_as_known():
     # The first version's message dies while the process sleeps; nothing else tells an append table of it.
     first = (Step("put", 36306, 25634), Step("rubbish", 17164, 31097), Step("receive", 16205, 39228))

@@ -227,7 +227,7 @@ def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
     event = outcome.stored.event
     if known.looked_at is None or outcome.looked or event.event_time > known.looked_at:
         return False
-    if known.status == "removed" or is_from_listing(outcome.stored):
+    if known.status == "removed" or (is_from_listing(outcome.stored) and not names_version(event)):
         return False
     is_unread = outcome.status == "skipped" and outcome.reason in _UNREAD
     return event.kind == "removed" or (

@@ -1,0 +1,56 @@
+"""Mistakes of the decisions that long runs found, each in the fewest steps that showed it."""
+
+import re
+
+import pytest
+
+from simulator.scenario import Step, build_scenario
+from simulator.world import run_scenario
+
+MISTAKES = {
+    "a listing that began before content was put removed what a request had found since": (
+        14000975,
+        """
+        put(39997, 59807) deliver(0, 8484) receive(48487, 1266) put(53603, 55500) race(43237, 37545)
+        stop(30597, 10851) ingest(55437, 1247) deliver(0, 48244) receive(38669, 42306)
+        reconcile(6062, 30314) reconcile(55577, 24548) put(32293, 53407) commit(19751, 5632)
+        request(28181, 64979) reconcile(26587, 24662)
+        """,
+    ),
+    "the retry of a version counted as a look, and the removal before it as older": (
+        202003734,
+        """
+        remove(20580, 2119) put(878, 43862) remove(10404, 59452) deliver(0, 14103) race(54323, 44747)
+        remove(13665, 36666) deliver(55927, 12613) deliver(0, 43368) put(62052, 40519) drop(14936, 4267)
+        duplicate(5924, 18544) receive(46468, 42359) commit(59711, 2661) ingest(35902, 51576)
+        put(37261, 27745) ingest(35414, 23983) deliver(63272, 21218) ingest(15130, 60958)
+        delete(42406, 58949) request(31021, 31854) ingest(24724, 11925) put(36583, 61449)
+        commit(599, 63658) ingest(5982, 32408) put(46655, 52991) ingest(7806, 32783)
+        remove(53321, 59699) request(46679, 1078)
+        """,
+    ),
+    "content without rows that was found twice in a batch made its own event old": (
+        101001725,
+        """
+        remove(23027, 49713) put(33090, 34118) put(15223, 16673) request(17344, 384) tag(8611, 36214)
+        put(21529, 58488) deliver(26603, 49088) put(23661, 15659) duplicate(47058, 28678)
+        receive(51976, 39480) put(8002, 32302) request(29035, 27736)
+        """,
+    ),
+    "the retry of an old version replaced the newer content that a request had found": (
+        402000849,
+        """
+        race(18052, 43283) request(32146, 13593) ingest(34892, 24619) deliver(0, 8892)
+        receive(61705, 38456) race(51246, 16679) put(30978, 10304) race(28324, 19322)
+        commit(48428, 62894) ingest(23387, 24002) put(54556, 47238) request(29672, 34655)
+        put(31150, 23086) request(29852, 7729) request(48931, 34895) request(61508, 25500)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_was_found_once_is_not_broken_again(mistake):
+    episode, text = MISTAKES[mistake]
+    steps = tuple(Step(name, int(a), int(b)) for name, a, b in re.findall(r"(\w+)\((\d+), (\d+)\)", text))
+    assert run_scenario(build_scenario(episode).with_steps(steps)).broken is None
