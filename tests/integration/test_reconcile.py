@@ -139,6 +139,16 @@ def test_a_mirror_equals_the_bucket_after_the_next_run(
     assert (found - there, there - found) == (Counter(), Counter()), "extra rows, missing rows"
 
 
+def test_by_hand_notifications_that_wait_are_told_beside_the_differences(
+    emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    pipeline = Pipeline(emulator, tmp_path_factory.mktemp("backlog"), TABLES, reconcile=RECONCILE)
+    pipeline.put_all({f"clicks/{at}.json": '{"key": "k"}\n' for at in range(3)})
+    told = reconcile(pipeline, "--dry-run", code=3)
+    assert told["reconcile"]["missing"] == 3
+    assert told["waiting"] >= 3
+
+
 @pytest.mark.long
 def test_a_bucket_that_may_not_be_listed_does_not_stop_the_run(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory

@@ -17,6 +17,7 @@ from headwater.capture.listers.listing_diff import Comparison
 from headwater.capture.listers.local import LocalLister
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.pacing import Pacer
+from headwater.capture.queues import build_queue
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,
@@ -29,7 +30,7 @@ from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import find_last_finished
 from headwater.config.source import S3SourceConfig
-from headwater.errors import UsageError
+from headwater.errors import ConfigError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.lake.layout import reconciles_path, table_path
 from headwater.lake.table import Table
@@ -65,10 +66,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileReport:
-    """A pass, and the first hundred differences that it found."""
+    """A pass, and the first hundred differences that it found.
+
+    About `waiting` notifications were in the queue when it began: what they tell counts as a difference. None
+    when that is not known, or when capture runs beside the pass.
+    """
 
     done: ReconcilePass
     examples: list[Difference] = field(default_factory=list)
+    waiting: int | None = None
 
 
 class Reconcile:
@@ -93,6 +99,17 @@ class Reconcile:
         with self._open_listing(lambda: None, inventory) as listing:
             if inventory is None:
                 next(listing.lister.iter_objects(listing.prefix), None)
+
+    def count_waiting(self) -> int | None:
+        """About how many notifications are in the queue. None for a folder, or when it cannot be asked."""
+        if self._source.type == "local":
+            return None
+        try:
+            with closing(build_queue(self._source)) as queue:
+                depth = queue.depth()
+        except (ConfigError, SourceError):
+            return None
+        return depth.visible + depth.in_flight
 
     @contextmanager
     def _open_listing(self, pace: Callable[[], None], inventory: str | None) -> Iterator[Listing]:

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,7 +46,14 @@ def reconcile(
     settings = Invocation.of(ctx).load_settings()
     report = run_reconcile(settings, dry_run=dry_run, inventory=inventory)
     if as_json:
-        render_json({"reconcile": report.done, "dry_run": dry_run, "examples": report.examples})
+        render_json(
+            {
+                "reconcile": report.done,
+                "dry_run": dry_run,
+                "waiting": report.waiting,
+                "examples": report.examples,
+            }
+        )
     else:
         render_report(report, dry_run=dry_run)
     if report.done.finished_at is None:
@@ -69,7 +77,8 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
         wanted = Reconcile(app)
         wanted.check(inventory)
         with open_pass(app, "reconcile", stop, is_writing=not dry_run):
-            return wanted.run_pass(stop, inventory=inventory, dry_run=dry_run)
+            waiting = wanted.count_waiting()
+            return replace(wanted.run_pass(stop, inventory=inventory, dry_run=dry_run), waiting=waiting)
 
 
 def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:
@@ -86,6 +95,11 @@ def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:
         f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed, "
         f"{done.vanished:,} vanished, {done.unsettled:,} too young to tell"
     )
+    if report.waiting:
+        render_text(
+            f"About {report.waiting:,} notifications wait in the queue: the objects that they announce count "
+            "as differences. `headwater run --once` takes them in first, and then compares."
+        )
     if done.finished_at is None:
         render_text("stopped; the next reconcile goes on from there")
     elif dry_run:

@@ -81,3 +81,13 @@ def test_what_was_found_is_told_with_examples(capsys: pytest.CaptureFixture[str]
 def test_a_dry_run_says_that_nothing_was_written(capsys: pytest.CaptureFixture[str]) -> None:
     render_report(ReconcileReport(DONE), dry_run=True)
     assert capsys.readouterr().out.splitlines()[-1] == "nothing was written"
+
+
+@pytest.mark.parametrize(("waiting", "is_told"), [(2_000, True), (0, False), (None, False)])
+def test_a_queue_that_is_not_empty_is_told(
+    waiting: int | None, is_told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    render_report(ReconcileReport(DONE, waiting=waiting), dry_run=True)
+    said = capsys.readouterr().out
+    assert ("About 2,000 notifications wait in the queue" in said) is is_told
+    assert ("`headwater run --once` takes them in first" in said) is is_told
