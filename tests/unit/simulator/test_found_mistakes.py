@@ -46,6 +46,16 @@ MISTAKES = {
         put(31150, 23086) request(29852, 7729) request(48931, 34895) request(61508, 25500)
         """,
     ),
+    "content that was not to be had at first, and then put again and again, was never ingested": (
+        601012601,
+        """
+        race(13488, 41629) race(9795, 42151) crash(52656, 28668) race(34845, 39886) fail(23728, 18267)
+        put(38236, 44587) save(35880, 40232) deliver(6106, 64710) tag(53361, 83) receive(44543, 38595)
+        commit(37184, 11717) deliver(0, 38715) receive(15491, 5012) put(55877, 39163)
+        commit(31142, 29094) put(35084, 2302) deliver(31151, 23123) duplicate(54242, 5733)
+        receive(9312, 37978) commit(50085, 28793) ingest(22293, 54558) put(59775, 31807)
+        """,
+    ),
 }
 
 

@@ -245,7 +245,7 @@ def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str,
     """The content is that of rows which the table had before; a version that is back from the archive need
     not be what lies on top."""
     is_restored = outcome.stored.event.kind == "restored"
-    if not outcome.kept or is_restored or outcome.version == state.version:
+    if not outcome.kept or is_restored or is_content_of(state, outcome.version):
         return {}
     return _decide(state, replace(outcome, status="ingested", reason="", rows=outcome.kept), instant)
 
