@@ -1,18 +1,18 @@
 """Every type comes back as it was or by its documented rule: both table types, with and without a JVM."""
 
 import datetime as dt
-import io
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import Row
 
 from headwater.lake import find_address, queries
 from tests.fixtures.folder_lake import FolderLake
+from tests.fixtures.written_files import write_orc, write_parquet
 
 UTC = dt.timezone.utc
 DEEP = pa.struct(
@@ -73,9 +73,7 @@ def write(rows: Mapping[int, int]) -> bytes:
     columns = {
         name: pa.array([case[at + 1] for at in rows.values()], case[0]) for name, case in CASES.items()
     }
-    data = io.BytesIO()
-    pq.write_table(pa.table({"id": pa.array(list(rows), pa.int64()), **columns}), data)
-    return data.getvalue()
+    return write_parquet({"id": pa.array(list(rows), pa.int64()), **columns})
 
 
 def expect(name: str, at: int) -> Any:
@@ -132,3 +130,50 @@ def test_types_come_back_after_updates(build, table_type):
         lake.put(f"{name}.parquet", write(rows))
         lake.ingest("t")
     check(lake, {1: 1, 2: 0, 3: 0})
+
+
+@pytest.mark.slow
+def test_types_of_an_orc_file_are_converted_by_the_same_rules(build):
+    lake = build(t={"path": "*.orc", "record_key": "id"})
+    kinds = {"m": pa.map_(pa.int32(), pa.string()), "s": pa.struct([("a-b", pa.int16())]), "t": pa.int8()}
+    values = {"m": [[(1, "a")]], "s": [{"a-b": 2}], "t": [3]}
+    arrays = {name: pa.array(values[name], kind) for name, kind in kinds.items()}
+    lake.put("a.orc", write_orc(pa.table({"id": pa.array([1], pa.int64()), **arrays})))
+    lake.ingest("t")
+    assert lake.rows("t", "m", "s", "t") == [({"1": "a"}, Row(a_b=2), 3)]
+
+
+@pytest.mark.slow
+def test_declared_types_are_converted_by_the_same_rules(build):
+    ddl = (
+        "id int, e struct<>, c char(2), v varchar(2), n void, z timestamp_ntz, m map<int, struct<d: date>>, "
+        "i interval day to second"
+    )
+    lake = build(t={"path": "*.json", "record_key": "id", "schema": ddl})
+    record = {"id": 1, "e": {}, "c": "long", "v": "long", "n": 7, "i": "INTERVAL '1' DAY"}
+    record |= {"z": "1500-01-01T00:00:00", "m": {"1": {"d": "1500-01-01"}}}
+    for name in ("a", "b"):
+        lake.put(f"{name}.json", json.dumps(record) + "\n")
+        lake.ingest("t")
+    old = dt.datetime(1500, 1, 1)
+    expected = ("{}", "long", "long", "7", old, {"1": Row(d=old.date())}, "INTERVAL '1' DAY")
+    assert lake.rows("t", "e", "c", "v", "n", "z", "m", "i") == [expected]
+
+
+@pytest.mark.slow
+def test_types_that_a_transform_makes_are_converted_by_the_same_rules(build):
+    day = "PT93600.500000S"
+    made = {
+        "n": ("null", None),
+        "m": ("map(named_struct('k', 1), interval '1 02:00:00.5' day to second)", {'{"k":1}': day}),
+        "y": ("array(interval '1-2' year to month)", ["P14M"]),
+        "s": ("named_struct('a-b', 1, 'c', cast(2 as tinyint))", Row(a_b=1, c=2)),
+        "z": ("timestamp_ntz '2020-01-01 00:00:00'", dt.datetime(2020, 1, 1)),
+    }
+    columns = ", ".join(f"{text} as {name}" for name, (text, _) in made.items())
+    step = {"sql": f"select id, {columns} from input"}
+    lake = build(t={"path": "*.json", "record_key": "id", "transform": [step]})
+    for name in ("a", "b"):
+        lake.put(f"{name}.json", '{"id": 1}\n')
+        lake.ingest("t")
+    assert lake.rows("t", *made) == [tuple(value for _, value in made.values())]
