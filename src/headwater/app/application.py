@@ -4,7 +4,7 @@ import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -16,14 +16,16 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
+from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
+from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.pipeline import Stores, TablePipeline
-from headwater.ingest.processing.processor import BatchProcessor, ProcessedRecords
+from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
-from headwater.lake.layout import events_path, ledger_path, quarantine_path, table_path
+from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.run_log import open_run_log
 from headwater.lake.prerequisites.spark_settings import NEEDED_HADOOP_SETTINGS, NEEDED_SETTINGS
@@ -91,13 +93,16 @@ class App:
         scope = build_scope(self.settings, name)
         config = self.settings.tables[name]
         store = self.build_store_config()
+        processor = self.build_processor(name)
+        table = Table(self.spark, table_path(self.settings.lake, name))
+        trials = Trials(name, config, processor, table, partial(scratch_path, self.settings.lake))
         return TablePipeline(
             name,
             config,
             scope=scope,
-            table=Table(self.spark, table_path(self.settings.lake, name)),
+            table=table,
             records=ProcessedRecords(
-                RecordSource(self.spark, name, config, store, store.scheme), self.build_processor(name)
+                RecordSource(self.spark, name, config, store, store.scheme), processor, BadParts(name, trials)
             ),
             stores=self.stores,
             now=read_clock,

@@ -46,6 +46,9 @@ class BadObjectPolicy(Section):
         "quarantine", alias="schema", description="Its columns cannot be the table's."
     )
     oversize: BadObjectAction = Field("quarantine", description="It is too large to be read.")
+    unwritable: BadObjectAction = Field(
+        "quarantine", description="Spark or Hudi fails on its rows, though they fit the columns."
+    )
     empty: Literal["quarantine", "skip"] = Field("skip", description="It has no bytes.")
 
 

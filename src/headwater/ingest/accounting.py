@@ -1,7 +1,7 @@
 """From decisions to outcomes, quarantine items and counts: every object has one answer. Pure."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -34,6 +34,15 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
         return outcome
     detail = "no column could be inferred from its records; declare `schema:` for the table"
     return replace(outcome, status="quarantined", reason="unparsable", detail=detail, rows=0, bad_rows=0)
+
+
+def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> ObjectOutcome:
+    """The outcome as the table's `on_bad_object` has it, by reason."""
+    if outcome.status in ("quarantined", "missing") and policy.get(outcome.reason) == "skip":
+        return replace(outcome, status="skipped")
+    if outcome.reason == "empty_object" and policy["empty"] == "quarantine":
+        return replace(outcome, status="quarantined", reason="empty", detail="the object has no bytes")
+    return outcome
 
 
 def settle_request(outcome: ObjectOutcome) -> ObjectOutcome:

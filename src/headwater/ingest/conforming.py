@@ -4,6 +4,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
+from headwater.lake.logical_types.storable import store_frame
+
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
     """The wanted columns, in their order: widened from the frame's, or null where it has none; then the
@@ -21,6 +24,16 @@ def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
         columns.append(value.alias(field.name))
     names = {field.name.lower() for field in wanted}
     return frame.select(*columns, *(f"`{name}`" for name in frame.columns if name.lower() not in names))
+
+
+def make_storable(frame: DataFrame) -> DataFrame:
+    """The columns by types and nested names that Hudi can store; top-level names stay as they are."""
+    casts = {}
+    for field in frame.schema:
+        renamed = rename_for_hudi(assign_names(StructType([field])))[0].dataType
+        if renamed != field.dataType:
+            casts[field.name] = F.col(f"`{field.name}`").cast(renamed)
+    return store_frame(frame.withColumns(casts))
 
 
 def _conform(value: Column, found: DataType, wanted: DataType) -> Column:

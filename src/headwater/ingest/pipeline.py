@@ -11,8 +11,9 @@ from headwater.capture.position import Position, build_position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
-from headwater.errors import IngestError, LakeError
+from headwater.errors import IngestError, LakeError, TransformError
 from headwater.ingest.accounting import (
+    apply_policy,
     build_counts,
     find_resolved,
     is_decided,
@@ -21,6 +22,8 @@ from headwater.ingest.accounting import (
     settle_request,
     to_skip,
 )
+from headwater.ingest.isolation.bad_parts import MAX_OBJECTS, ProcessedRecords
+from headwater.ingest.isolation.data_failure import is_data_failure
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
@@ -37,7 +40,6 @@ from headwater.ingest.planning.outcome import (
 )
 from headwater.ingest.planning.outdated import find_applied, is_doubtful
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
-from headwater.ingest.processing.processor import ProcessedRecords
 from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
@@ -92,6 +94,9 @@ class TablePipeline:
         self._records = records.source
         self._stores = stores
         self._processor = records.processor
+        self._bad_parts = records.bad_parts
+        self._failing: tuple[BatchRead, bool] | None = None
+        self._most_files = config.max_files_per_trigger
         self._now = now
         self._writer = TableWriter(name, config, table)
         self._ledger = self._build_ledger()
@@ -144,20 +149,43 @@ class TablePipeline:
     def run_batch(self) -> BatchResult | None:
         """Take one batch from the events table to the data table; None when there is nothing new.
 
-        Raises `LakeError`, `SourceError` or `IngestError`; then the checkpoint has not moved and the
-        same batch is planned again.
+        If it fails because of its data, what is bad goes to quarantine and the rest is committed. Raises
+        `LakeError`, `SourceError` or `IngestError` for any other failure; then the checkpoint has not moved
+        and the same batch is planned again.
         """
         with explained_read(self.name):
-            return self._run_batch()
+            while True:
+                try:
+                    result = self._run_batch()
+                    break
+                except (LakeError, TransformError) as error:
+                    if not self._isolate(error):
+                        raise
+        self._bad_parts.forget()
+        self._most_files = min(2 * self._most_files, self._config.max_files_per_trigger)
+        return result
+
+    def _isolate(self, error: LakeError | TransformError) -> bool:
+        """Whether the batch may now pass: it is smaller, or bad objects and records of it are known."""
+        failing, self._failing = self._failing, None
+        if failing is None or not is_data_failure(error):
+            return False
+        read, written = failing
+        count = sum(outcome.status == "ingested" for _, outcome in read.outcomes)
+        if count <= MAX_OBJECTS:
+            return self._bad_parts.find(read, written=written)
+        self._most_files = min(self._most_files, count) // 2
+        _log.warning("table %s: halving a batch that fails: %s", self.name, error.message)
+        return True
 
     def _run_batch(self) -> BatchResult | None:
         started = time.monotonic()
         self.load_state()
-        page = self._stores.events.read_after(self.position, self._config.max_files_per_trigger)
+        page = self._stores.events.read_after(self.position, self._most_files)
         if page.end == self.position and not page.events:
             self._ledger.write_due()
             return None
-        limits = Limits(self._config.max_files_per_trigger, int(self._config.max_bytes_per_trigger))
+        limits = Limits(self._most_files, int(self._config.max_bytes_per_trigger))
         states: dict[str, LedgerEntry] = {}
 
         def decide(events: Sequence[StoredEvent]) -> list[Decision]:
@@ -179,7 +207,7 @@ class TablePipeline:
         with explained_read(self.name):
             saved = self._save_checkpoint()
             self._ledger.write()
-            return saved
+        return saved
 
     def _save_checkpoint(self) -> bool:
         state = self.load_state()
@@ -210,7 +238,7 @@ class TablePipeline:
         read: BatchRead | None = None
         try:
             read = self._read(plan, states)
-            decided = [self._apply_policy(to_skip(d)) for d in plan.choose("skip", "retract")]
+            decided = [apply_policy(to_skip(d), self._policy) for d in plan.choose("skip", "retract")]
             outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
             self._write_rejects(read, outcomes)
@@ -247,7 +275,10 @@ class TablePipeline:
                 raise
             break
         if not self._records.is_provisional:
+            read = self._bad_parts.leave_out(read)
+            self._failing = (read, False)
             read = self._processor.process(read)
+            self._failing = (self._failing[0], True)
         cleaned = find_cleaned(plan.decisions, states)
         looks = {decision.stored.event_id for decision in plan.choose("look")}
         settled = [(at, self._settle(keep_cleaned(outcome, cleaned), looks)) for at, outcome in read.outcomes]
@@ -273,14 +304,8 @@ class TablePipeline:
         if is_answer and outcome.status == "missing":
             # That nothing is there any more is no trouble for who follows removals, but an answer.
             return replace(outcome, status="removed", version="", looked=True)
-        return self._apply_policy(reject_columnless(outcome) if self._records.is_provisional else outcome)
-
-    def _apply_policy(self, outcome: ObjectOutcome) -> ObjectOutcome:
-        if outcome.status in ("quarantined", "missing") and self._policy.get(outcome.reason) == "skip":
-            return replace(outcome, status="skipped")
-        if outcome.reason == "empty_object" and self._policy["empty"] == "quarantine":
-            return replace(outcome, status="quarantined", reason="empty", detail="the object has no bytes")
-        return outcome
+        outcome = reject_columnless(outcome) if self._records.is_provisional else outcome
+        return apply_policy(outcome, self._policy)
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
         """An outage of the store fails the batch; single objects that stay unavailable go to quarantine."""

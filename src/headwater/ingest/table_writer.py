@@ -7,7 +7,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 
 from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_typed_options
@@ -28,6 +28,7 @@ from headwater.ingest.reading.lineage import (
 from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
 from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
+from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
 
@@ -47,7 +48,7 @@ class TableWriter:
         self._has_deletes: bool | None = None
         self._stored: dict[str, DataType] | None = None
         self._types = list_column_types(config)
-        self._are_types_checked = not self._types
+        self._written: StructType | None = None
 
     @property
     def _record_key(self) -> tuple[str, ...]:
@@ -220,10 +221,11 @@ class TableWriter:
         is_retraction: bool = False,
         insert: bool = False,
     ) -> None:
-        if not self._are_types_checked:
-            if self._table.load_timeline().has_commits():
-                check_stored(self._name, self._table.read().schema, self._types)
-            self._are_types_checked = True
+        if self._written is None:
+            exists = self._table.load_timeline().has_commits()
+            self._written = self._table.read().schema if exists else StructType()
+            check_stored(self._name, self._written, self._types)
+        frame = keep_zoneless(frame, self._written)
         frame = store(frame, self._types) if self._types else frame
         options = self.build_options()
         plan_compaction, plan_clustering = self._find_plannable()

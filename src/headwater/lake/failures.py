@@ -60,6 +60,8 @@ _DAMAGED_LOG = (
 _CONFLICT = re.compile(
     r"Config conflict\(key\s+current value\s+existing value\):\n(.*?)(?=\n\s+at |\Z)", re.DOTALL
 )
+_TRACEBACK = "Traceback (most recent call last):"
+_PYTHON_ERROR = re.compile(r"^[\w.]*(?:Error|Exception)\b.*$", re.MULTILINE)
 _OLD_LISTS = re.compile(r"ClassCastException: .* is not a group")
 _UNTYPED = re.compile(r"lacking writer type: (VECTOR|BLOB) for field: '[^']*\.(\w+)'")
 _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
@@ -98,11 +100,14 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
 
 
 def find_root_cause(text: str) -> str:
-    """The sentence of the innermost cause that a Java stack trace names."""
+    """The sentence of the innermost cause that a Java stack trace names, or a Python traceback inside it."""
+    _, is_python, traceback = text.partition(_TRACEBACK)
+    if is_python and (raised := _PYTHON_ERROR.findall(traceback)):
+        return str(raised[-1])
     causes = [line.strip() for line in text.splitlines() if line.strip().startswith("Caused by: ")]
     if causes:
         return causes[-1].removeprefix("Caused by: ")
-    named = (line.strip() for line in text.splitlines() if "Exception" in line or "Error" in line)
+    named = (line.strip(" :") for line in text.splitlines() if "Exception" in line or "Error" in line)
     return next(named, text[:300])
 
 

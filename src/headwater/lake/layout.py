@@ -62,6 +62,11 @@ def trial_path(lake: str, token: str) -> str:
     return _join(lake, OWN_FOLDER, f"doctor-{token}")
 
 
+def scratch_path(lake: str, token: str) -> str:
+    """A table to which parts of a failing batch are written for a trial; then it is removed."""
+    return _join(lake, OWN_FOLDER, f"scratch-{token}")
+
+
 def table_path(lake: str, name: str) -> str:
     """A data table."""
     return _join(lake, name)

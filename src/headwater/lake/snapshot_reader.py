@@ -137,10 +137,10 @@ class SnapshotReader:
         """Turn what hudi-rs and the store throw meanwhile into one sentence with a fix."""
         try:
             yield
-        except HeadwaterError:
+        except (HeadwaterError, KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        # hudi-rs does not export its exception, so no narrower class can be named.
-        except Exception as error:
+        # hudi-rs exports neither its exception nor that of its panics, which is no `Exception`.
+        except BaseException as error:
             raise explain_read_failure(self.path, str(error)) from error
 
     def open_files(self) -> ArrowFiles:

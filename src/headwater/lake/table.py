@@ -1,9 +1,10 @@
 """Write a DataFrame to a Hudi table, and say what happened."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DateType, DecimalType
 
 from headwater.errors import LakeError
 from headwater.lake.failures import has_old_lists
@@ -19,7 +20,7 @@ from headwater.lake.options import (
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
-from headwater.lake.typed_options.declared import MERGE_STRATEGY_OPTION, REWRITE_LISTS, find_merger
+from headwater.lake.typed_options.declared import BY_SPARK, MERGE_STRATEGY_OPTION, find_merger
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
 
@@ -33,7 +34,7 @@ class Table:
         self.spark = spark
         self.path = path
         self._was_written = False
-        self._rewrites_lists = False
+        self._writes_by_spark = False
         self._warned = False
         self._lock: Mapping[str, str] | None = None
         self._strategies: dict[str, str] = {}
@@ -58,13 +59,14 @@ class Table:
         if not self._was_written:
             self._look_at_what_lies_there(options.table_name, hoodie)
         self._warn_of_overrides(options)
+        self._writes_by_spark |= _needs_spark(frame, options.ordering)
         self._save(frame, hoodie)
         self._was_written = True
 
     def _save(self, frame: DataFrame, hoodie: Mapping[str, str]) -> None:
-        """One commit, by Spark's own Parquet writer once a file with lists of the old structure was met."""
-        rewrite = {**hoodie, **REWRITE_LISTS} if not REWRITE_LISTS.keys() & hoodie.keys() else None
-        if self._rewrites_lists and rewrite:
+        """One commit; by Spark's own Parquet writer if it is needed, or a file with old lists was met."""
+        rewrite = {**hoodie, **BY_SPARK} if not BY_SPARK.keys() & hoodie.keys() else None
+        if self._writes_by_spark and rewrite:
             save(frame, self.path, rewrite)
             return
         try:
@@ -73,7 +75,7 @@ class Table:
             if rewrite is None or not has_old_lists(str(error.__cause__)):
                 raise
             _log.warning("%s: rewriting files whose lists have the structure of an older release", self.path)
-            self._rewrites_lists = True
+            self._writes_by_spark = True
             save(frame, self.path, rewrite)
 
     def _find_lock(self, name: str) -> Mapping[str, str]:
@@ -128,3 +130,9 @@ class Table:
     def read_commits(self, after: str, upto: str) -> DataFrame:
         """Rows of the commits completed in (after, upto]."""
         return self.spark.read.format("hudi").options(**incremental_read(after, upto)).load(self.path)
+
+
+def _needs_spark(frame: DataFrame, ordering: Collection[str]) -> bool:
+    """Whether rows are ordered by values that Hudi's Avro records cannot compare on an update."""
+    kinds = (field.dataType for field in frame.schema if field.name in ordering)
+    return any(isinstance(kind, DecimalType | DateType) for kind in kinds)

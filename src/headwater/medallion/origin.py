@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from headwater.ingest.conforming import make_storable
 from headwater.ingest.reading.lineage import SOURCE_KEY, SOURCE_ROW
 from headwater.lake.options import DELETED
 from headwater.lake.transforms.chain import Chain, check_storable
@@ -22,7 +23,7 @@ def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: boo
 
     `is_numbered`: with its place among those of its source row, too. Lazily. Raises `TransformError`.
     """
-    rows = chain.apply(_drop_own(source.withColumn(SOURCE, build_key())), SOURCE)
+    rows = make_storable(chain.apply(_drop_own(source.withColumn(SOURCE, build_key())), SOURCE))
     data = [name for name in rows.columns if name != SOURCE]
     check_storable(table, rows, [SOURCE])
     rows = rows.select(*_quoted(data), F.col(SOURCE).alias(SOURCE_KEY))
@@ -37,7 +38,7 @@ def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: boo
 
 def derive_whole(table: str, source: DataFrame, chain: Chain) -> DataFrame:
     """What a chain makes of all rows of the source at once; it may aggregate. Lazily. Raises as above."""
-    rows = chain.apply(_drop_own(source), None)
+    rows = make_storable(chain.apply(_drop_own(source), None))
     check_storable(table, rows, [])
     return rows
 

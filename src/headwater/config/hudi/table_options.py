@@ -77,6 +77,12 @@ def list_needed_columns(table: "TableConfig") -> dict[str, tuple[str, ...]]:
     }
 
 
+def list_ordering(table: "TableConfig") -> tuple[str, ...]:
+    """Columns by whose values Hudi chooses among rows of one key; none where a class of the user's does."""
+    is_own = table.payload or table.merger or table.merge_mode == "commit_time"
+    return () if is_own or table.effective_mode != "merge" else table.ordering
+
+
 def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     """What does not go together, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)

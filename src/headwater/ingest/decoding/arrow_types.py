@@ -1,6 +1,7 @@
 """Columns as an object types them, to columns as a table types them. Pure pyarrow."""
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -123,7 +124,7 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
     if types.is_list(target) and (types.is_list(source) or types.is_large_list(source)):
         return _conform_list(array, target)
     if types.is_map(target) and types.is_map(source):
-        keys, items = _conform(array.keys, target.key_type), _conform(array.items, target.item_type)
+        keys, items = _conform_keys(array.keys, target.key_type), _conform(array.items, target.item_type)
         return pa.MapArray.from_arrays(_mask_offsets(array), keys, items, type=target)
     if types.is_string(target) and (texts := _write_texts(array)) is not None:
         return texts
@@ -131,6 +132,19 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
         raise _IncompatibleError
     # Nanoseconds are cut: neither Spark nor Hudi has them.
     return pc.cast(array, options=pc.CastOptions(target, allow_time_truncate=types.is_temporal(source)))
+
+
+def _conform_keys(keys: pa.Array, target: pa.DataType) -> pa.Array:
+    """Texts, since Hudi's maps have no other keys. Nested keys are JSON, binary ones base64."""
+    if not types.is_string(target) or _is_text(keys.type) or types.is_dictionary(keys.type):
+        return _conform(keys, target)
+    if (texts := _write_texts(keys)) is not None:
+        return texts
+    if types.is_nested(keys.type):
+        return _write_json(keys, (",", ":"))
+    if _is_bytes(keys.type):
+        return pa.array([b64encode(key).decode() for key in keys.to_pylist()], pa.string())
+    return pc.cast(keys, pa.string())
 
 
 def _unwrap(array: pa.Array) -> pa.Array:
@@ -156,10 +170,22 @@ def _write_texts(array: pa.Array) -> pa.Array | None:
     if types.is_duration(kind):
         counts = pc.cast(array, pa.int64()).to_pylist()
         return pa.array([None if n is None else _write_duration(n, kind.unit) for n in counts], pa.string())
-    if types.is_union(kind) or types.is_interval(kind):
-        found = (None if value is None else json.dumps(value, default=str) for value in array.to_pylist())
-        return pa.array(list(found), pa.string())
+    is_empty = types.is_struct(kind) and not kind.num_fields
+    if is_empty or types.is_union(kind) or types.is_interval(kind):
+        return _write_json(array)
     return None
+
+
+def _write_json(array: pa.Array, separators: tuple[str, str] = (", ", ": ")) -> pa.Array:
+    found = [
+        None if value is None else json.dumps(value, default=_write_value, separators=separators)
+        for value in array.to_pylist()
+    ]
+    return pa.array(found, pa.string())
+
+
+def _write_value(value: object) -> str:
+    return b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
 def _write_duration(count: int, unit: str) -> str:
@@ -265,14 +291,15 @@ def _to_spark_type(data_type: pa.DataType) -> pa.DataType:
         return _to_spark_type(data_type.storage_type)
     if types.is_run_end_encoded(data_type):
         return _to_spark_type(data_type.value_type)
-    if types.is_struct(data_type):
+    if types.is_struct(data_type) and data_type.num_fields:
         names = _make_unique([f.name for f in data_type])
         pairs = zip(names, data_type, strict=True)
         return pa.struct([pa.field(name, _to_spark_type(f.type)) for name, f in pairs])
     if any(is_kind(data_type) for is_kind in _LISTS):
         return pa.list_(_to_spark_type(data_type.value_type))
     if types.is_map(data_type):
-        return pa.map_(_to_spark_type(data_type.key_type), _to_spark_type(data_type.item_type))
+        # Hudi stores no other keys than texts.
+        return pa.map_(pa.string(), _to_spark_type(data_type.item_type))
     return _to_spark_leaf(data_type)
 
 

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
@@ -19,14 +19,13 @@ from headwater.ingest.processing.record_transform import RecordTransform, is_goo
 from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.lineage import Lineage, build_lineage, with_lineage
-from headwater.ingest.reading.record_source import RecordSource
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.protocol import TransformSecrets
 
 _log = logging.getLogger(__name__)
 
-_ERROR_LINE = re.compile(r"^\s*(?:Caused by: )?([\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
+_ERROR_LINE = re.compile(r"^\s*(?:Caused by: |: )?([\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
 
 class BatchProcessor:
@@ -109,14 +108,6 @@ class BatchProcessor:
     def _warn(self, failure: CheckFailure) -> None:
         _log.warning("table %s: %s", self._name, failure.describe())
         self._warnings.append(failure.label)
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessedRecords:
-    """Where a table's records come from, and what is done to them."""
-
-    source: RecordSource
-    processor: BatchProcessor
 
 
 @contextmanager

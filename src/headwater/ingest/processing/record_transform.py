@@ -8,12 +8,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns
+from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
+from headwater.ingest.conforming import make_storable
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
-from headwater.ingest.reading.schema import check_names
+from headwater.ingest.reading.schema import check_names, check_ordering
 from headwater.lake.checks.judging import Checks
 from headwater.lake.logical_types.columns import check_convertible, convert_frame
 from headwater.lake.transforms.chain import Chain, check_storable
@@ -48,6 +49,7 @@ class RecordTransform:
         """
         after = self.chain.apply(self.build_input(records, lineages), SOURCE)
         own = self._list_own()
+        after = make_storable(after)
         check_storable(self.table, after, [name for name in after.columns if name.lower() in own])
         names = [name for name in after.columns if name.lower() not in own]
         self._check_keys(after.select(*map(quote, names)))
@@ -97,6 +99,7 @@ class RecordTransform:
     def _check_keys(self, data: DataFrame) -> None:
         config = self.config
         check_names(self.table, data.schema, list_needed_columns(config), config.partition_columns)
+        check_ordering(self.table, data.schema, list_ordering(config))
 
     def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
         """Outcomes, and records that were bad before."""

@@ -11,7 +11,7 @@ from pyspark.sql.types import NumericType, StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns
+from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
 from headwater.ingest.decoding.csv_header import is_unnamed, with_header
@@ -39,6 +39,7 @@ from headwater.ingest.reading.schema import (
     apply_column_types,
     apply_hints,
     check_names,
+    check_ordering,
     parse_ddl,
 )
 from headwater.ingest.reading.split_scan import is_large
@@ -140,6 +141,7 @@ class RecordSource:
             # Else they are columns of what the steps make, and looked for there.
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
+            check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
         self._schema, self._is_provisional = schema, False
         self._warn_of_reserved(schema)
 
@@ -153,13 +155,10 @@ class RecordSource:
         return schema
 
     def _list_ordering(self) -> set[str]:
-        """Columns by whose values Hudi chooses among rows, and whose types nobody has given."""
-        table = self._table
-        is_own = table.payload or table.merger or table.merge_mode == "commit_time"
-        if table.transform or is_own or table.effective_mode != "merge":
-            return set()
+        """Columns that rows are ordered by, and whose types nobody has given."""
         hinted = self._list_hinted()
-        return {name for name in table.ordering if name.lower() not in hinted}
+        ordering = () if self._table.transform else list_ordering(self._table)
+        return {name for name in ordering if name.lower() not in hinted}
 
     def _list_hinted(self) -> set[str]:
         hints = self._table.schema_hints

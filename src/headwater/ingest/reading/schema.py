@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -11,7 +11,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
-    DataType,
     IntegerType,
     LongType,
     MapType,
@@ -29,6 +28,7 @@ from headwater.ingest.inference.column_names import rename_for_hudi
 from headwater.ingest.inference.text_types import fold_names, keep_texts
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS
 from headwater.lake.logical_types.columns import build_read_type
+from headwater.lake.logical_types.storable import find_storable
 
 CORRUPT = "_corrupt_record"
 
@@ -75,6 +75,10 @@ NOT_FOR_PARSER = frozenset(
         "recursivefilelookup",
     }
 )
+
+
+# Hudi compares the bytes of binary values as signed numbers, and fails on nested ones.
+_UNORDERED = (BinaryType, ArrayType, MapType, StructType)
 
 
 def parse_ddl(table: str, key: str, ddl: str) -> StructType:
@@ -186,15 +190,18 @@ def check_names(
         raise ConfigError("\n".join(problems), hint="correct the name, or declare `schema:`")
 
 
+def check_ordering(table: str, schema: StructType, ordering: Collection[str]) -> None:
+    """Rows cannot be ordered by nested or binary values. Raises `ConfigError`."""
+    for field in schema:
+        name, kind = field.name, field.dataType
+        if name in ordering and isinstance(kind, _UNORDERED):
+            raise ConfigError(
+                f"tables.{table}.ordering: column {name!r} is {kind.simpleString()}, which has no order",
+                hint="order by a number, a time, a date or a string; a step of `transform` makes one of "
+                f"bytes: `hex({name}) as {name}_hex`, then `ordering: {name}_hex`",
+            )
+
+
 def _nullable(schema: StructType) -> StructType:
-    return StructType([StructField(field.name, _nullable_type(field.dataType), True) for field in schema])
-
-
-def _nullable_type(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return _nullable(kind)
-    if isinstance(kind, ArrayType):
-        return ArrayType(_nullable_type(kind.elementType), containsNull=True)
-    if isinstance(kind, MapType):
-        return MapType(kind.keyType, _nullable_type(kind.valueType), valueContainsNull=True)
-    return kind
+    """The columns by types that Hudi can store, all of them nullable."""
+    return StructType([StructField(f.name, find_storable(f.dataType), True) for f in schema])

@@ -48,6 +48,13 @@ NEEDED_SETTINGS = {
     # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    # Hudi's files do not say which calendar they have, and then Spark refuses to read or write dates before
+    # 1582 and times before 1900. All of them are in the Gregorian calendar, as pyarrow and hudi-rs take them.
+    **{
+        f"spark.sql.{file}RebaseModeIn{action}": "CORRECTED"
+        for file in ("parquet.datetime", "parquet.int96", "avro.datetime")
+        for action in ("Read", "Write")
+    },
 }
 """Without these something is wrong or fails; so a session that somebody else has made gets them, too."""
 

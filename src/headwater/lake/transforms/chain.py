@@ -76,7 +76,7 @@ def _check_result(frame: DataFrame, carried: str | None) -> None:
 
 
 def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None:
-    """Raise `TransformError` when the columns cannot be a table's: by name, by type, or as there are none."""
+    """Raise `TransformError` when the columns cannot be a table's: by name, or as there are none."""
     fields = [field for field in frame.schema if field.name not in ignored]
     odd = [field.name for field in fields if not STORABLE_NAME.fullmatch(field.name)]
     if odd:
@@ -84,12 +84,6 @@ def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None
             f"table {table}: the transform makes columns named {', '.join(map(repr, odd))}; a table's names "
             "are letters, digits and `_`",
             hint="name them: `upper(name) as name` in SQL, or a `rename` step",
-        )
-    untyped = [field.name for field in fields if field.dataType.typeName() == "void"]
-    if untyped:
-        raise TransformError(
-            f"table {table}: the transform makes columns without a type: {', '.join(untyped)}",
-            hint="cast them: `cast(null as string) as x` in SQL, or a `cast` step",
         )
     if not fields:
         raise TransformError(f"table {table}: the transform leaves no column", hint="keep at least one")

@@ -12,11 +12,12 @@ _MERGE_MODE_OPTION = "hoodie.write.record.merge.mode"
 MERGE_STRATEGY_OPTION = "hoodie.write.record.merge.strategy.id"
 """Hudi wants to be told what the merger says of itself."""
 
-REWRITE_LISTS = {
+BY_SPARK = {
     "hoodie.write.record.merge.custom.implementation.classes": "org.apache.hudi.DefaultSparkRecordMerger"
 }
-"""A write that Spark's own Parquet reader and writer carry out: it can update files whose lists have the old
-structure, and leaves them with the new one."""
+"""A write that Spark's own Parquet reader and writer carry out. It can update files whose lists have the old
+structure, and leaves them with the new one. It compares decimals and dates of stored rows with new ones,
+which Avro records cannot."""
 
 _PAYLOADS = "org.apache.hudi.common.model"
 _METADATA = {"hoodie.metadata.enable": "true"}

@@ -1,5 +1,8 @@
 """Which row wins where the ordering comes as text."""
 
+import json
+from typing import Any
+
 import pytest
 
 from headwater.errors import ConfigError
@@ -54,3 +57,49 @@ def test_order_of_texts_is_taken_when_it_is_asked_for(build):
     lake = merge(build, ["10", "9"], schema_hints="v string")
     lake.ingest("t")
     assert lake.rows("t", "at") == [(1,)]
+
+
+def check_updates(build, ddl: str, older: Any, newer: Any, **table: Any) -> FolderLake:
+    """Row 1 gets a newer version, row 2 an older one."""
+    keys = {"record_key": "id", "ordering": "v", "schema": f"id int, n int, v {ddl}"}
+    lake = build(t={"path": "*.json", **keys, **table})
+    for n, values in enumerate([(older, newer), (newer, older)]):
+        rows = ({"id": at, "n": n, "v": value} for at, value in enumerate(values, 1))
+        lake.put(f"{n}.json", "".join(json.dumps(row) + "\n" for row in rows))
+        lake.ingest("t")
+    assert lake.rows("t", "id", "n") == [(1, 1), (2, 0)]
+    return lake
+
+
+def test_updates_are_ordered_by_a_decimal(build):
+    check_updates(build, "decimal(38,18)", "9.5", "10.25")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    ("ddl", "older", "newer"),
+    [
+        ("decimal(10,2)", "-2", "1.5"),
+        ("date", "1969-12-31", "2020-01-01"),
+        ("timestamp_ntz", "2020-01-01T00:00:00", "2020-01-02T00:00:00"),
+        ("tinyint", -1, 2),
+        ("smallint", 9, 10),
+        ("float", 9.5, 10.5),
+        ("boolean", False, True),
+    ],
+)
+def test_updates_are_ordered_by_each_type(build, table_type, ddl, older, newer):
+    lake = check_updates(build, ddl, older, newer, table_type=table_type)
+    lake.put("2.json", json.dumps({"id": 3, "n": 2, "v": older}) + "\n")
+    lake.ingest("t")
+    assert lake.rows("t", "id", "n") == [(1, 1), (2, 0), (3, 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ddl", ["binary", "struct<x: int>", "array<int>"])
+def test_what_has_no_order_is_rejected(build, ddl):
+    lake = build(t={"path": "*.json", "record_key": "id", "ordering": "v", "schema": f"id int, v {ddl}"})
+    lake.put("a.json", '{"id": 1, "v": null}\n')
+    with pytest.raises(ConfigError, match="which has no order"):
+        lake.ingest("t")

@@ -225,7 +225,7 @@ def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(item
     assert len(items.rows("items", "id")) == 9
 
 
-def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(build, tmp_path):
+def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops_its_table(build, tmp_path):
     (tmp_path / "failing_steps.py").write_text(
         "from pyspark.sql import functions as F\n"
         "def divide(df):\n"
@@ -233,9 +233,11 @@ def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(buil
     )
     lake = build(items={"path": "*.json", "transform": [{"python": f"{tmp_path}/failing_steps.py:divide"}]})
     lake.put("a.json", lines({"n": 0}))
-    with pytest.raises(TransformError) as raised:
-        lake.ingest("items")
-    assert "table items: computing step 1 (python) failed: ZeroDivisionError" in raised.value.message
+    lake.ingest("items")
+    ((level, reason, detail),) = lake.quarantine("level", "reason", "detail")
+    assert (level, reason) == ("object", "unwritable")
+    assert "ZeroDivisionError" in detail
+    lake.put("b.json", lines({"n": 4}))
     steps = lake.settings.model_dump(by_alias=True, exclude_unset=True)["tables"]["items"]["transform"]
     outer = "select r.n from input i right join (select explode(array(0, 5)) as n) r on r.n = i.n"
     lake.change("items", transform=[{"sql": outer}])
@@ -247,4 +249,4 @@ def test_step_that_fails_while_it_is_computed_stops_its_table_with_its_name(buil
     lake.change("items", transform=steps)
     lake.put("a.json", lines({"n": 2}))
     lake.ingest("items")
-    assert lake.rows("items", "n", "share") == [(2, "0.5")]
+    assert lake.rows("items", "n", "share") == [(2, "0.5"), (4, "0.25")]

@@ -151,6 +151,7 @@ def test_type_that_would_refuse_objects_seen_before_changes_no_column(other: pa.
 UNION = pa.UnionArray.from_dense(
     pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["a"])]
 )
+TEXT_MAP = pa.map_(pa.string(), pa.string())
 WIDE = Decimal("9" * 45 + ".125")
 ODD: list[tuple[pa.Array, pa.DataType, list[object]]] = [
     (pa.array([dt.time(10, 30, 0, 5), None]), pa.string(), ["10:30:00.000005", None]),
@@ -171,6 +172,14 @@ ODD: list[tuple[pa.Array, pa.DataType, list[object]]] = [
     (pa.RunEndEncodedArray.from_arrays([2], ["x"]), pa.string(), ["x", "x"]),
     (UNION, pa.string(), ["1", '"a"']),
     (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), pa.string(), ["[1, 2, 3]"]),
+    (pa.array([[(1, "a")], None], pa.map_(pa.int32(), pa.string())), TEXT_MAP, [[("1", "a")], None]),
+    (pa.array([[(b"\xff", None)]], pa.map_(pa.binary(), pa.string())), TEXT_MAP, [[("/w==", None)]]),
+    (
+        pa.array([[({"k": [1]}, "a")]], pa.map_(pa.struct([("k", pa.list_(pa.int32()))]), pa.string())),
+        TEXT_MAP,
+        [[('{"k":[1]}', "a")]],
+    ),
+    (pa.array([{}, None], pa.struct([])), pa.string(), ["{}", None]),
     (
         pa.array([{"at": [dt.time(1)]}], pa.struct([("at", pa.list_(pa.time64("us")))])),
         pa.struct([("at", pa.list_(pa.string()))]),

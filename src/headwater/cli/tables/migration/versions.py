@@ -24,8 +24,8 @@ def register(group: typer.Typer) -> None:
 def upgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
     """Make a table of an older version of Hudi one of a newer, by default the newest.
 
-    Says what changes before anything does. Not beside a running `run`; older programs cannot read it
-    afterwards.
+    Also rewrites files whose lists have the structure of older releases of headwater. Says what changes
+    before anything does. Not beside a running `run`; older programs cannot read it afterwards.
     """
     change(ctx, "upgrade", to, dry_run=dry_run, as_json=as_json)
 
@@ -43,21 +43,29 @@ def change(
 ) -> None:
     """Report the plan, then carry it out unless it is a dry run. The report needs no JVM."""
     from headwater.lake.inspection.folder import TableFolder
+    from headwater.lake.migration.old_lists import find_old_lists, rewrite_lists
     from headwater.lake.migration.upgrading import change_version
     from headwater.lake.migration.versions import plan_versions
 
     _, address = NamedTable.of(ctx).load()
     plan = plan_versions(address.name, TableFolder(address).properties, direction, to)
+    lists = find_old_lists(address) if direction == "upgrade" and not plan.steps else ()
     if not as_json:
         render_plan(plan)
-    if dry_run or not plan.steps:
+        if lists:
+            render_text(
+                f"{len(lists)} files have lists in the structure of older releases; all are rewritten"
+            )
+    if dry_run or not (plan.steps or lists):
         if as_json:
-            render_json({"dry_run": dry_run, "plan": plan, "properties": []})
+            render_json({"dry_run": dry_run, "plan": plan, "properties": [], "old_lists": lists})
         return
     with open_table(ctx, direction) as table:
         done = change_version(table, direction, to)
+        if lists:
+            rewrite_lists(table)
     if as_json:
-        render_json({"dry_run": False, "plan": done.plan, "properties": done.properties})
+        render_json({"dry_run": False, "plan": done.plan, "properties": done.properties, "old_lists": lists})
         return
     render_text("")
     render_table(("property", "before", "after"), [(p.name, p.before, p.after) for p in done.properties])

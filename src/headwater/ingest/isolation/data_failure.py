@@ -1,0 +1,55 @@
+"""Whether a batch failed because of its data, by what Spark or Hudi raised. Pure."""
+
+import re
+
+from headwater.errors import IngestError, LakeError, TransformError
+from headwater.lake.failures import find_root_cause
+
+# The same rows may pass the next time: the machine, the store, another writer, or a setting is at fault.
+_OPERATIONAL = re.compile(
+    r"OutOfMemoryError|GC overhead|[Ll]ost executor|ExecutorLostFailure|ExecutorDeadException"
+    r"|SparkContext (?:was|has been) (?:shut down|stopped)|\bcancel+ed\b|InterruptedException"
+    r"|TimeoutException|SocketException|ConnectException|UnknownHostException|FetchFailed|BlockMissing|ClosedChannelException"
+    r"|HoodieLockException|ConflictException|ConflictDetectionException|HoodieRollbackException"
+    r"|SdkClientException|AmazonS3Exception|S3Exception|No space left|Disk quota|AccessDenied"
+    r"|Python worker (?:exited|failed to connect)"
+)
+# A statement or a class that is wrong is so for every row.
+_DEFINITION = re.compile(r"AnalysisException|ParseException|ClassNotFound|NoClassDefFound|NoSuchMethod")
+_DATA = re.compile(
+    # The value of a partition column that cannot be the name of a folder: with a colon, or too long.
+    r"URISyntaxException|File name too long|Invalid file path|KeyTooLong|FileNotFoundException: .*"
+    r"\.hoodie_partition_metadata"
+    r"|StackOverflowError|java\.lang\.RuntimeException"
+    r"|(?:Arithmetic|DateTime|DateTimeParse|NumberFormat|ClassCast|IllegalArgument|IllegalState|NullPointer"
+    r"|IndexOutOfBounds|UnsupportedOperation|NegativeArraySize|NoSuchElement|MalformedInput|CharacterCoding"
+    r"|SparkRuntime|SchemaCompatibility|Schema|Key|Record|Encoding|Incompatible\w*"
+    r"|Avro\w*|UnresolvedUnion|InvalidRecord|NotSupported)Exception"
+    r"|Hoodie(?:|Upsert|Insert|Append|Write|Record\w*|Avro\w*|Schema\w*|Internal)Exception"
+)
+
+
+def is_data_failure(error: Exception) -> bool:
+    """True if the error says that the rows could not be computed or written because of what is in them.
+
+    A hint only: bisecting then shows whether some of the rows fail by themselves. Errors with an explanation
+    of their own (no space, a conflict, corrupt files, another table) are never failures of the data.
+    """
+    is_open = type(error) in (LakeError, IngestError, TransformError)
+    cause = error.__cause__
+    return is_open and isinstance(cause, Exception) and is_data_message(describe_cause(cause))
+
+
+def describe_cause(error: Exception) -> str:
+    """Its text, which begins with its class unless it is a Java stack trace."""
+    text = str(error)
+    return text if "\n\tat " in text else f"{type(error).__name__}: {text}"
+
+
+def is_data_message(text: str) -> bool:
+    """The same for the class and text of an exception, with a Java stack trace or without."""
+    if _OPERATIONAL.search(text):
+        return False
+    root = find_root_cause(text)
+    is_python = "PythonException" in text
+    return (is_python or bool(_DATA.search(root))) and not _DEFINITION.search(root)

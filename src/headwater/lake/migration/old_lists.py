@@ -1,0 +1,54 @@
+"""Base files whose lists have the two-level structure of older releases: found, and rewritten."""
+
+import re
+
+import pyarrow.parquet as pq
+
+from headwater.errors import LakeError
+from headwater.lake.inspection.folder import TableFolder
+from headwater.lake.layout import TableAddress
+from headwater.lake.services.clustering import ClusterOptions, cluster
+from headwater.lake.services.compaction import compact
+from headwater.lake.services.result import ServiceResult, sum_results
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.timeline_files import open_file_system
+
+# The repeated level of a list: `array` in the old structure, `list` in the one of Parquet's specification.
+_OLD_LIST = re.compile(r"\brepeated (?:group|\w+)\b[^{;]*\barray\b[^{;]*[{;]")
+
+
+def find_old_lists(address: TableAddress) -> tuple[str, ...]:
+    """The newest base files with such lists, without a JVM. Raises `LakeError`."""
+    reader = _read(address)
+    slices = reader.list_slices() if reader.schema.names else []
+    paths = [found.base_file_relative_path() for found in slices]
+    try:
+        system, root = open_file_system(address.path, address.storage_options)
+        return tuple(
+            path
+            for path in paths
+            if path.endswith(".parquet")
+            and _OLD_LIST.search(str(pq.read_metadata(f"{root}/{path}", filesystem=system).schema))
+        )
+    except OSError as error:
+        raise LakeError(f"{address.path}: {error}", hint="`headwater doctor` checks the lake") from error
+
+
+def rewrite_lists(table: ServiceTable) -> ServiceResult:
+    """Rewrite all base files by a clustering, after a compaction where there are logs.
+
+    Raises `UsageError` for a table with a bucket index, whose files are rewritten by writes, and `LakeError`.
+    """
+    done = []
+    if TableFolder(table.address).properties.read("table_type").upper() == "MERGE_ON_READ":
+        done.append(compact(table))
+    sizes = [found.base_file_size for found in _read(table.address).list_slices()]
+    # Files from four fifths of this size on would stay as they are.
+    options = ClusterOptions(target_bytes=max(ClusterOptions().target_bytes, 2 * max(sizes, default=0)))
+    done.append(cluster(table, options))
+    return sum_results(done)
+
+
+def _read(address: TableAddress) -> SnapshotReader:
+    return SnapshotReader(address.path, address.storage_options)
