@@ -60,6 +60,10 @@ test-tables: setup ## What is long about tables: every option and index, queries
 test-long: setup ## Minutes to hours: what is marked long, and the properties with many more examples
 	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)
 
+.PHONY: test-seventh
+test-seventh: setup ## A seventh of what is long, at most 20 minutes: COMMIT chooses which, HEAD unless given
+	$(PYTEST) tests -m long --seventh-of=$(or $(COMMIT),$$(git rev-parse HEAD)) --end-after=20 --timeout=900 $(SIDE_BY_SIDE) $(ARGS)
+
 .PHONY: simulate
 simulate: setup ## The pipeline without Spark in a world that fails on purpose: SEED=1 STEPS=100000, or EPISODE=n
 	$(VENV)/python -m simulator.run $(if $(EPISODE),--episode $(EPISODE),--seed $(or $(SEED),1) --steps $(or $(STEPS),100000)) $(ARGS)
