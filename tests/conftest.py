@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.fixtures.emulator",
     "tests.fixtures.provisioning.cloud",
     "tests.fixtures.spark",
+    "tests.plugins.passes",
     "tests.plugins.seventh",
 ]
 TESTS = Path(__file__).parent
