@@ -54,11 +54,15 @@ test-integration: setup ## The emulator and real processes
 
 .PHONY: test-tables
 test-tables: setup ## What is long about tables: every option and index, queries, services, locks
-	$(PYTEST) tests/contracts tests/spark/ingest/tables tests/spark/lake tests/spark/medallion tests/integration/lake -m long --timeout=900 $(SIDE_BY_SIDE) $(ARGS)
+	$(PYTEST) tests/contracts tests/spark/ingest/tables tests/spark/lake tests/spark/medallion tests/integration/lake -m long --timeout=900 --record-passes $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-long
 test-long: setup ## Minutes to hours: what is marked long, and the properties with many more examples
-	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 $(ARGS)
+	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 --record-passes $(ARGS)
+
+.PHONY: test-seventh
+test-seventh: setup ## A seventh of what is long, at most 20 minutes: COMMIT chooses which, HEAD unless given
+	$(PYTEST) tests -m long --seventh-of=$(or $(COMMIT),$$(git rev-parse HEAD)) --end-after=20 --timeout=900 --record-passes $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: simulate
 simulate: setup ## The pipeline without Spark in a world that fails on purpose: SEED=1 STEPS=100000, or EPISODE=n
@@ -95,6 +99,10 @@ check-structure:
 	$(VENV)/python scripts/check_structure.py
 check-locks:
 	$(VENV)/python scripts/lock_dependencies.py --check
+
+.PHONY: release-check
+release-check: setup ## Before a release: did each long test pass within the last week?
+	$(VENV)/python scripts/check_release.py
 
 .PHONY: format
 format: setup ## Format the code and mend what ruff can mend

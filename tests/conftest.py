@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.fixtures.emulator", "tests.fixtures.provisioning.cloud", "tests.fixtures.spark"]
+pytest_plugins = [
+    "tests.fixtures.emulator",
+    "tests.fixtures.provisioning.cloud",
+    "tests.fixtures.spark",
+    "tests.plugins.passes",
+    "tests.plugins.seventh",
+]
 TESTS = Path(__file__).parent
 RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 

@@ -13,7 +13,7 @@ import pytest
 from tests.fixtures.end_to_end.command import Finished, Running
 from tests.fixtures.small_disk import SmallDisk, mount_small_disk
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
 ROWS = 4_000
 """About 200 incompressible bytes each."""
@@ -86,6 +86,7 @@ def test_lake_that_is_full_loses_nothing(tmp_path, disk):
     place.assert_all_rows_once()
 
 
+@pytest.mark.long
 def test_spark_that_has_no_place_for_its_jars_says_so(tmp_path, disk, monkeypatch):
     # Prepared jars are not copied.
     monkeypatch.setenv("HEADWATER_PREPARED", str(tmp_path / "nothing"))

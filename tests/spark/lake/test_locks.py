@@ -17,7 +17,7 @@ from headwater.lake.typed_options.locks import read_session_lock, render_lock, t
 from tests.fixtures.catalogs.hive_metastore import start_metastore_with_locks
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 NO_PATIENCE = {
     "hoodie.write.lock.client.num_retries": "1",
@@ -67,7 +67,13 @@ def run_provider(provider, folder):
         yield LockConfig(provider=provider), None
 
 
-@pytest.mark.parametrize("provider", ["file_system", "zookeeper", "hive_metastore", "in_process"])
+@pytest.mark.parametrize(
+    "provider",
+    [
+        "file_system",
+        *(pytest.param(p, marks=pytest.mark.long) for p in ("zookeeper", "hive_metastore", "in_process")),
+    ],
+)
 def test_two_writers_of_the_same_files_lose_nothing(spark, lake, tmp_path, provider):
     path = f"{lake}/t"
     with run_provider(provider, tmp_path / "server") as (lock, stop):
@@ -86,6 +92,7 @@ def test_two_writers_of_the_same_files_lose_nothing(spark, lake, tmp_path, provi
             assert 9 not in read(spark, path)
 
 
+@pytest.mark.long
 def test_lock_that_is_held_refuses_and_one_left_by_a_killed_process_expires(spark, lake):
     path, lock = f"{lake}/t", LockConfig(provider="file_system", expire_minutes=1)
     write(spark, path, [(0, 0)], lock)
@@ -100,6 +107,7 @@ def test_lock_that_is_held_refuses_and_one_left_by_a_killed_process_expires(spar
     assert read(spark, path) == {0: 0, 2: 2}
 
 
+@pytest.mark.long
 def test_writers_that_do_not_block_each_other_change_the_same_files_at_once(spark, lake):
     path, lock = f"{lake}/t", LockConfig(provider="in_process")
     extra = {**render_lock(lock), **render_options({"concurrency": "non_blocking"})}
@@ -118,6 +126,7 @@ def test_writers_that_do_not_block_each_other_change_the_same_files_at_once(spar
     assert actions.count("deltacommit") == 5
 
 
+@pytest.mark.long
 def test_conflict_is_seen_while_writing_where_that_is_asked_for(spark, lake):
     path, lock = f"{lake}/t", LockConfig(provider="in_process", early_conflict_detection=True)
     write(spark, path, [(0, 0)], lock)

@@ -12,7 +12,7 @@ from headwater.ingest.runner import Runner
 from tests.fixtures.medallion.medallion_lake import MedallionLake
 from tests.fixtures.waiting import wait_until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 ORDERS = {"path": "*.json", "mode": "mirror"}
 PAID = {"from": "orders", "transform": [{"sql": "select *, price * 2 as double_price from input where paid"}]}
@@ -28,7 +28,9 @@ def order(number: int, shop: str = "a", price: int = 1, *, paid: bool = True) ->
     return {"id": number, "shop": shop, "price": price, "paid": paid}
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_rows_and_groups_follow_inserts_updates_and_deletes(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
@@ -59,6 +61,7 @@ def test_rows_and_groups_follow_inserts_updates_and_deletes(
     assert lake.flow() == {"paid": None, "totals": None}
 
 
+@pytest.mark.long
 def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, tmp_path: Path) -> None:
     words = {
         "from": "texts",
@@ -81,6 +84,7 @@ def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, 
     assert (result.rows, result.deleted) == (1, 2)
 
 
+@pytest.mark.long
 def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_path: Path) -> None:
     by_name = {"from": "people", "record_key": "name", "transform": [{"keep": ["name", "age"]}]}
     lake = MedallionLake(spark, tmp_path, people=ORDERS, by_name=by_name)
@@ -100,6 +104,7 @@ def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_
     assert lake.rows("by_name", "name", "age") == [("eve", 5)]
 
 
+@pytest.mark.long
 def test_a_table_that_slept_past_the_timeline_compares_everything(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -127,6 +132,7 @@ def test_a_table_that_slept_past_the_timeline_compares_everything(
     assert (result.rows, result.deleted) == (2, 1)
 
 
+@pytest.mark.long
 def test_a_table_built_otherwise_is_not_taken_over(spark: SparkSession, tmp_path: Path) -> None:
     lake = MedallionLake(spark, tmp_path, orders=ORDERS, other={"path": "*.json", "record_key": "id"})
     lake.put_rows("1.json", [order(1)])
@@ -140,6 +146,7 @@ def test_a_table_built_otherwise_is_not_taken_over(spark: SparkSession, tmp_path
         lake.follow("other")
 
 
+@pytest.mark.long
 def test_a_check_that_fails_leaves_the_table_and_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     checked = PAID | {"checks": [{"range": {"column": "price", "min": 0}}]}
     lake = MedallionLake(spark, tmp_path, orders=ORDERS, paid=checked)
@@ -154,6 +161,7 @@ def test_a_check_that_fails_leaves_the_table_and_its_checkpoint(spark: SparkSess
     assert lake.rows("paid", "id") == [(1,), (2,)]
 
 
+@pytest.mark.long
 def test_while_running_a_table_follows_each_commit_of_the_other(spark: SparkSession, tmp_path: Path) -> None:
     lake = MedallionLake(spark, tmp_path, orders=ORDERS, paid=PAID)
     done: list[tuple[str, int]] = []

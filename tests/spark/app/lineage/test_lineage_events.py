@@ -19,7 +19,7 @@ from headwater.lake.inspection.commits import list_commits, load_commit
 from headwater.lake.layout import find_address
 from tests.fixtures.medallion.lineage_collector import Collector, Json, check_event, run_collector
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 TEXT = """
 source: {{type: local, path: landing, settle_seconds: 0}}

@@ -15,7 +15,7 @@ from headwater.lake.options import owner_options
 from headwater.lake.services.service_table import ServiceTable
 from tests.fixtures.folder_lake import FolderLake
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 SCHEMA = "id string, n bigint, at bigint, ts timestamp, name string, day string"
 METADATA = {"path": "*.json", "record_key": "id", "schema": SCHEMA, "metadata_table": True}
@@ -113,6 +113,7 @@ def poison(spark: SparkSession, path: str, table: str) -> None:
         spark.sql(f"drop table {table}")
 
 
+@pytest.mark.long
 def test_table_that_hudi_has_broken_is_named_and_mended_with_every_row(indexed, spark):
     table = indexed(**METADATA)
     table.ingest(3)
@@ -128,6 +129,7 @@ def test_table_that_hudi_has_broken_is_named_and_mended_with_every_row(indexed, 
     assert table.look().problems == ()
 
 
+@pytest.mark.long
 def test_creation_that_fails_leaves_nothing_of_the_index(indexed):
     table = indexed(**METADATA)
     table.ingest(3)
@@ -142,6 +144,7 @@ def test_creation_that_fails_leaves_nothing_of_the_index(indexed):
     assert table.numbers() == [0, 1, 2, 100, 101]
 
 
+@pytest.mark.long
 def test_refused_function_is_one_by_which_queries_miss_rows(indexed):
     table = indexed(**METADATA)
     table.ingest(3)
@@ -176,6 +179,7 @@ def test_indexes_let_queries_pass_files_over_and_live_on_with_the_table(indexed)
         assert table.find(where, skip_files=False) == (expected, 5), where
 
 
+@pytest.mark.long
 def test_index_is_built_anew_and_dropped_and_the_rest_stays(indexed):
     table = indexed(**SKIPPING)
     table.ingest(3)

@@ -9,7 +9,7 @@ from headwater.app import App
 from headwater.app.objects.verify import Verify
 from headwater.errors import CheckFailedError, ConfigError, TransformError
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 SALT = "a long random text"
 
@@ -106,6 +106,7 @@ def test_rows_of_a_mirror_are_what_the_chain_makes(orders, spark):
     assert (list(report.problems), report.deep.differing) == ([], 0)
 
 
+@pytest.mark.long
 def test_rows_of_a_mirror_follow_their_objects_through_the_chain(orders, steps):
     orders.put("a.json", lines(order(1, "Lima", items=1)))
     orders.ingest("orders")
@@ -121,6 +122,7 @@ def test_rows_of_a_mirror_follow_their_objects_through_the_chain(orders, steps):
     assert orders.rows("orders", "file", "coupon") == [("a.json", None), ("d.json", "x")]
 
 
+@pytest.mark.long
 def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
     lake = build(
         orders={
@@ -197,6 +199,7 @@ def test_rows_that_fail_a_check_go_to_quarantine_and_the_others_into_the_table(i
     ]
 
 
+@pytest.mark.long
 def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(items, caplog):
     items.put(
         "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
@@ -225,6 +228,7 @@ def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(item
     assert len(items.rows("items", "id")) == 9
 
 
+@pytest.mark.slow
 def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops_its_table(build, tmp_path):
     (tmp_path / "failing_steps.py").write_text(
         "from pyspark.sql import functions as F\n"

@@ -5,7 +5,7 @@ import pytest
 from headwater.errors import TableNotFoundError, UsageError
 from headwater.lake import find_address, queries, writes
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 DAYS = {"path": "*.json", "record_key": "id", "ordering": "ts", "partition": "day"}
 FIRST = '{"id": 1, "ts": 5, "day": "mo", "v": "a"}\n{"id": 2, "ts": 5, "day": "tu", "v": "b"}\n'
@@ -39,6 +39,7 @@ def go_on(lake):
     assert lake.ingest("t") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_partitions_of_the_frame_are_replaced_and_the_pipeline_goes_on(begin, spark, table_type):
     lake = begin(**DAYS, table_type=table_type)
@@ -66,6 +67,7 @@ def test_whole_table_is_replaced_and_written_rows_are_merged_by_the_ordering(beg
     assert rows_of(lake, "id") == [(4,), (7,), (9,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
 def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
     lake = begin(path="*.json")
@@ -77,6 +79,7 @@ def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
     assert len(rows_of(lake, "id")) == 7
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_refused_before_anything_is_written(begin, spark):
     lake = begin(**DAYS)
     row = "select 7 id, 5 ts, 'mo' day"
@@ -97,6 +100,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(begin, spark):
         writes.write(lake.settings, "t", spark.sql(row), "insert_overwrite_table")
 
 
+@pytest.mark.long
 def test_table_that_is_not_there_is_not_made(build, spark):
     lake = build(t=DAYS)
     with pytest.raises(TableNotFoundError):

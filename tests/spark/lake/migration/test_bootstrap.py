@@ -16,7 +16,7 @@ from headwater.lake.sql.spark import run_on_spark
 from headwater.lake.table import Table
 from tests.fixtures.folder_lake import FolderLake
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 ORC_READER = "spark.sql.orc.enableVectorizedReader"
 MERGE = {"path": "*.json", "record_key": "id", "ordering": "at"}
@@ -39,13 +39,21 @@ def read(table):
 @pytest.mark.parametrize(
     ("changes", "request_of", "stays"),
     [
-        ({}, BootstrapRequest, 3),
-        ({"table_type": "merge_on_read"}, BootstrapRequest, 3),
-        ({}, lambda source: BootstrapRequest(source, "full_record"), 0),
-        ({}, lambda source: BootstrapRequest(source, "full_record", "day=d1"), 2),
-        ({"base_file_format": "orc"}, lambda source: BootstrapRequest(source, "full_record"), 0),
+        pytest.param({}, BootstrapRequest, 3, id="metadata-only"),
+        *(
+            pytest.param(*case, id=name, marks=pytest.mark.long)
+            for name, case in {
+                "metadata-only, merge-on-read": ({"table_type": "merge_on_read"}, BootstrapRequest, 3),
+                "full-record": ({}, lambda source: BootstrapRequest(source, "full_record"), 0),
+                "by partition": ({}, lambda source: BootstrapRequest(source, "full_record", "day=d1"), 2),
+                "ORC, full-record": (
+                    {"base_file_format": "orc"},
+                    lambda source: BootstrapRequest(source, "full_record"),
+                    0,
+                ),
+            }.items()
+        ),
     ],
-    ids=["metadata-only", "metadata-only, merge-on-read", "full-record", "by partition", "ORC, full-record"],
 )
 def test_rows_are_those_of_the_files_and_a_run_goes_on(spark, tmp_path, request, changes, request_of, stays):
     spark.conf.set(ORC_READER, "false")
@@ -80,6 +88,7 @@ def test_rows_are_those_of_the_files_and_a_run_goes_on(spark, tmp_path, request,
     assert read(table) == sorted([*kept, ("4", 2, 100.0, "d1"), ("new", 1, None, "d0")], key=lambda r: r[0])
 
 
+@pytest.mark.long
 def test_files_that_would_make_a_wrong_table_are_refused_before_anything_is_written(spark, tmp_path):
     files = tmp_path / "files"
     rows = build_rows(spark).drop("day").coalesce(1)

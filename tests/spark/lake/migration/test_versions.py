@@ -13,7 +13,7 @@ from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.table import Table
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 OLD = {"hoodie.write.table.version": "6"}
 OPTIONS = WriteOptions("t", "upsert", record_key=("id",), ordering=("at",), extra=OLD)
@@ -29,7 +29,9 @@ def write(spark, path, options, *rows):
     Table(spark, path).write(spark.createDataFrame(rows, DDL).coalesce(1), options)
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_table_of_version_6_is_upgraded_written_and_taken_back(spark, tmp_path, table_type):
     path = str(tmp_path / "t")
     old, new = replace(OPTIONS, table_type=table_type), replace(NEW, table_type=table_type)

@@ -12,7 +12,7 @@ from headwater.lake.queries.instants import parse_time
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 # A clean after each commit, and an archive from the fourth on.
 SHORT = {
@@ -57,6 +57,7 @@ def test_states_are_told_by_instant_time_and_date(table):
     assert read_both(table, Query.as_of(tomorrow)) == [("a", "two"), ("c", "two")]
 
 
+@pytest.mark.long
 def test_changes_are_the_newest_state_of_the_rows_written_since(table):
     first = table.write([("a", "one", 1), ("b", "one", 1)])
     second = table.write([("a", "two", 2), ("c", "two", 2)])
@@ -69,6 +70,7 @@ def test_changes_are_the_newest_state_of_the_rows_written_since(table):
         queries.read_on_spark(table.spark, table.path, Query.cdc(first.completed))
 
 
+@pytest.mark.long
 def test_read_optimized_sees_what_is_compacted(table, table_type):
     table.write([("a", "one", 1)])
     newest = table.write([("a", "two", 2)])
@@ -83,6 +85,7 @@ def test_read_optimized_sees_what_is_compacted(table, table_type):
     assert [(change.op, change.key) for change in found] == [("i", "b")]
 
 
+@pytest.mark.long
 def test_state_that_was_cleaned_is_refused_with_the_earliest_one_that_is_whole(build, table_type):
     table = build(**SHORT, **(COMPACT if table_type == "merge_on_read" else {}))
     commits = [table.write([("a", f"v{number}", number)]) for number in range(4)]
@@ -104,6 +107,7 @@ def test_state_that_was_cleaned_is_refused_with_the_earliest_one_that_is_whole(b
         list(ChangeFeed(table.address, Query.changes(commits[0].completed), per_commit=True).poll())
 
 
+@pytest.mark.long
 def test_changes_since_archived_commits_are_all_told(build):
     table = build(**SHORT)
     # Each commit writes one row again and brings one: both files and commits of the first ones are gone.
@@ -122,6 +126,7 @@ def test_changes_since_archived_commits_are_all_told(build):
     assert sorted(change.key for change in everything) == ["k", *(f"n{number}" for number in range(9))]
 
 
+@pytest.mark.long
 def test_archived_states_of_which_no_file_was_cleaned_are_still_told(build):
     kept = {**SHORT, "hoodie.clean.automatic": "false"}
     table = build(**kept)
@@ -135,6 +140,7 @@ def test_archived_states_of_which_no_file_was_cleaned_are_still_told(build):
     assert told == [[("u", "k"), ("i", f"n{number}")] for number in range(1, 7)]
 
 
+@pytest.mark.long
 def test_added_column_is_null_in_the_past(table):
     first = table.write([("a", "one", 1)])
     frame = table.spark.createDataFrame(
@@ -151,6 +157,7 @@ def test_added_column_is_null_in_the_past(table):
     assert [(change.op, change.key) for change in step] == [("i", "b"), ("d", "a")]
 
 
+@pytest.mark.long
 def test_what_a_restore_took_back_is_no_base_for_changes(table):
     first = table.write([("a", "one", 1)])
     call = f"(path => '{table.path}', {{}} => '{first.requested}')"

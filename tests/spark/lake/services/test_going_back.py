@@ -13,10 +13,12 @@ from headwater.lake.services.savepoints import (
     restore,
 )
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
+)
 def test_restore_brings_back_the_rows_of_the_savepoint(build, table_type):
     owned = build(table_type=table_type)
     owned.write(("a", 1, "x"), ("b", 1, "x"))
@@ -33,6 +35,7 @@ def test_restore_brings_back_the_rows_of_the_savepoint(build, table_type):
     assert owned.rows() == [("a", 1), ("b", 1), ("d", 4)]
 
 
+@pytest.mark.long
 def test_cleaning_spares_a_savepoint_until_it_is_deleted(build):
     owned = build()
     first = owned.write(("a", 1, "x"))
@@ -47,6 +50,7 @@ def test_cleaning_spares_a_savepoint_until_it_is_deleted(build):
     assert owned.files(f"*_{first}.parquet") == []
 
 
+@pytest.mark.long
 def test_rollback_takes_back_the_newest_commit_only(build):
     owned = build()
     first, second = owned.write(("a", 1, "x")), owned.write(("a", 2, "x"))
@@ -59,6 +63,7 @@ def test_rollback_takes_back_the_newest_commit_only(build):
     assert owned.rows() == [("a", 1)]
 
 
+@pytest.mark.long
 def test_what_is_not_there_is_bad_input(build):
     owned = build()
     owned.write(("a", 1, "x"))
@@ -73,6 +78,7 @@ def test_what_is_not_there_is_bad_input(build):
         delete_savepoint(owned.services, "20200101000000000")
 
 
+@pytest.mark.long
 def test_dry_run_makes_no_savepoint(build):
     owned = build()
     instant = owned.write(("a", 1, "x"))

@@ -9,7 +9,7 @@ from headwater.lake.services.cleaning import CleanPolicy, clean, plan_clean
 from headwater.lake.services.clustering import ClusterOptions, cluster, plan_clustering
 from headwater.lake.services.compaction import compact, plan_compaction
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 MERGE_ON_READ = {"table_type": "merge_on_read"}
 
@@ -31,6 +31,7 @@ def test_compaction_merges_all_logs_and_changes_no_row(build):
     assert compact(owned.services).instants == ()
 
 
+@pytest.mark.long
 def test_compaction_that_was_planned_and_not_done_is_done(build):
     owned = build(**MERGE_ON_READ)
     for n in range(2):
@@ -44,6 +45,7 @@ def test_compaction_that_was_planned_and_not_done_is_done(build):
     assert owned.rows() == [("a", 1)]
 
 
+@pytest.mark.long
 def test_copy_on_write_has_nothing_to_compact_and_says_what_else_there_is(build):
     owned = build()
     owned.write(("a", 1, "x"))
@@ -69,6 +71,7 @@ def test_clustering_makes_one_sorted_file_of_many(build):
     assert len(owned.rows()) == 7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["z-order", "hilbert"])
 def test_layouts_by_several_columns_are_written(build, layout):
     owned = build(operation="bulk_insert", changelog=True)
@@ -78,6 +81,7 @@ def test_layouts_by_several_columns_are_written(build, layout):
     assert len(owned.rows()) == 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -108,6 +112,7 @@ def test_clean_removes_what_its_plan_says_and_keeps_the_newest_state(build):
     assert clean(owned.services, policy).files == 0
 
 
+@pytest.mark.long
 def test_clean_by_commits_says_how_far_back_the_table_can_be_read(build):
     owned = build()
     instants = [owned.write(("a", n, "x")) for n in range(4)]
@@ -118,6 +123,7 @@ def test_clean_by_commits_says_how_far_back_the_table_can_be_read(build):
     assert [row["n"] for row in past.collect()] == [2]
 
 
+@pytest.mark.long
 def test_archive_leaves_as_many_commits_as_asked_and_loses_none(build):
     owned = build(operation="bulk_insert", changelog=True)
     for n in range(6):
@@ -130,6 +136,7 @@ def test_archive_leaves_as_many_commits_as_asked_and_loses_none(build):
     assert len(owned.rows()) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("service", [compact, lambda t: archive(t, 3), lambda t: clean(t, CleanPolicy())])
 def test_no_table_is_told_as_such(build, service):
     with pytest.raises(TableNotFoundError, match="no Hudi table lies"):
