@@ -228,7 +228,6 @@ def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(item
     assert len(items.rows("items", "id")) == 9
 
 
-@pytest.mark.slow
 def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops_its_table(build, tmp_path):
     (tmp_path / "failing_steps.py").write_text(
         "from pyspark.sql import functions as F\n"
