@@ -12,7 +12,7 @@ ALL_RUNGS := tests/integration tests/spark $(QUICK_RUNGS)
 # Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
 JOBS ?= 2
 SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
-# Empty: the total only.
+# Empty: the total only. What each module has is in build/coverage/modules.md, too.
 COVERAGE_REPORT ?= term:skip-covered
 
 .PHONY: help
@@ -34,7 +34,7 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 ##@ Test
 .PHONY: test
 test: setup ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
-	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) $(ARGS)
+	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) --cov-report=markdown:build/coverage/modules.md $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## Kills, faults, bad situations, many files and columns: as long again; CI does both

@@ -8,7 +8,7 @@ other tests are left out each time.
 import hashlib
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from types import FrameType
 from typing import Any
 
@@ -18,6 +18,7 @@ from _pytest.terminal import TerminalReporter
 PARTS = 7
 NOT_BEGUN = "the time of the run was over before the test began"
 CUT_SHORT = "the time of the run was over while the test ran"
+_IS_CUT = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -96,6 +97,7 @@ def pytest_timeout_set_timer(item: Any, settings: Any) -> bool | None:
         return None
 
     def end(_number: int, _frame: FrameType | None) -> None:
+        item.config.stash[_IS_CUT] = True
         pytest.skip(CUT_SHORT)
 
     def cancel() -> None:
@@ -108,6 +110,18 @@ def pytest_timeout_set_timer(item: Any, settings: Any) -> bool | None:
     return True
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What was left in the middle cannot always be torn down: Spark's session not after half an answer."""
+    report = yield
+    if report.failed and call.when == "teardown" and item.config.stash.get(_IS_CUT, False):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, f"torn down after {CUT_SHORT}: {call.excinfo}")
+    return report
+
+
 class UnreachedTests:
     """Names what the time did not reach: pytest folds skips of one reason into a number."""
 
@@ -118,7 +132,7 @@ class UnreachedTests:
         if not report.skipped or not isinstance(report.longrepr, tuple):
             return
         for reason in (NOT_BEGUN, CUT_SHORT):
-            if reason in report.longrepr[2]:
+            if report.longrepr[2] == f"Skipped: {reason}":
                 self._lines.append(f"{report.nodeid}: {reason}")
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:

@@ -16,7 +16,8 @@ from headwater.cli.invocation import Invocation
 from headwater.errors import HeadwaterError, LakeNotWritableError
 
 GOOD = "source: {type: local, path: in}\nlake: out\ntables: {a: {path: a.json}}\n"
-ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "")}
+# The last one is coverage's: processes that get it are measured.
+ENVIRONMENT = {name: os.environ.get(name, "") for name in ("PATH", "HOME", "COVERAGE_PROCESS_CONFIG")}
 
 
 def run_process(*args: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
