@@ -7,6 +7,8 @@ import pytest
 
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 ANSI_STEP = {"sql": "select id, if(id = 7, raise_error('seven is bad'), id) as checked from input"}
 
 
@@ -33,7 +35,6 @@ def test_a_record_on_which_a_step_fails_is_quarantined_and_the_others_are_commit
     assert lake.rows("t", "id")[-1] == (6,)
 
 
-@pytest.mark.slow
 def test_an_object_of_which_all_records_fail_is_quarantined_and_ingested_after_the_correction(build):
     lake = build(t={"path": "*.json", "transform": [ANSI_STEP]})
     lake.put_many([("a.json", lines(7, 7)), ("b.json", lines(1))])
@@ -50,7 +51,6 @@ def test_an_object_of_which_all_records_fail_is_quarantined_and_ingested_after_t
     assert lake.rows("t", "id") == [(1,), (7,), (7,)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["append", "merge", "mirror"])
 def test_a_record_that_hudi_cannot_write_is_quarantined_and_the_others_are_committed(build, mode):
     key = {"record_key": "id"} if mode == "merge" else {}
@@ -72,7 +72,6 @@ def test_a_record_that_hudi_cannot_write_is_quarantined_and_the_others_are_commi
     assert not list(lake.source.parent.glob("lake/_headwater/scratch-*"))
 
 
-@pytest.mark.slow
 def test_a_large_batch_is_halved_until_its_bad_object_is_found(build, monkeypatch):
     monkeypatch.setattr("headwater.ingest.pipeline.MAX_OBJECTS", 2)
     lake = build(t={"path": "*.json", "transform": [ANSI_STEP]})
