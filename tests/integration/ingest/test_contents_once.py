@@ -22,11 +22,10 @@ from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from tests.fixtures.bucket_lake import BucketLake
 
+pytestmark = pytest.mark.slow
+
 ROWS = {"rows": {"path": "*.json", "mode": "append"}}
-BUCKETS = [
-    pytest.param(False, id="unversioned"),
-    pytest.param(True, id="versioned", marks=pytest.mark.slow),
-]
+BUCKETS = [pytest.param(False, id="unversioned"), pytest.param(True, id="versioned")]
 A, B = '{"n": 1}\n{"n": 2}\n', '{"n": 3}\n'
 
 
@@ -79,7 +78,6 @@ def test_requests_and_listings_add_nothing_to_what_is_there(build, versioned: bo
     assert Verify(App(lake.settings, spark=lake.app.spark)).run().is_complete
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("versioned", BUCKETS)
 def test_requests_in_the_batch_of_the_notification_or_before_it_add_nothing(build, versioned: bool) -> None:
     lake = build(versioned=versioned, **ROWS)
@@ -98,7 +96,6 @@ def test_requests_in_the_batch_of_the_notification_or_before_it_add_nothing(buil
     assert lake.rows("rows", "n") == [(1,), (2,), (3,)]
 
 
-@pytest.mark.slow
 def test_retry_reads_the_version_that_failed_and_leaves_the_others_alone(build) -> None:
     lake = build(versioned=True, **ROWS)
     broken, whole = lake.put("a.json", "{no\n"), lake.put("a.json", A)
@@ -115,7 +112,6 @@ def test_retry_reads_the_version_that_failed_and_leaves_the_others_alone(build) 
     assert lake.rows("rows", "n") == [(1,), (2,)]
 
 
-@pytest.mark.slow
 def test_verify_finds_rows_that_are_there_twice_and_repairs_them(build) -> None:
     lake = build(versioned=False, **ROWS)
     for text in (A, B, A):

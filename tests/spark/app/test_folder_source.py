@@ -114,6 +114,7 @@ class Folder:
         return sorted((os.path.relpath(row[0], self.root), row[1]) for row in rows)
 
 
+@pytest.mark.slow
 def test_tables_follow_the_folder_between_runs(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, tmp_path, "mirrored", "added")
     folder.begin()

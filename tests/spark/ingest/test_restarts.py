@@ -9,7 +9,7 @@ from headwater.errors import LakeError
 from headwater.lake.table import Table
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
     chance = random.Random(seed)
     tables = {f"t{limit}": {"path": "in/*.json", "max_files_per_trigger": limit} for limit in (1, 2, 3)}

@@ -15,6 +15,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> FolderLake:
     return FolderLake(spark, tmp_path, manuals=table)
 
 
+@pytest.mark.slow
 def test_sections_become_rows_that_follow_their_document(lake: FolderLake) -> None:
     lake.put_many(
         [

@@ -74,6 +74,7 @@ def test_table_with_keys_is_another_table_and_the_other_way_round(build, spark):
         Table(spark, other).write(frame, WriteOptions("t", "insert", partition=("day",)))
 
 
+@pytest.mark.slow
 def test_repaired_object_makes_room_for_its_rows(build):
     """As of `headwater replay`: the old rows leave, those of other objects stay."""
     lake = build(t=TABLE)
