@@ -136,7 +136,12 @@ def check_verify(outcome: Outcome, emulator: EmulatorSession) -> None:
 @pytest.mark.parametrize("seed", [11, 12, 13])
 @pytest.mark.parametrize("versioned", [False, True])
 def test_thousands_of_writes_end_as_the_fold_of_the_bucket(
-    spark: SparkSession, emulator: EmulatorSession, tmp_path: Path, seed: int, versioned: bool
+    spark: SparkSession,
+    emulator: EmulatorSession,
+    credentials: None,
+    tmp_path: Path,
+    seed: int,
+    versioned: bool,
 ) -> None:
     outcome = run_waves(spark, emulator, tmp_path, seed, versioned=versioned, scale=10)
     check_run(outcome)
