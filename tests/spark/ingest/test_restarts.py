@@ -1,10 +1,15 @@
 """Rows exactly once, however the events are batched and however often the process starts anew."""
 
+import os
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from headwater.app import App
+from headwater.app.objects.verify import Verify
+from headwater.capture.listers.local import build_listed_file, parse_order, read_digest
 from headwater.errors import LakeError
 from headwater.lake.table import Table
 
@@ -60,3 +65,30 @@ def test_data_commit_that_is_complete_and_seems_to_have_failed_is_not_repeated(b
     while pipeline.run_batch() is not None:
         pass
     assert lake.rows("things", "n") == [(1,), (2,)]
+
+
+def test_file_that_was_rewritten_with_equal_size_and_time_before_it_was_read_is_appended_once(build):
+    """The event of the first content and that of the second one are in two batches."""
+    lake = build(added={"path": "*.json", "mode": "append"}, mirrored={"path": "*.json", "mode": "mirror"})
+    path = lake.source / "a.json"
+
+    def write(number):
+        path.write_text(f'{{"n": {number}}}\n')
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+    write(1)
+    first = lake.capture("a.json")
+    # The clock of files has steps of some milliseconds.
+    while path.stat().st_ctime_ns <= parse_order(first.event.order_key):
+        write(2)
+    second = lake.capture("a.json")
+    digest = read_digest(path, build_listed_file("a.json", path.stat()))
+    etag = f"{second.event.etag}-{digest}"
+    second = replace(second, event=replace(second.event, etag=etag))
+    for captured in (first, second):
+        lake.append(captured)
+        for name in ("added", "mirrored"):
+            lake.ingest(name)
+            assert lake.rows(name, "n", "_headwater_version") == [(2, etag)], name
+    report = Verify(App(lake.settings, spark=lake.app.spark), deep=1).run()
+    assert report.is_complete

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import is_same_etag
+from headwater.capture.object_event import ObjectEvent
 from headwater.errors import SourceUnavailableError
 
 UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
@@ -23,6 +23,7 @@ _TRANSIENT_NAME = re.compile(
 _TRANSIENT_FOLDERS = frozenset({"_temporary"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST_MICROS = 9_214_646_399_999_999  # the end of 2261: what 64 bits of nanoseconds hold
+SEQUENCER_DIGITS = 16
 _PART_BYTES = 1 << 20
 _MOST_PARTS = 64
 
@@ -52,10 +53,17 @@ def build_file_etag(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
-def choose_file_etag(status: os.stat_result, asked: str | None) -> str:
-    """The etag under which a file counts: the one asked for, if that may be the file's, else its own."""
-    etag = build_file_etag(status)
-    return asked if asked is not None and is_same_etag(asked, etag) else etag
+def parse_order(order_key: str) -> int:
+    """Return the order of a file's event, in nanoseconds, from its order key."""
+    return int(order_key[:SEQUENCER_DIGITS], 16)
+
+
+def find_changed_ns(event: ObjectEvent) -> int | None:
+    """Return the latest change time (ctime) that the event's file had when it was announced.
+
+    In nanoseconds; None for objects of a bucket and for events without an order.
+    """
+    return parse_order(event.order_key) if event.provider == "local" and event.order_key else None
 
 
 def read_modified(status: os.stat_result) -> datetime:
@@ -86,16 +94,22 @@ def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
     try:
         # O_NONBLOCK: opening a pipe must not wait for its writer.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            digest = hashlib.blake2b(digest_size=8)
-            for start in _choose_parts(found.size):
-                file.seek(start)
-                digest.update(file.read(_PART_BYTES))
+            digest = compute_digest(file, found.size)
             now = build_listed_file(found.key, os.fstat(file.fileno()))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return ""
-    return digest.hexdigest() if now == found else None
+    return digest if now == found else None
+
+
+def compute_digest(file: BinaryIO, size: int) -> str:
+    """Return the digest that `read_digest` computes, of an open file of `size` bytes."""
+    digest = hashlib.blake2b(digest_size=8)
+    for start in _choose_parts(size):
+        file.seek(start)
+        digest.update(file.read(_PART_BYTES))
+    return digest.hexdigest()
 
 
 def _choose_parts(size: int) -> Iterator[int]:

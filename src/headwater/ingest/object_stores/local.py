@@ -1,16 +1,25 @@
 """Files of a folder as objects: the bucket is the folder's path, the key is relative to it.
 
 A file has no versions; its etag is made of modification time (ns) and size, and a read that saw
-the file change under it counts as superseded.
+the file change under it counts as superseded. A file whose etag is the same but whose change time is later
+may hold another content: its etag then ends in the digest of the content, as in the watcher's events.
 """
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.capture.listers.local import build_file_etag, choose_file_etag, read_modified
+from headwater.capture.listers.local import (
+    build_file_etag,
+    build_listed_file,
+    compute_digest,
+    read_digest,
+    read_modified,
+)
+from headwater.capture.object_event import is_same_etag
 from headwater.errors import (
     HeadwaterError,
     ObjectForbiddenError,
@@ -86,7 +95,10 @@ class LocalObjectStore:
             if isinstance(translated, ObjectMissingError):
                 return None
             raise translated from error
-        return _to_state(status, ref) if stat.S_ISREG(status.st_mode) else None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        digest = read_digest(path, build_listed_file(ref.key, status)) if _needs_digest(status, ref) else ""
+        return _to_state(status, digest or "")
 
     def uri(self, ref: ObjectRef) -> str:
         """`file:/folder/key`, as Hadoop writes it."""
@@ -106,15 +118,31 @@ def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectConte
             after = os.fstat(descriptor)
     except OSError as error:
         raise _translate(error, ref) from error
-    if build_file_etag(before) != build_file_etag(after) or len(data) != after.st_size:
+    if _identify(before) != _identify(after) or len(data) != after.st_size:
         return None
-    return ObjectContent(data, _to_state(after, ref))
+    digest = compute_digest(io.BytesIO(data), len(data)) if _needs_digest(after, ref) else ""
+    state = _to_state(after, digest)
+    if ref.etag not in (None, state.etag):
+        raise ObjectSupersededError(f"{path} has another content of the same size and modification time")
+    return ObjectContent(data, state)
+
+
+def _identify(status: os.stat_result) -> tuple[str, int]:
+    return build_file_etag(status), status.st_ctime_ns
+
+
+def _needs_digest(status: os.stat_result, ref: ObjectRef) -> bool:
+    """True if only the content tells whether the file is what `ref` names."""
+    etag = build_file_etag(status)
+    if not is_same_etag(ref.etag, etag):
+        return False
+    return ref.etag != etag or (ref.changed_ns is not None and status.st_ctime_ns > ref.changed_ns)
 
 
 def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | None) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise ObjectMissingError(f"{path} is not a regular file")
-    if ref.etag is not None and ref.etag != choose_file_etag(status, ref.etag):
+    if ref.etag is not None and not is_same_etag(ref.etag, build_file_etag(status)):
         raise ObjectSupersededError(f"{path} has changed since it was announced")
     if max_bytes is not None and status.st_size > max_bytes:
         raise ObjectTooLargeError(
@@ -122,8 +150,9 @@ def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | 
         )
 
 
-def _to_state(status: os.stat_result, ref: ObjectRef) -> ObjectState:
-    return ObjectState(choose_file_etag(status, ref.etag), None, status.st_size, read_modified(status))
+def _to_state(status: os.stat_result, digest: str) -> ObjectState:
+    etag = build_file_etag(status)
+    return ObjectState(f"{etag}-{digest}" if digest else etag, None, status.st_size, read_modified(status))
 
 
 def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:

@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from headwater.capture.listers.local import find_changed_ns
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.marks import MARK
@@ -38,6 +39,7 @@ _REQUEST_SCHEMA = StructType(
         StructField("version_id", StringType()),
         StructField("etag", StringType()),
         StructField("size", LongType()),
+        StructField("changed_ns", LongType()),
     ]
 )
 
@@ -95,6 +97,7 @@ def _build_request(at: int, decision: Decision) -> Request:
         version_id=None if is_look else event.version_id,
         etag=None if is_look else event.etag,
         size=None if is_look else event.size,
+        changed_ns=None if is_look else find_changed_ns(event),
     )
     return Request(at, decision.stored, ref, observed=is_look)
 
@@ -202,6 +205,7 @@ def _to_arrow(requests: Sequence[Request]) -> pa.Table:
             "version_id": pa.array([ref.version_id for ref in refs], text),
             "etag": pa.array([ref.etag for ref in refs], text),
             "size": pa.array([ref.size for ref in refs], pa.int64()),
+            "changed_ns": pa.array([ref.changed_ns for ref in refs], pa.int64()),
         }
     )
 
