@@ -254,13 +254,16 @@ class FolderWatcher:
         """
         if any(key.startswith(folder) for folder in self._unreadable):
             return False
-        try:
-            status = (self._root / key).stat()
-        except OSError as error:
-            if error.errno not in _ABSENT:
-                return False
+        path = self._root / key
+        if _is_absent(path):
             identity = find_identity(self._root)
-            return identity is not None and identity[0] == self._device
+            is_mounted = identity is not None and identity[0] == self._device
+            # The root may have been away only while the file was checked.
+            return is_mounted and _is_absent(path)
+        try:
+            status = path.stat()
+        except OSError:
+            return False
         return not (stat.S_ISREG(status.st_mode) and self._is_shown(key))
 
     def _note_unusable(self, path: UnusablePath) -> None:
@@ -296,3 +299,12 @@ class FolderWatcher:
                 continue
             return True
         return False
+
+
+def _is_absent(path: Path) -> bool:
+    """True if nothing is stored under the path; False if the system cannot tell."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno in _ABSENT
+    return False

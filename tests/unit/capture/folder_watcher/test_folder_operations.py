@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from headwater.capture.folder_watcher import FolderWatcher, change_feed, watcher
+from headwater.capture.folder_watcher.change_feed import find_identity
 from headwater.capture.folder_watcher.file_messages import FILE_FIELD
 from headwater.capture.folder_watcher.known_files import KnownFile
 from headwater.capture.listers.local import LocalLister, is_utf8, parse_order
@@ -316,6 +317,27 @@ def test_a_removal_is_newer_than_a_file_of_a_clock_that_is_ahead(
     write(observed.root / "r1/a", "new")
     assert observed.restart() == 1
     observed.check()
+
+
+def test_a_folder_that_comes_back_during_a_listing_has_lost_no_file(
+    observed: Observed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is away when its files are looked at, and back when it is asked whether it is away."""
+    away = observed.root.with_name("away")
+
+    def leave() -> int:
+        observed.root.rename(away)
+        return time.time_ns()
+
+    def come_back(folder: Path) -> tuple[int, int] | None:
+        if away.exists():
+            away.rename(folder)
+        return find_identity(folder)
+
+    monkeypatch.setattr(LocalLister, "iter_objects", lambda *_: iter(()))
+    monkeypatch.setattr(watcher, "read_file_clock", leave)
+    monkeypatch.setattr(watcher, "find_identity", come_back)
+    assert observed.restart() == 0
 
 
 def test_two_orders_in_a_row_are_two_times(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
