@@ -63,7 +63,7 @@ class FetchPlan:
 def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
     """Read every object named in `batches`, in any order.
 
-    In: object_index int32, provider, bucket, key, version_id, etag (strings), size, changed_ns (int64). Out:
+    In: object_index int32, provider, bucket, key, version_id, etag (strings), size int64. Out:
     object_index, row_number (int64), value (text, or the struct of the target schema), outcome
     (struct, see `outcome_rows`), and if the plan rescues, rescued (JSON text). Rows have no outcome; one
     further row an object has nothing else.
@@ -88,7 +88,7 @@ def _iter_requests(batches: Iterable[pa.RecordBatch]) -> Iterator[FetchRequest]:
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in batch.schema.names)
         by_name = dict(zip(batch.schema.names, columns, strict=True))
-        fields = ("provider", "bucket", "key", "version_id", "etag", "size", "changed_ns")
+        fields = ("provider", "bucket", "key", "version_id", "etag", "size")
         refs = (ObjectRef(*values) for values in zip(*(by_name[name] for name in fields), strict=True))
         yield from map(FetchRequest, by_name["object_index"], refs)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.capture.object_event import name_version
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.ledger_entry import LedgerEntry
@@ -49,6 +50,8 @@ class StoredContents:
             for uri, counts in find_row_counts(self._table, list(by_uri)).items()
             for version, writes in counts.items()
         }
+        if not self._rules.mirrors:
+            _add_undigested(refs, found)
         return keep_left(found, plan)
 
     def list_gone(
@@ -77,9 +80,25 @@ class StoredContents:
         for uri, writes in find_writes(self._table, list(versions)).items():
             puts = announced.get((known[uri].bucket, known[uri].key), {})
             provider, written = known[uri].provider, {write.version for write in writes}
+            plain = _strip_digest(provider, versions[uri])
+            if versions[uri] not in written and plain in written:
+                # A release without digests has written it.
+                versions[uri] = plain
             by_version = {version: puts.get(_strip_digest(provider, version), 1) for version in written}
             replaced[uri] = choose_replaced(writes, by_version, versions[uri])
         return replaced
+
+
+def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -> None:
+    """Count rows of older releases, whose versions have no digest, as those of the file's content.
+
+    A mirror reads the file again instead: its rows are replaced.
+    """
+    for ref in refs:
+        version = name_version(ref.version_id, ref.etag)
+        plain = (ref.bucket, ref.key, _strip_digest(ref.provider, version))
+        if plain in found:
+            found.setdefault((ref.bucket, ref.key, version), found[plain])
 
 
 def _address(entry: Outdated) -> str:

@@ -28,7 +28,6 @@ REQUEST_SCHEMA = pa.schema(
         ("version_id", pa.string()),
         ("etag", pa.string()),
         ("size", pa.int64()),
-        ("changed_ns", pa.int64()),
     ]
 )
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -66,7 +65,6 @@ class Bench:
                 "version_id": ref.version_id,
                 "etag": ref.etag,
                 "size": ref.size,
-                "changed_ns": ref.changed_ns,
             }
             for index, ref in enumerate(refs)
         ]

@@ -4,9 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.events_table import EventsTable
-from headwater.capture.folder_watcher.file_messages import FILE_FIELD
+from headwater.capture.folder_watcher.file_messages import FILE_FIELD, parse_order
 from headwater.capture.folder_watcher.known_files import KnownFile
-from headwater.capture.listers.local import parse_order
 from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.lake.jvm import explained_lake
 

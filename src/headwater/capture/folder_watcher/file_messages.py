@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 
 from headwater.capture.folder_watcher.known_files import KnownFile
-from headwater.capture.listers.local import SEQUENCER_DIGITS
 
 EVENT_SOURCE = "headwater:local"
 FILE_FIELD = "headwaterFile"
 """Field of a record: `identity` and `digest` of the file, see `KnownFile`."""
+_SEQUENCER_DIGITS = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # CLOCK_REALTIME_COARSE of Linux, for which `time` has no name.
 _COARSE_CLOCK = 5
@@ -58,8 +58,13 @@ def _build(
         "s3": {
             "s3SchemaVersion": "1.0",
             "bucket": {"name": bucket},
-            "object": {**described, "sequencer": f"{order:0{SEQUENCER_DIGITS}x}"},
+            "object": {**described, "sequencer": f"{order:0{_SEQUENCER_DIGITS}x}"},
         },
         **told,
     }
     return json.dumps({"Records": [record]})
+
+
+def parse_order(order_key: str) -> int:
+    """The order of a message of ours from the order key of its event."""
+    return int(order_key[:_SEQUENCER_DIGITS], 16)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.capture.listers.listing_diff import KnownState, compare_listing
-from headwater.capture.listers.local import ListedFile
+from headwater.capture.listers.local import ListedFile, name_content
 from headwater.capture.object_event import is_same_etag
 
 ORDER_STEP_NS = 1_000
@@ -61,20 +61,21 @@ def may_differ(known: KnownFile | None, found: ListedFile) -> bool:
 def judge_file(known: KnownFile | None, found: ListedFile, digest: str) -> KnownFile:
     """The file as it is now; one with `known.order` need not be announced.
 
-    `digest` is of its content, empty where that cannot be read. An etag is made of modification time and
-    size; content that changed under the same etag gets its digest as a suffix.
+    `digest` is of its content, empty where that cannot be read. The etag of a new event ends in it:
+    modification time and size do not identify a content. Events of older releases have etags without it.
     """
     order = choose_order(known, found.changed_ns)
-    if known is None or not is_same_etag(known.etag, found.etag):
-        return KnownFile(found.etag, order, True, found.identity, digest)
-    is_same = digest == known.digest or not (digest and known.identity)
-    etag = known.etag if is_same else f"{found.etag}-{digest}"
-    if known.is_present and is_same:
+    is_same = (
+        known is not None
+        and is_same_etag(known.etag, found.etag)
+        and (digest == known.digest or not (digest and known.identity))
+    )
+    if known is not None and known.is_present and is_same:
         # What cannot be read now may have changed: it stays suspicious until it can.
         if known.digest and not digest:
             return known
         return replace(known, identity=found.identity, digest=digest)
-    return KnownFile(etag, order, True, found.identity, digest)
+    return KnownFile(name_content(found.etag, digest), order, True, found.identity, digest)
 
 
 class KnownFiles:

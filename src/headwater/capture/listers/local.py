@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import ObjectEvent
 from headwater.errors import SourceUnavailableError
 
 UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
@@ -23,7 +22,6 @@ _TRANSIENT_NAME = re.compile(
 _TRANSIENT_FOLDERS = frozenset({"_temporary"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST_MICROS = 9_214_646_399_999_999  # the end of 2261: what 64 bits of nanoseconds hold
-SEQUENCER_DIGITS = 16
 _PART_BYTES = 1 << 20
 _MOST_PARTS = 64
 
@@ -53,17 +51,9 @@ def build_file_etag(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
-def parse_order(order_key: str) -> int:
-    """Return the order of a file's event, in nanoseconds, from its order key."""
-    return int(order_key[:SEQUENCER_DIGITS], 16)
-
-
-def find_changed_ns(event: ObjectEvent) -> int | None:
-    """Return the latest change time (ctime) that the event's file had when it was announced.
-
-    In nanoseconds; None for objects of a bucket and for events without an order.
-    """
-    return parse_order(event.order_key) if event.provider == "local" and event.order_key else None
+def name_content(etag: str, digest: str) -> str:
+    """Return the etag of a content: that of its file, and its digest where that is known."""
+    return f"{etag}-{digest}" if digest else etag
 
 
 def read_modified(status: os.stat_result) -> datetime:

@@ -1,8 +1,9 @@
 """Files of a folder as objects: the bucket is the folder's path, the key is relative to it.
 
 A file has no versions; its etag is made of modification time (ns) and size, and a read that saw
-the file change under it counts as superseded. A file whose etag is the same but whose change time is later
-may hold another content: its etag then ends in the digest of the content, as in the watcher's events.
+the file change under it counts as superseded. Two contents can have the same time and size, so the etag of a
+content ends in its digest, as in the watcher's events. Events of older releases have etags without it, which
+any content of that time and size matches.
 """
 
 import errno
@@ -16,6 +17,7 @@ from headwater.capture.listers.local import (
     build_file_etag,
     build_listed_file,
     compute_digest,
+    name_content,
     read_digest,
     read_modified,
 )
@@ -132,11 +134,8 @@ def _identify(status: os.stat_result) -> tuple[str, int]:
 
 
 def _needs_digest(status: os.stat_result, ref: ObjectRef) -> bool:
-    """True if only the content tells whether the file is what `ref` names."""
-    etag = build_file_etag(status)
-    if not is_same_etag(ref.etag, etag):
-        return False
-    return ref.etag != etag or (ref.changed_ns is not None and status.st_ctime_ns > ref.changed_ns)
+    """False if `ref` names modification time and size only, and the file has both."""
+    return ref.etag != build_file_etag(status)
 
 
 def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | None) -> None:
@@ -151,8 +150,8 @@ def _check(path: Path, status: os.stat_result, ref: ObjectRef, max_bytes: int | 
 
 
 def _to_state(status: os.stat_result, digest: str) -> ObjectState:
-    etag = build_file_etag(status)
-    return ObjectState(f"{etag}-{digest}" if digest else etag, None, status.st_size, read_modified(status))
+    etag = name_content(build_file_etag(status), digest)
+    return ObjectState(etag, None, status.st_size, read_modified(status))
 
 
 def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:

@@ -10,8 +10,7 @@ class ObjectRef:
     """Which state of which object. `key` is decoded; `size` is in bytes; etags carry no quotes.
 
     `version_id` names a version where the store has versions; `etag` names the content. Both None
-    means: whatever lies there. `changed_ns` is the change time that a file had when its event was built, in
-    nanoseconds: after a later change the same etag may name another content.
+    means: whatever lies there.
     """
 
     provider: str
@@ -20,7 +19,6 @@ class ObjectRef:
     version_id: str | None = None
     etag: str | None = None
     size: int | None = None
-    changed_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

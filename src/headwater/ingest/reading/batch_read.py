@@ -212,7 +212,7 @@ def _look_again(request: Request, seen: SeenObject, named: set[ContentState]) ->
     version_id, etag = found["present_version_id"], found["present_etag"]
     if version_id == "null":
         version_id = None
-    ref = replace(request.ref, version_id=version_id, etag=etag, size=found["present_size"], changed_ns=None)
+    ref = replace(request.ref, version_id=version_id, etag=etag, size=found["present_size"])
     if _address(ref) in named or not _address(ref)[-1]:
         return None
     return replace(request, ref=ref, observed=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -146,16 +146,21 @@ def keep_present(store_config: StoreConfig, requests: Sequence[Request]) -> list
     """Those under whose keys lies what their events named: Spark cannot ask for a version or an etag."""
     store = build_object_store(store_config)
     with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
-        found = list(pool.map(lambda request: _is_present(store, request), requests))
-    return [request for request, is_present in zip(requests, found, strict=True) if is_present]
+        found = pool.map(lambda request: _find_present(store, request), requests)
+        return [request for request in found if request]
 
 
-def _is_present(store: ObjectStore, request: Request) -> bool:
+def _find_present(store: ObjectStore, request: Request) -> Request | None:
+    """Return the request, for the etag that it found if it named none; None if it names another content."""
     ref = request.ref
     try:
         state = store.state(ref)
     except ObjectError:
-        return False
+        return None
     if state is None or state.size != ref.size:
-        return False
-    return ref.version_id == state.version_id if ref.version_id else ref.etag in (None, state.etag)
+        return None
+    if ref.version_id:
+        return request if ref.version_id == state.version_id else None
+    if ref.etag is None:
+        return replace(request, ref=replace(ref, etag=state.etag))
+    return request if ref.etag == state.etag else None

@@ -18,7 +18,6 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headwater.capture.listers.local import find_changed_ns
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.marks import MARK
@@ -27,6 +26,7 @@ from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.reading.handful import fetch_here
 from headwater.lake.local_frames import load_arrow
 
@@ -39,7 +39,6 @@ _REQUEST_SCHEMA = StructType(
         StructField("version_id", StringType()),
         StructField("etag", StringType()),
         StructField("size", LongType()),
-        StructField("changed_ns", LongType()),
     ]
 )
 
@@ -90,16 +89,17 @@ def build_requests(decisions: Sequence[Decision]) -> list[Request]:
 
 def _build_request(at: int, decision: Decision) -> Request:
     event, is_look = decision.stored.event, decision.action == "look"
+    # A listing does not compute digests, so its etag does not identify the content of a file.
+    is_named = not (is_look or (event.provider == "local" and is_from_listing(decision.stored)))
     ref = ObjectRef(
         provider=event.provider,
         bucket=event.bucket,
         key=event.key,
         version_id=None if is_look else event.version_id,
-        etag=None if is_look else event.etag,
+        etag=event.etag if is_named else None,
         size=None if is_look else event.size,
-        changed_ns=None if is_look else find_changed_ns(event),
     )
-    return Request(at, decision.stored, ref, observed=is_look)
+    return Request(at, decision.stored, ref, observed=not is_named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,6 @@ def _to_arrow(requests: Sequence[Request]) -> pa.Table:
             "version_id": pa.array([ref.version_id for ref in refs], text),
             "etag": pa.array([ref.etag for ref in refs], text),
             "size": pa.array([ref.size for ref in refs], pa.int64()),
-            "changed_ns": pa.array([ref.changed_ns for ref in refs], pa.int64()),
         }
     )
 

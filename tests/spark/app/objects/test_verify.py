@@ -96,10 +96,12 @@ def test_table_of_which_nothing_could_be_used_yet_is_told(lake: FolderLake, veri
     assert counts(verify(lake).run()) == {"quarantined": 1}
 
 
+@pytest.mark.parametrize("has_digests", [True, False], ids=["", "older release"])
 @pytest.mark.parametrize("lake", ["mirror", "append"], indirect=True)
 def test_rows_that_somebody_deleted_are_found_and_brought_back(
-    lake: FolderLake, spark: SparkSession, verify
+    lake: FolderLake, spark: SparkSession, verify, has_digests: bool
 ) -> None:
+    lake.has_digests = has_digests
     lake.put_many([("a.json", lines(1, 2, 3)), ("b.json", lines(4))])
     lake.ingest("things")
     table = Table(spark, table_path(lake.lake, "things"))

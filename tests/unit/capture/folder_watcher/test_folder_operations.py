@@ -14,9 +14,9 @@ import pytest
 
 from headwater.capture.folder_watcher import FolderWatcher, change_feed, watcher
 from headwater.capture.folder_watcher.change_feed import find_identity
-from headwater.capture.folder_watcher.file_messages import FILE_FIELD
+from headwater.capture.folder_watcher.file_messages import FILE_FIELD, parse_order
 from headwater.capture.folder_watcher.known_files import KnownFile
-from headwater.capture.listers.local import LocalLister, is_utf8, parse_order
+from headwater.capture.listers.local import LocalLister, is_utf8
 from headwater.capture.notifications import parse_message
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.queues.memory import MemoryQueue

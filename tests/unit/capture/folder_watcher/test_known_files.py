@@ -66,12 +66,12 @@ def test_what_may_hold_something_else(known: KnownFile | None, found: ListedFile
 
 
 def test_a_new_file_has_its_change_time_as_order() -> None:
-    assert judge_file(None, find(), "aa") == KnownFile("5-1", 100, True, "64-1", "aa")
+    assert judge_file(None, find(), "aa") == KnownFile("5-1-aa", 100, True, "64-1", "aa")
 
 
 def test_other_times_are_other_content_without_a_look_at_it() -> None:
     file = judge_file(KNOWN, find("6-1", 200_000, "c8-1"), "aa")
-    assert file == KnownFile("6-1", 200_000, True, "c8-1", "aa")
+    assert file == KnownFile("6-1-aa", 200_000, True, "c8-1", "aa")
 
 
 def test_a_hard_link_or_new_permissions_are_no_news() -> None:
@@ -94,7 +94,7 @@ def test_content_that_can_be_read_at_last_is_news() -> None:
 
 def test_what_is_put_back_is_news_and_the_same_content() -> None:
     file = judge_file(GONE, find(), "aa")
-    assert file == KnownFile("5-1", 100_000 + ORDER_STEP_NS, True, "64-1", "aa")
+    assert file == KnownFile("5-1-aa", 100_000 + ORDER_STEP_NS, True, "64-1", "aa")
 
 
 def test_another_file_of_equal_size_and_time_in_the_place_of_a_removed_one_has_another_etag() -> None:
