@@ -185,6 +185,28 @@ CASES: dict[str, Case] = {
         [(1.5, "1e400"), (1e300, "Infinity 1e400")],
         [("unparsable", 2, '{"v": 1e400}'), ("unparsable", 3, '{"at": {"w": [-1e999]}}')],
     ),
+    "more_behind_a_document": (
+        {"format": "json"},
+        {
+            "a.json": '{"id": 1},\n{"id": 2} trailing\n{"id": 3}{"id": \n{"id": 4} x}\n'
+            '{"id": 5} // comment\n{"id": 6}]\n'
+        },
+        "id",
+        [(1,), (5,)],
+        [
+            ("unparsable", 2, '{"id": 2} trailing'),
+            ("unparsable", 3, '{"id": 3}{"id": '),
+            ("unparsable", 4, '{"id": 4} x}'),
+            ("unparsable", 6, '{"id": 6}]'),
+        ],
+    ),
+    "more_behind_a_document_in_splits": (
+        {"format": "json", "large_file_bytes": "1"},
+        {"a.json": '{"id": 1},\n{"id": 2} trailing\n{"id": 5} // comment\n{"id": \n'},
+        "id",
+        [(1,), (5,)],
+        [("unparsable", 2, '{"id": 2} trailing'), ("unparsable", 4, '{"id": ')],
+    ),
     "zeros_in_xml": (
         {"format": "xml"},
         {"a.xml": "<all><ROW><zip>01234</zip><n>0</n></ROW><ROW><zip>1</zip><n>-7</n></ROW></all>"},
