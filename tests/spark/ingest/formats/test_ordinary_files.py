@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from datetime import datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -184,6 +184,62 @@ CASES: dict[str, Case] = {
         "v s",
         [(1.5, "1e400"), (1e300, "Infinity 1e400")],
         [("unparsable", 2, '{"v": 1e400}'), ("unparsable", 3, '{"at": {"w": [-1e999]}}')],
+    ),
+    "huge_numbers_in_texts": (
+        {"format": "json"},
+        {
+            "a.json": '{"v": "x", "at": {"w": "y"}}\n{"v": 1e400}\n{"at": {"w": [-1e400]}}\n'
+            '{"v": "Infinity 1e400"}\n{"v": 1e30}\n'
+        },
+        "v",
+        [("1.0E30",), ("Infinity 1e400",), ("x",)],
+        [("unparsable", 2, '{"v": 1e400}'), ("unparsable", 3, '{"at": {"w": [-1e400]}}')],
+    ),
+    "rounded_numbers": (
+        {"format": "json", "schema_hints": "f float"},
+        {
+            "a.json": '{"v": 1.5, "f": 16777216}\n{"v": 9007199254740993}\n{"v": 100000000000000000000}\n'
+            '{"v": 9007199254740992}\n{"f": 16777217}\n{"v": 0.12345678901234567890}\n'
+        },
+        "v f",
+        [(0.12345678901234568, None), (1.5, 16777216.0), (9007199254740992.0, None), (1e20, None)],
+        [("unparsable", 2, '{"v": 9007199254740993}'), ("unparsable", 5, '{"f": 16777217}')],
+    ),
+    "rounded_numbers_in_csv": (
+        {"format": "csv", "options": {"header": "true"}},
+        {"a.csv": "id,v\n1,1.5\n2,9007199254740993\n3,100000000000000000000\n4,0.12345678901234567890\n"},
+        "id v",
+        [(1, 1.5), (3, 1e20), (4, 0.12345678901234568)],
+        [("unparsable", 3, "2,9007199254740993")],
+    ),
+    "times_of_day": (
+        {"format": "json", "schema_hints": "t timestamp, d date", "schema_evolution_mode": "none"},
+        {
+            "a.json": '{"t": "2026-05-02T10:00:00Z", "d": "2024-02-28"}\n{"t": "10:00:00"}\n{"t": "T10:00"}\n'
+            '{"d": "2024-02-30"}\n{"d": "30/01/2024"}\n{"d": "2024-02-28T10:00:00"}\n{"d": "2024"}\n'
+            '{"d": "2024-2-8"}\n{"d": "2024-02-28T00:00:00Z"}\n'
+        },
+        "t d",
+        [(None, date(2024, 2, 8)), (None, date(2024, 2, 28)), (SEEN, date(2024, 2, 28))],
+        [
+            ("unparsable", 2, '{"t": "10:00:00"}'),
+            ("unparsable", 3, '{"t": "T10:00"}'),
+            ("unparsable", 4, '{"d": "2024-02-30"}'),
+            ("unparsable", 5, '{"d": "30/01/2024"}'),
+            ("unparsable", 6, '{"d": "2024-02-28T10:00:00"}'),
+            ("unparsable", 7, '{"d": "2024"}'),
+        ],
+    ),
+    "times_of_day_in_csv": (
+        {"format": "csv", "options": {"header": "true"}, "schema_hints": "t timestamp, d date"},
+        {"a.csv": "id,t,d\n1,2026-05-02 10:00:00,2024-02-28\n2,10:00,\n3,,2024-02-30\n4,,2024-02-28 1\n"},
+        "id t d",
+        [(1, SEEN, date(2024, 2, 28))],
+        [
+            ("unparsable", 3, "2,10:00,"),
+            ("unparsable", 4, "3,,2024-02-30"),
+            ("unparsable", 5, "4,,2024-02-28 1"),
+        ],
     ),
     "more_behind_a_document": (
         {"format": "json"},
