@@ -20,6 +20,7 @@ from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample,
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.inference.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
+from headwater.ingest.isolation.row_address import RowAddress
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
@@ -40,6 +41,7 @@ from headwater.ingest.reading.schema import (
     apply_hints,
     check_names,
     check_ordering,
+    check_partition,
     parse_ddl,
 )
 from headwater.ingest.reading.split_scan import is_large
@@ -142,6 +144,8 @@ class RecordSource:
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
             check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
+            if stored is None:
+                check_partition(self._name, rename_for_hudi(schema), table.partition)
         self._schema, self._is_provisional = schema, False
         self._warn_of_reserved(schema)
 
@@ -250,7 +254,7 @@ class RecordSource:
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
             config, schema = self._build_config(self.schema), self.table_schema
-            keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
+            address = RowAddress() if self._table.transform else RowAddress.of(self._table)
             record = self._convert(F.col("record").cast(schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
@@ -259,7 +263,7 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(schema, *keys, self._types),
+                corrupt=build_bad_record(schema, address, self._types),
             )
         return self._prepared
 
