@@ -3,7 +3,8 @@
 - A number in a column of timestamps is seconds to them: milliseconds would be in the year 55840.
 - A number that no double can hold is infinite; in a column of strings it is the text `"Infinity"`.
 - A whole number with more digits than a double has is rounded: 9007199254740993 to 9007199254740992.
-- A time of day is a time of the day on which it is read.
+- A fraction with more digits than a decimal has is rounded: 1.5 to 2 in a `decimal(20,0)`.
+- A time of day is a time of the day on which it is read, and a month its first day.
 - What follows a date in a column of dates is dropped, be it a time, and `2024` is its first of January.
 - `01234` in a column of numbers is 1234. A column of numbers that was found by looking at some records may
   get identifiers later.
@@ -20,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
     DateType,
+    DecimalType,
     DoubleType,
     FloatType,
     StringType,
@@ -36,9 +38,9 @@ from headwater.ingest.reading.schema import CORRUPT
 
 _NUMBER = r"^\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[-+]?\d+\s*$"
-_IDENTIFIER = r"^\s*(\+|-?0\d)"
+_IDENTIFIER = r"^\s*(\+|-?0\d|-?[\d.]+([eE][-+]?\d+)?[dDfF]\s*$)"
 _HUGE_NUMBER = r"\d[eE]\+?\d{2}|\d{39}"
-_TIME_OF_DAY = r"T?\d{1,2}:\d"
+_NO_DATE = r"(?:T?\d{1,2}:\d|\d{4,}-\d{1,2}\s*(?![-\d]))"
 _DATE = r"[-+]?\d{4,}-\d{1,2}-\d{1,2}"
 _MIDNIGHT = r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
 # Whole numbers with fewer digits are exact.
@@ -66,7 +68,10 @@ class Corrections:
         has_format = bool(ReaderOptions(options).text("dateFormat"))
         self._dates = {f.name for f in schema if isinstance(f.dataType, DateType) and not has_format}
         self._floats = {f.name for f in schema if isinstance(f.dataType, DoubleType | FloatType)}
-        self._looked_at = texts = self._times | self._numbers | self._floats | self._dates
+        self._scales = {f.name: f.dataType.scale for f in schema if isinstance(f.dataType, DecimalType)}
+        self._looked_at = texts = (
+            self._times | self._numbers | self._floats | self._dates | self._scales.keys()
+        )
         self.text_schema = StructType(
             [StructField(f.name, StringType() if f.name in texts else f.dataType) for f in schema]
         )
@@ -127,13 +132,15 @@ class Corrections:
         if field.name in self._times:
             corrected = F.when(text.rlike(_NUMBER), build_epoch(text, self._unit))
             if not self._takes_times_of_day:
-                corrected = corrected.when(text.rlike(rf"^\s*{_TIME_OF_DAY}"), F.lit(None))
+                corrected = corrected.when(text.rlike(rf"^\s*{_NO_DATE}"), F.lit(None))
             return corrected.otherwise(found)
         if field.name in self._dates:
             return F.when(text.rlike(rf"^\s*{_DATE}{_MIDNIGHT}\s*$"), found)
         if field.name in self._numbers:
             is_number = ~text.rlike(_IDENTIFIER)
             found = F.when(is_number, found) if self._is_csv else _read_number(text, field.dataType)
+        if isinstance(field.dataType, DecimalType):
+            return _drop_cut(found, text, field.dataType)
         return _drop_rounded(found, text, field.dataType) if field.name in self._floats else found
 
     def _may_be_infinite(self, kind: DataType) -> bool:
@@ -146,14 +153,16 @@ class Corrections:
         digits = min((n for kind, n in _EXACT_DIGITS.items() if kind in kinds), default=0) + 1
         long = rf"-?\d{{{digits},}}+(?![\d.eE])"
         if not self._is_csv:
-            times = (_name(self._times), rf'(?:-?\d|"\s*{_TIME_OF_DAY})')
+            times = (_name(self._times), rf'(?:-?\d|"\s*{_NO_DATE})')
             dates = (_name(self._dates), rf'"(?!{_DATE}")')
-            pairs = (times, dates, (_name(self._floats), long))
+            cut = ((_name([name]), rf'"?{_fraction(scale)}') for name, scale in self._scales.items())
+            pairs = (times, dates, (_name(self._floats), long), *cut)
             return "|".join(rf"(?:{names})\s*:\s*{start}" for names, start in pairs if names)
         dialect = CsvDialect.from_options(ReaderOptions(options))
         begin = rf"(?:^|{re.escape(dialect.delimiter)})[ \t]*{re.escape(dialect.quote)}?[ \t]*"
-        starts = [r"-?0\d|\+"] if self._numbers else []
-        starts += [_TIME_OF_DAY] if self._times else []
+        starts = [r"-?0\d|\+|-?[\d.]+(?:[eE][-+]?\d+)?[dDfF]"] if self._numbers else []
+        starts += [_fraction(min(self._scales.values()))] if self._scales else []
+        starts += [_NO_DATE] if self._times else []
         starts += (
             [rf"{_DATE}[ \t]*[^\s{re.escape(dialect.delimiter + dialect.quote)}]"] if self._dates else []
         )
@@ -177,6 +186,18 @@ def _drop_rounded(found: Column, text: Column, kind: DataType) -> Column:
     digits = _EXACT_DIGITS[type(kind)]
     is_same = F.coalesce(text.cast(_MAX_DIGITS) == found.cast(_MAX_DIGITS), F.lit(False))
     return F.when(is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$"), found)
+
+
+def _drop_cut(found: Column, text: Column, kind: DecimalType) -> Column:
+    """Null for a number with a digit behind the decimal's last one. Of exponents, the decimal with as many
+    whole digits and all further ones behind the point tells it."""
+    wide = text.cast(f"decimal(38,{38 - kind.precision + kind.scale})")
+    is_same = F.coalesce(wide == found, F.lit(True))
+    return F.when(is_same & ~text.rlike(rf"^[^eE]*\.\d{{{kind.scale}}}\d*[1-9]\d*\s*$"), found)
+
+
+def _fraction(scale: int) -> str:
+    return rf"[-+]?\d*(?:\.\d{{{scale + 1}}}|\.?\d*[eE]-)"
 
 
 def _is_infinite(value: Column, kind: DataType) -> Column:
