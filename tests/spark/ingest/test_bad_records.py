@@ -1,7 +1,9 @@
 """What is a record, what is none, and which line goes to quarantine for what reason."""
 
 import json
+from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from headwater.errors import ConfigError
@@ -159,6 +161,16 @@ def test_record_whose_partition_is_not_read_back_is_quarantined(build, encoded):
     rows = run_query("select p from t", {"t": table_path(lake.lake, "t")}).rows
     assert sorted(str(row["p"] or "") for row in rows) == wanted
     assert lake.quarantine("reason") == [("bad_partition",)] * len(bad)
+
+
+def test_dates_that_no_calendar_has_are_quarantined(build):
+    lake = build(t={"path": "*.parquet"})
+    days = pa.array([0, 2**31 - 1, -(2**31), 2_932_896, -719_162], pa.int32()).cast(pa.date32())
+    lake.put("1.parquet", write_parquet({"id": range(5), "day": days}))
+    lake.ingest("t")
+    found = [(0, date(1970, 1, 1)), (3, date(9999, 12, 31)), (4, date(1, 1, 1))]
+    assert lake.rows("t", "id", "day") == found
+    assert lake.quarantine("line", "reason") == [(2, "out_of_range"), (3, "out_of_range")]
 
 
 def test_new_table_is_not_partitioned_by_a_time(build):

@@ -27,6 +27,8 @@ MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
 FAILED_CHECK = "failed_check"
 
+_DAYS = tuple(micros // (24 * 60 * 60 * 1_000_000) for micros in (EARLIEST, LATEST))
+
 BAD_RECORD_SCHEMA = StructType(
     [
         StructField("reason", StringType()),
@@ -67,7 +69,13 @@ def build_bad_record(
     """
     columns, record, record_key = schema.fieldNames(), F.col("record"), address.record_key
     is_record = F.col("outcome").isNull()
-    is_outside = is_record & has_leaf(record, schema, (TimestampType, DateType), _is_outside)
+    is_outside = is_record & (
+        has_leaf(
+            record, schema, (TimestampType,), lambda leaf: ~F.unix_micros(leaf).between(EARLIEST, LATEST)
+        )
+        # As a timestamp, a date may be more than a long can count.
+        | has_leaf(record, schema, (DateType,), lambda leaf: ~F.unix_date(leaf).between(*_DAYS))
+    )
     bad = F.coalesce(
         _build_corrupt(F.col("corrupt")), F.when(is_outside, _build(OUT_OF_RANGE, F.to_json(record)))
     )
@@ -85,11 +93,6 @@ def build_bad_record(
             is_bad = is_record & fault.isNotNull()
             bad = F.coalesce(bad, F.when(is_bad, _struct(BAD_VECTOR, F.to_json(record), fault)))
     return bad.cast(BAD_RECORD_SCHEMA)
-
-
-def _is_outside(value: Column) -> Column:
-    micros = F.unix_micros(value.cast("timestamp"))
-    return ~micros.between(EARLIEST, LATEST)
 
 
 def _build_corrupt(text: Column) -> Column:
