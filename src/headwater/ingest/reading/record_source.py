@@ -14,6 +14,7 @@ from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
+from headwater.ingest.conforming import find_rounded
 from headwater.ingest.decoding.csv_header import is_unnamed, with_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
@@ -47,6 +48,7 @@ from headwater.ingest.reading.schema import (
 from headwater.ingest.reading.split_scan import is_large
 from headwater.ingest.table_state import TableState
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
+from headwater.lake.table import Table
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
@@ -177,9 +179,11 @@ class RecordSource:
             self._options = with_header(self._options, header=not is_unnamed(names))
         return schema
 
-    def evolve(self, read: BatchRead) -> bool:
+    def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
         """Take in what columns the objects just read have; whether that changes the table's, so that they
         have to be read again. Raises `NewColumnsError` where the table is to end with new columns.
+
+        A column of whole numbers does not become one of doubles that would round what `table` has.
         """
         evolution = self._evolution
         if not evolution.reports or self._is_provisional:
@@ -191,6 +195,10 @@ class RecordSource:
         if not samples and not bad:
             return False
         merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        rounded = find_rounded(table, self.schema, merged) if table and not self._table.transform else ()
+        if rounded:
+            evolution.keep_types(frozenset(rounded))
+            merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
         schema = assign_names(merged, self.schema)
         if schema == self._schema:
             return False
