@@ -1,7 +1,9 @@
 """How results and errors look, as text (rich) and as JSON. Results go to stdout, errors to stderr."""
 
 import json
+import math
 import sys
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import TextIO
@@ -39,9 +41,9 @@ def render_json(value: object) -> None:
 
 
 def render_json_lines(rows: Iterable[object]) -> None:
-    """One JSON document a line, as they come."""
+    """One JSON document a line, as they come: binary values in base64, NaN and infinities as texts."""
     for row in rows:
-        _write(sys.stdout, format_json(row))
+        _write(sys.stdout, format_json(_keep_value(row)))
 
 
 def render_error(error: HeadwaterError, *, as_json: bool) -> None:
@@ -74,6 +76,18 @@ def format_json(value: object, *, indent: int | None = None) -> str:
         value, by_alias=True, bytes_mode="base64", inf_nan_mode="null", timedelta_mode="float", fallback=str
     )
     return json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _keep_value(value: object) -> object:
+    """A row's value without what JSON lacks: null would not tell NaN from a missing value."""
+    if isinstance(value, bytes):
+        # Pydantic's base64 is that of URLs, which other decoders reject.
+        return b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _keep_value(item) for key, item in value.items()}
+    return [_keep_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _format_cell(cell: object) -> str:

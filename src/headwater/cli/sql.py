@@ -68,7 +68,8 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
 ) -> None:
     """Query a table: those of the configuration, and events, quarantine and ledger.
 
-    With --json one object a row: times ISO 8601 in UTC, decimals as text (exact), binary as base64.
+    With --json one object a row: times ISO 8601 in UTC, decimals as text (exact), binary as base64, NaN
+    and infinities as text.
     """
     from headwater.lake.queries.query import choose_query
 

@@ -2,10 +2,13 @@
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType, MapType, StructType
 
 from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
 from headwater.lake.logical_types.storable import store_frame
+from headwater.lake.table import Table
+
+_EXACT = 2**53
 
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
@@ -34,6 +37,28 @@ def make_storable(frame: DataFrame) -> DataFrame:
         if renamed != field.dataType:
             casts[field.name] = F.col(f"`{field.name}`").cast(renamed)
     return store_frame(frame.withColumns(casts))
+
+
+def find_rounded(table: Table, present: StructType, merged: StructType) -> frozenset[str]:
+    """Columns, in lower case, that are to become doubles and hold numbers with more digits than a double.
+
+    Reads these columns of the whole table, and nothing where none is to become a double.
+    """
+    names = dict(zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True))
+    widened = {
+        field.name: names[field.name]
+        for field in present
+        if isinstance(field.dataType, LongType) and isinstance(merged[field.name].dataType, DoubleType)
+    }
+    if not widened or not table.load_timeline().exists():
+        return frozenset()
+    rows = table.read()
+    known = {name: column for name, column in widened.items() if column in rows.columns}
+    if not known:
+        return frozenset()
+    is_large = [F.max(~F.col(f"`{c}`").between(-_EXACT, _EXACT)) for c in known.values()]
+    found = rows.agg(*is_large).first()
+    return frozenset(name.lower() for name, large in zip(known, found or (), strict=False) if large)
 
 
 def _conform(value: Column, found: DataType, wanted: DataType) -> Column:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
 from headwater.ingest.decoding.arrow_types import conform_table
 from headwater.ingest.decoding.differences import describe_differences
-from headwater.ingest.decoding.json_values import mark_repeated_names
+from headwater.ingest.decoding.json_values import mark_ambiguous
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.column_sampler import ColumnSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
@@ -191,5 +191,5 @@ class _ObjectReader:
         if self._sampler:
             texts, rescued, self._sample = self._sampler.sample_lines(lines_format, source, lines)
         elif self._plan.format in JSON_FORMATS:
-            texts = mark_repeated_names(texts)
+            texts = mark_ambiguous(texts)
         return _Rows(lines.row_numbers, pa.array(texts, pa.string()), lines.note, rescued)

@@ -266,7 +266,7 @@ class TablePipeline:
             read = self._read_once(plan, states)
             try:
                 # What is read again may bring more: a wider column shows what else did not fit.
-                if rounds_left and self._records.evolve(read):
+                if rounds_left and self._records.evolve(read, self._table):
                     read.release()
                     continue
                 self._records.ensure_unchanged()

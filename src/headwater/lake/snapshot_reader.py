@@ -55,7 +55,8 @@ READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
-    r"|partition\.fields` is not present"
+    # The parser of the schema's JSON ends at 128 levels, which some thirty structs inside each other have.
+    r"|partition\.fields` is not present|failed to parse schema from JSON"
 )
 _BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
 _REFUSED = re.compile(

@@ -1,10 +1,15 @@
 """What is a record, what is none, and which line goes to quarantine for what reason."""
 
 import json
+from datetime import date
 
+import pyarrow as pa
 import pytest
 
+from headwater.errors import ConfigError
 from headwater.ingest.reading.object_reader import MAX_BAD_CHARS
+from headwater.lake.layout import table_path
+from headwater.lake.sql.engine import run_query
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet
 
@@ -131,6 +136,51 @@ def test_record_with_a_part_of_its_key_is_a_row(lake):
     lake.ingest("two_keys")
     assert lake.rows("two_keys", "a", "b") == [(None, 2), ("x", None), ("x", 1)]
     assert lake.quarantine_of("two_keys", "reason", "line") == [("missing_key", 4)]
+
+
+def test_record_whose_key_hudi_writes_as_another_ones_is_quarantined(build):
+    lake = build(t={"path": "*.json", "record_key": ["a", "b"]})
+    odd = [("x,b:y", "z"), ("__null__", "q"), ("q", "__empty__")]
+    keys = [*odd, ("x", "y,b:z"), (None, "q"), ("q", ""), ("x,c:", "y")]
+    lake.put("1.json", "".join(json.dumps({"a": a, "b": b}) + "\n" for a, b in keys))
+    lake.ingest("t")
+    assert lake.rows("t", "a", "b") == [(None, "q"), ("q", ""), ("x", "y,b:z"), ("x,c:", "y")]
+    assert lake.quarantine("line", "reason") == [(n, "ambiguous_key") for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_record_whose_partition_is_not_read_back_is_quarantined(build, encoded):
+    good = ["a b", "a=b", "a%b", "ünï", "A", "a", ".x", "a+b", "[x]", "c/d", "a#b", None]
+    bad = ["", "__HIVE_DEFAULT_PARTITION__"]
+    (good if encoded else bad).extend(["a\nb", "a%2Fb", "a/../b", "a//b", "/a", "a/"])
+    lake = build(t={"path": "*.json", "partition": "p", "url_encode_partitions": encoded})
+    lake.put("1.json", "".join(json.dumps({"p": p}) + "\n" for p in [*good, *bad]))
+    lake.ingest("t")
+    wanted = sorted(p or "" for p in good)
+    assert sorted(p or "" for (p,) in lake.rows("t", "p")) == wanted
+    rows = run_query("select p from t", {"t": table_path(lake.lake, "t")}).rows
+    assert sorted(str(row["p"] or "") for row in rows) == wanted
+    assert lake.quarantine("reason") == [("bad_partition",)] * len(bad)
+
+
+def test_dates_that_no_calendar_has_are_quarantined(build):
+    lake = build(t={"path": "*.parquet"})
+    days = pa.array([0, 2**31 - 1, -(2**31), 2_932_896, -719_162], pa.int32()).cast(pa.date32())
+    lake.put("1.parquet", write_parquet({"id": range(5), "day": days}))
+    lake.ingest("t")
+    found = [(0, date(1970, 1, 1)), (3, date(9999, 12, 31)), (4, date(1, 1, 1))]
+    assert lake.rows("t", "id", "day") == found
+    assert lake.quarantine("line", "reason") == [(2, "out_of_range"), (3, "out_of_range")]
+
+
+def test_new_table_is_not_partitioned_by_a_time(build):
+    lake = build(t={"path": "*.json", "partition": "at", "schema_hints": "at timestamp"})
+    lake.put("1.json", '{"at": "2026-05-02"}\n')
+    with pytest.raises(ConfigError, match="partition: column 'at' is timestamp"):
+        lake.ingest("t")
+    lake.change("t", schema_hints="at string")
+    lake.ingest("t")
+    assert lake.rows("t", "at") == [("2026-05-02",)]
 
 
 def test_row_of_a_typed_format_without_a_key_is_quarantined(lake):

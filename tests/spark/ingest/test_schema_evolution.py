@@ -157,6 +157,15 @@ def test_append_table_takes_types_that_change_within_one_batch_and_after_a_resta
     assert lake.quarantine("payload") == [('{"a": "no number"}',)]
 
 
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+def test_whole_numbers_that_a_double_would_round_keep_their_column(build, table_type):
+    lake = build(t={"path": "*.json", "record_key": "id", "table_type": table_type})
+    large, small = '{"id": 1, "n": 9007199254740993, "m": 9007199254740992}\n', '{"id": 2, "n": 0.5}\n'
+    lake.ingest_each("t", large, small, '{"id": 3, "n": 3, "m": 1.5}\n{"id": 4, "n": 4.5}\n')
+    assert lake.rows("t", "id", "n", "m") == [(1, 9007199254740993, 9007199254740992.0), (3, 3, 1.5)]
+    assert lake.quarantine("key", "reason") == [("1.json", "unparsable"), ("2.json", "unparsable")]
+
+
 def test_names_in_another_case_are_the_same_column(build):
     lake = build(
         j={"path": "*.json"}, c={"path": "*.csv", "options": {"header": True}}, p={"path": "*.parquet"}

@@ -25,6 +25,12 @@ def test_json_understands_what_results_hold(capsys: pytest.CaptureFixture[str]) 
     assert found["decimal"] == "1.20"
 
 
+def test_rows_as_json_keep_bytes_and_numbers_that_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    render_json_lines([{"b": b"\xff\xfe", "l": [float("nan"), 1.5, None], "o": {"x": float("-inf")}}])
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"b": "//4=", "l": ["NaN", 1.5, None], "o": {"x": "-Infinity"}}
+
+
 def test_rows_are_one_json_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     render_json_lines([{"a": 1}, {"a": "x\ny"}])
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [{"a": 1}, {"a": "x\ny"}]

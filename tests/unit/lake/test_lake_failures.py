@@ -10,6 +10,7 @@ from headwater.errors import (
     TableBusyError,
     TableDamagedError,
     TableMismatchError,
+    TableUnsupportedError,
     WriteConflictError,
 )
 from headwater.lake.failures import explain_lake_failure
@@ -136,6 +137,11 @@ def test_damaged_file_is_named_where_hudi_names_it(text, file):
     named = f"a file of the table is damaged: {file}" if file else "a log file is damaged"
     assert error.message == f"/lake/t: {named}"
     assert "check --contents" in error.hint
+
+
+def test_schema_that_is_nested_too_deeply_for_hudi_rs_is_left_to_spark():
+    text = "Data type error: Failed to parse Avro schema: Failed to parse schema from JSON"
+    assert isinstance(explain_read_failure("/lake/t", text), TableUnsupportedError)
 
 
 @pytest.mark.parametrize("text", ["Invalid magic", "Invalid log format version: 4294967294"])

@@ -16,7 +16,7 @@ def to_spark_schema(schema: pa.Schema) -> pa.Schema:
     """The nearest types that Spark has, for columns whose types Spark does not know, and names that differ
     in more than their case: a later one has its position behind it.
     """
-    return pa.schema(list(_to_spark_type(pa.struct(list(schema)))))
+    return pa.schema(list(_to_spark_type(pa.struct(list(schema)))) if len(schema) else [])
 
 
 def unify_columns(schemas: Sequence[pa.Schema]) -> pa.Schema:
@@ -130,7 +130,9 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
         return texts
     if not _is_castable(source, target):
         raise _IncompatibleError
-    # Nanoseconds are cut: neither Spark nor Hudi has them.
+    # Nanoseconds are cut: neither Spark nor Hudi has them. A cast alone would round times before 1970 up.
+    if types.is_timestamp(source) and source.unit == "ns":
+        array = pc.floor_temporal(array, unit="microsecond")
     return pc.cast(array, options=pc.CastOptions(target, allow_time_truncate=types.is_temporal(source)))
 
 
@@ -177,11 +179,13 @@ def _write_texts(array: pa.Array) -> pa.Array | None:
 
 
 def _write_json(array: pa.Array, separators: tuple[str, str] = (", ", ": ")) -> pa.Array:
-    found = [
-        None if value is None else json.dumps(value, default=_write_value, separators=separators)
-        for value in array.to_pylist()
-    ]
+    found = [None if value is None else write_json(value, separators) for value in array.to_pylist()]
     return pa.array(found, pa.string())
+
+
+def write_json(value: object, separators: tuple[str, str] = (", ", ": ")) -> str:
+    """JSON of a value of no column's type: bytes as base64, times and decimals as text."""
+    return json.dumps(value, default=_write_value, separators=separators)
 
 
 def _write_value(value: object) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from fastavro.types import Schema
 
+from headwater.ingest.decoding.arrow_types import write_json
+
 Convert = Callable[[object], object]
 
 _PRIMITIVES = {
@@ -31,11 +33,14 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): pa.timestamp("ms"),
     ("long", "local-timestamp-micros"): pa.timestamp("us"),
 }
-# Unions of two numbers are the wider one, as in Spark.
+# Unions of two numbers are the one that holds both exactly.
 _WIDER = {
     frozenset({pa.int32(), pa.int64()}): pa.int64(),
+    frozenset({pa.int32(), pa.float32()}): pa.float64(),
+    frozenset({pa.int32(), pa.float64()}): pa.float64(),
     frozenset({pa.float32(), pa.float64()}): pa.float64(),
 }
+_MAX_DIGITS = 38
 
 
 class UnsupportedAvroError(Exception):
@@ -76,9 +81,9 @@ def _map_leaf(kind: str, schema: Mapping[str, object]) -> AvroColumn:
     logical = schema.get("logicalType")
     if logical == "decimal" and kind in ("bytes", "fixed"):
         precision, scale = schema.get("precision"), schema.get("scale", 0)
-        if isinstance(precision, int) and isinstance(scale, int) and precision <= 38:
+        if isinstance(precision, int) and isinstance(scale, int) and precision <= _MAX_DIGITS:
             return AvroColumn(pa.decimal128(precision, scale))
-        raise UnsupportedAvroError(f"decimal({precision}, {scale}) has more than 38 digits")
+        return AvroColumn(pa.string(), _none_or(lambda value: f"{value:f}"))
     if logical == "uuid" and kind == "string":
         return AvroColumn(pa.string(), _none_or(str))
     return AvroColumn(_LOGICAL.get((kind, str(logical)), _PRIMITIVES[kind]))
@@ -86,13 +91,12 @@ def _map_leaf(kind: str, schema: Mapping[str, object]) -> AvroColumn:
 
 def _map_union(branches: list[Schema], named: Mapping[str, Schema], path: tuple[str, ...]) -> AvroColumn:
     columns = [map_schema(branch, named, path) for branch in branches if branch != "null"]
+    if not columns:
+        return AvroColumn(pa.null())
     if len(columns) == 1:
         return columns[0]
     wider = _WIDER.get(frozenset(column.data_type for column in columns))
-    if wider is None:
-        kinds = ", ".join(str(column.data_type) for column in columns) or "null"
-        raise UnsupportedAvroError(f"a union of {kinds} is no type of a column")
-    return AvroColumn(wider)
+    return AvroColumn(wider) if wider is not None else AvroColumn(pa.string(), _none_or(write_json))
 
 
 def _map_record(

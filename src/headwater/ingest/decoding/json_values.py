@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.marks import REPEATED_NAME, UNDECODABLE
+from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
@@ -38,6 +38,11 @@ LONE_SURROGATE = (
 
 _LONE_SURROGATE = re.compile(LONE_SURROGATE)
 
+COMMENT = r"(?:(?://|/\*|#).*)?"
+"""A regular expression, of Java's too, for a comment at the end of a record, or none."""
+
+_NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
+
 
 def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
     """Mark the records with a lone surrogate, of which Spark makes a question mark."""
@@ -57,20 +62,32 @@ def _has_lone_surrogate(text: str) -> bool:
     return False
 
 
-def mark_repeated_names(texts: Sequence[str]) -> Sequence[str]:
-    """Mark the records in which an object names a field twice. What is no JSON is left for the parser."""
-    marked = {at: REPEATED_NAME + text for at, text in enumerate(texts) if _has_repeated_name(text)}
+def mark_ambiguous(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the records in which an object names a field twice, or that go on behind their document.
+
+    What is no JSON is left for the parser.
+    """
+    marked = {at: mark + text for at, text in enumerate(texts) if (mark := _find_mark(text))}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
 
 
-def _has_repeated_name(text: str) -> bool:
+def _find_mark(text: str) -> str:
+    body = text if text[:1] == "{" else text.lstrip()
     try:
-        _UNIQUE.raw_decode(text if text[:1] == "{" else text.lstrip())
+        end = _UNIQUE.raw_decode(body)[1]
     except RepeatedNameError:
-        return True
+        return REPEATED_NAME
     except (ValueError, RecursionError):
-        pass
-    return False
+        return ""
+    return MALFORMED if has_more(body, end) else ""
+
+
+def has_more(text: str, end: int) -> bool:
+    """Whether more than a comma or a comment follows the document that ends there.
+
+    Spark's parser stops behind the first document of a text and drops the rest without an error.
+    """
+    return end < len(text) and not _NO_MORE.match(text, end)
 
 
 def find_value(text: str, name: str) -> object:

@@ -52,6 +52,7 @@ class SchemaEvolution:
         self._table = table
         self._format = table.effective_format
         self._hinted: frozenset[str] | None = None
+        self._kept: frozenset[str] = frozenset()
         self.mode = table.effective_schema_evolution_mode
         self.rescued_column = table.effective_rescued_data_column
         self.brought_by: dict[str, str] = {}
@@ -84,9 +85,15 @@ class SchemaEvolution:
         return MergeRules(
             is_text=self._format not in _TYPED_FORMATS,
             keys=frozenset(name.lower() for name, in_table in stored if in_table in wanted),
-            pinned=self._hinted | {name.lower() for name, in_table in stored if in_table.lower() in typed},
+            pinned=self._hinted
+            | self._kept
+            | {name.lower() for name, in_table in stored if in_table.lower() in typed},
             ignored=frozenset(name.lower() for name in self.ignored),
         )
+
+    def keep_types(self, columns: frozenset[str]) -> None:
+        """From now on these columns, in lower case, keep the types that they have."""
+        self._kept |= columns
 
     def merge(
         self,

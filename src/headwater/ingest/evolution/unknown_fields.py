@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
-from headwater.ingest.decoding.json_values import RepeatedNameError, refuse_repeated_names
-from headwater.ingest.decoding.marks import REPEATED_NAME
+from headwater.ingest.decoding.json_values import RepeatedNameError, has_more, refuse_repeated_names
+from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME
 
 _SAMPLES_A_FIELD = 20
 
@@ -89,15 +89,19 @@ class FieldScanner:
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
         """Texts that are no JSON objects are left as they are: the record parser judges them.
 
-        A record that names a field twice is marked; so is one that names it in two spellings, unless the
-        second one is rescued.
+        A record that names a field twice is marked, and one that goes on behind its document; so is one that
+        names a field in two spellings, unless the second one is rescued.
         """
         changed: dict[int, str] = {}
         rescued: dict[int, str] = {}
         sample = _Sample()
         for at, text in enumerate(texts):
             try:
-                value = _QUICK.raw_decode(text if text[:1] == "{" else text.lstrip())[0]
+                body = text if text[:1] == "{" else text.lstrip()
+                value, end = _QUICK.raw_decode(body)
+                if has_more(body, end):
+                    changed[at] = MALFORMED + text
+                    continue
                 if not isinstance(value, dict) or not self._has_unknown(value):
                     continue
                 record = _EXACT.decode(text)

@@ -89,9 +89,11 @@ class ColumnInference:
         size = 0
         for key, data in self._iter_samples(events):
             try:
-                schemas.append(infer_arrow_schema(data, key, self._config.file_format, self.options))
+                schema = infer_arrow_schema(data, key, self._config.file_format, self.options)
             except ObjectError:
                 continue
+            # A file without columns tells nothing of the table's.
+            schemas += [schema] if schema.names else []
             size += len(data)
             if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
                 break

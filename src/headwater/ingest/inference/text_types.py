@@ -22,14 +22,14 @@ from pyspark.sql.types import (
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 _WHOLE = re.compile(r"-?\d+")
 _MAX_DIGITS = 38
-# Spark takes a time of day for a time of the day on which it is read.
-_TIME_OF_DAY = re.compile(r"T?\d{1,2}:\d.*", re.IGNORECASE)
+# Spark takes a time of day for a time of the day on which it is read, and a month for its first day.
+_NO_DATE = re.compile(r"T?\d{1,2}:\d.*|\d{4,}-\d{1,2}", re.IGNORECASE)
 
 
 def keep_texts(types: Sequence[DataType], records: Iterable[Sequence[str]]) -> list[DataType]:
     """The inferred types of a CSV object's columns; string where a value would not come back as it is.
 
-    `01234` would lose its zero, `10:00` would become a time of today.
+    `01234` would lose its zero, `10:00` would become a time of today, `2024-01` a first of January.
     """
     kept = list(types)
     for fields in records:
@@ -41,7 +41,7 @@ def keep_texts(types: Sequence[DataType], records: Iterable[Sequence[str]]) -> l
 
 def _is_kept(text: str, kind: DataType) -> bool:
     if isinstance(kind, TimestampType | TimestampNTZType | DateType):
-        return not _TIME_OF_DAY.fullmatch(text)
+        return not _NO_DATE.fullmatch(text)
     if not isinstance(kind, NumericType) or not re.search(r"\d", text):
         return True
     if isinstance(kind, DoubleType | FloatType) and _WHOLE.fullmatch(text) and len(text) > _MAX_DIGITS:

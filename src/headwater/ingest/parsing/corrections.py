@@ -1,7 +1,11 @@
 """What Spark's parsers make of a text without a word, and no table should have.
 
 - A number in a column of timestamps is seconds to them: milliseconds would be in the year 55840.
-- A number that no double can hold is infinite.
+- A number that no double can hold is infinite; in a column of strings it is the text `"Infinity"`.
+- A whole number with more digits than a double has is rounded: 9007199254740993 to 9007199254740992.
+- A fraction with more digits than a decimal has is rounded: 1.5 to 2 in a `decimal(20,0)`.
+- A time of day is a time of the day on which it is read, and a month its first day.
+- What follows a date in a column of dates is dropped, be it a time, and `2024` is its first of January.
 - `01234` in a column of numbers is 1234. A column of numbers that was found by looking at some records may
   get identifiers later.
 
@@ -16,6 +20,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
+    DateType,
+    DecimalType,
     DoubleType,
     FloatType,
     StringType,
@@ -32,8 +38,14 @@ from headwater.ingest.reading.schema import CORRUPT
 
 _NUMBER = r"^\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[-+]?\d+\s*$"
-_IDENTIFIER = r"^\s*(\+|-?0\d)"
+_IDENTIFIER = r"^\s*(\+|-?0\d|-?[\d.]+([eE][-+]?\d+)?[dDfF]\s*$)"
 _HUGE_NUMBER = r"\d[eE]\+?\d{2}|\d{39}"
+_NO_DATE = r"(?:T?\d{1,2}:\d|\d{4,}-\d{1,2}\s*(?![-\d]))"
+_DATE = r"[-+]?\d{4,}-\d{1,2}-\d{1,2}"
+_MIDNIGHT = r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
+# Whole numbers with fewer digits are exact.
+_EXACT_DIGITS: Mapping[type[DataType], int] = {DoubleType: 15, FloatType: 7}
+_MAX_DIGITS = "decimal(38,0)"
 
 
 class Corrections:
@@ -52,21 +64,28 @@ class Corrections:
         self._numbers = set(numbers)
         self._is_csv = file_format == "csv"
         self._unit = ReaderOptions(options).text("epochUnit", default="auto").lower()
-        texts = self._times | self._numbers
+        self._takes_times_of_day = bool(ReaderOptions(options).text("timestampFormat"))
+        has_format = bool(ReaderOptions(options).text("dateFormat"))
+        self._dates = {f.name for f in schema if isinstance(f.dataType, DateType) and not has_format}
+        self._floats = {f.name for f in schema if isinstance(f.dataType, DoubleType | FloatType)}
+        self._scales = {f.name: f.dataType.scale for f in schema if isinstance(f.dataType, DecimalType)}
+        self._looked_at = texts = (
+            self._times | self._numbers | self._floats | self._dates | self._scales.keys()
+        )
         self.text_schema = StructType(
             [StructField(f.name, StringType() if f.name in texts else f.dataType) for f in schema]
         )
-        self._has_floats = any(_may_be_infinite(field.dataType) for field in schema)
-        self._suspicion = _build_suspicion(file_format, options, self._times, has_numbers=bool(self._numbers))
+        self._has_infinite = any(self._may_be_infinite(field.dataType) for field in schema)
+        self._suspicion = self._build_suspicion(options)
 
     @property
     def are_needed(self) -> bool:
         """Whether there is any column that may need one."""
-        return bool(self._times or self._numbers or self._has_floats)
+        return bool(self._looked_at or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
         """The struct of the columns and the corrupt text, of a record parsed by its schema and as texts."""
-        if not (self._times or self._numbers):
+        if not self._looked_at:
             return _let(typed, lambda found: self._build(value, found, None))
 
         def correct(found: Column) -> Column:
@@ -94,26 +113,61 @@ class Corrections:
         self, field: StructField, value: Column, typed: Column, texts: Column | None
     ) -> tuple[Column, Column | None]:
         """The value of a column, and whether it does not fit (None: it does)."""
-        name, found = field.name, typed.getField(field.name)
-        if texts is not None and name in self._times | self._numbers:
-            text = texts.getField(name)
-            if name in self._times:
-                is_number = text.rlike(_NUMBER)
-                found = F.when(is_number, build_epoch(text, self._unit)).otherwise(found)
-            elif self._is_csv:
-                found = F.when(~text.rlike(_IDENTIFIER), found)
-            else:
-                found = _read_number(text, field.dataType)
-            return found, text.isNotNull() & found.isNull()
-        if texts is not None:
+        name, kind, found = field.name, field.dataType, typed.getField(field.name)
+        misfit: Column | None = None
+        if texts is not None and name in self._looked_at:
+            found = self._correct_text(field, found, texts.getField(name))
+            misfit = texts.getField(name).isNotNull() & found.isNull()
+        elif texts is not None:
             found = texts.getField(name)
-        if not _may_be_infinite(field.dataType):
-            return found, None
-        is_infinite = F.coalesce(_is_infinite(found, field.dataType), F.lit(False))
-        fault = is_infinite & value.rlike(_HUGE_NUMBER)
-        if isinstance(field.dataType, DoubleType | FloatType):
-            found = F.when(~fault, found)
-        return found, fault
+        if not self._may_be_infinite(kind):
+            return found, misfit
+        is_huge = F.coalesce(_is_infinite(found, kind), F.lit(False)) & value.rlike(_HUGE_NUMBER)
+        if isinstance(kind, DoubleType | FloatType):
+            found = F.when(~is_huge, found)
+        return found, is_huge if misfit is None else misfit | is_huge
+
+    def _correct_text(self, field: StructField, found: Column, text: Column) -> Column:
+        """The value of a column whose text is looked at; null for one that does not fit."""
+        if field.name in self._times:
+            corrected = F.when(text.rlike(_NUMBER), build_epoch(text, self._unit))
+            if not self._takes_times_of_day:
+                corrected = corrected.when(text.rlike(rf"^\s*{_NO_DATE}"), F.lit(None))
+            return corrected.otherwise(found)
+        if field.name in self._dates:
+            return F.when(text.rlike(rf"^\s*{_DATE}{_MIDNIGHT}\s*$"), found)
+        if field.name in self._numbers:
+            is_number = ~text.rlike(_IDENTIFIER)
+            found = F.when(is_number, found) if self._is_csv else _read_number(text, field.dataType)
+        if isinstance(field.dataType, DecimalType):
+            return _drop_cut(found, text, field.dataType)
+        return _drop_rounded(found, text, field.dataType) if field.name in self._floats else found
+
+    def _may_be_infinite(self, kind: DataType) -> bool:
+        texts = () if self._is_csv else (StringType,)
+        return has_kind(kind, (DoubleType, FloatType, *texts))
+
+    def _build_suspicion(self, options: Mapping[str, str]) -> str:
+        """A regular expression for texts that may need a correction though they fit the columns."""
+        kinds = {type(field.dataType) for field in self._schema}
+        digits = min((n for kind, n in _EXACT_DIGITS.items() if kind in kinds), default=0) + 1
+        long = rf"-?\d{{{digits},}}+(?![\d.eE])"
+        if not self._is_csv:
+            times = (_name(self._times), rf'(?:-?\d|"\s*{_NO_DATE})')
+            dates = (_name(self._dates), rf'"(?!{_DATE}")')
+            cut = ((_name([name]), rf'"?{_fraction(scale)}') for name, scale in self._scales.items())
+            pairs = (times, dates, (_name(self._floats), long), *cut)
+            return "|".join(rf"(?:{names})\s*:\s*{start}" for names, start in pairs if names)
+        dialect = CsvDialect.from_options(ReaderOptions(options))
+        begin = rf"(?:^|{re.escape(dialect.delimiter)})[ \t]*{re.escape(dialect.quote)}?[ \t]*"
+        starts = [r"-?0\d|\+|-?[\d.]+(?:[eE][-+]?\d+)?[dDfF]"] if self._numbers else []
+        starts += [_fraction(min(self._scales.values()))] if self._scales else []
+        starts += [_NO_DATE] if self._times else []
+        starts += (
+            [rf"{_DATE}[ \t]*[^\s{re.escape(dialect.delimiter + dialect.quote)}]"] if self._dates else []
+        )
+        starts += [long] if self._floats else []
+        return rf"{begin}(?:{'|'.join(starts)})" if starts else ""
 
 
 def _let(value: Column, build: Callable[[Column], Column]) -> Column:
@@ -127,21 +181,29 @@ def _read_number(text: Column, kind: DataType) -> Column:
     return number if is_whole else F.when(F.abs(number) != float("inf"), number)
 
 
+def _drop_rounded(found: Column, text: Column, kind: DataType) -> Column:
+    """Null for a whole number of which the float has other digits than the text."""
+    digits = _EXACT_DIGITS[type(kind)]
+    is_same = F.coalesce(text.cast(_MAX_DIGITS) == found.cast(_MAX_DIGITS), F.lit(False))
+    return F.when(is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$"), found)
+
+
+def _drop_cut(found: Column, text: Column, kind: DecimalType) -> Column:
+    """Null for a number with a digit behind the decimal's last one. Of exponents, the decimal with as many
+    whole digits and all further ones behind the point tells it."""
+    wide = text.cast(f"decimal(38,{38 - kind.precision + kind.scale})")
+    is_same = F.coalesce(wide == found, F.lit(True))
+    return F.when(is_same & ~text.rlike(rf"^[^eE]*\.\d{{{kind.scale}}}\d*[1-9]\d*\s*$"), found)
+
+
+def _fraction(scale: int) -> str:
+    return rf"[-+]?\d*(?:\.\d{{{scale + 1}}}|\.?\d*[eE]-)"
+
+
 def _is_infinite(value: Column, kind: DataType) -> Column:
-    return has_leaf(value, kind, (DoubleType, FloatType), lambda leaf: F.abs(leaf) == float("inf"))
+    is_number = has_leaf(value, kind, (DoubleType, FloatType), lambda leaf: F.abs(leaf) == float("inf"))
+    return is_number | has_leaf(value, kind, (StringType,), lambda leaf: leaf.contains('Infinity"'))
 
 
-def _build_suspicion(
-    file_format: str, options: Mapping[str, str], times: Collection[str], *, has_numbers: bool
-) -> str:
-    """A regular expression for texts that may need a correction though they fit the columns."""
-    if file_format == "csv":
-        dialect = CsvDialect.from_options(ReaderOptions(options))
-        start = rf"(?:^|{re.escape(dialect.delimiter)})[ \t]*{re.escape(dialect.quote)}?[ \t]*"
-        return rf"{start}(?:-?0\d|\+)" if has_numbers else ""
-    names = "|".join(re.escape(json.dumps(name, ensure_ascii=False)) for name in sorted(times))
-    return rf"(?:{names})\s*:\s*-?\d" if times else ""
-
-
-def _may_be_infinite(kind: DataType) -> bool:
-    return has_kind(kind, (DoubleType, FloatType))
+def _name(columns: Collection[str]) -> str:
+    return "|".join(re.escape(json.dumps(name, ensure_ascii=False)) for name in sorted(columns))

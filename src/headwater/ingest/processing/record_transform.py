@@ -11,6 +11,7 @@ from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
 from headwater.ingest.conforming import make_storable
+from headwater.ingest.isolation.row_address import RowAddress
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
 from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
@@ -65,7 +66,7 @@ class RecordTransform:
             self.checks.build_mark(after).alias(_DETAIL),
         )
         schema = StructType([field for field in after.schema if field.name in names])
-        bad = build_bad_record(schema, self.config.record_key, self.config.ordering, types)
+        bad = build_bad_record(schema, RowAddress.of(self.config), types)
         corrupt = F.coalesce(bad, build_failed_check(F.col(_DETAIL)))
         packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
         return packed.unionByName(self._pass_by(records, packed))

@@ -11,6 +11,7 @@ from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
 from headwater.ingest.decoding import marks
+from headwater.ingest.isolation.row_address import AMBIGUOUS_KEY, BAD_PARTITION, RowAddress
 from headwater.ingest.parsing.epochs import EARLIEST, LATEST
 from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -25,6 +26,8 @@ MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
 FAILED_CHECK = "failed_check"
+
+_DAYS = tuple(micros // (24 * 60 * 60 * 1_000_000) for micros in (EARLIEST, LATEST))
 
 BAD_RECORD_SCHEMA = StructType(
     [
@@ -48,13 +51,14 @@ DETAILS = {
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has nothing in the fields of the record key",
     MISSING_ORDERING: "has nothing in a field of the ordering",
+    AMBIGUOUS_KEY: "has a text in a field of the record key that Hudi takes for another field, or for null",
+    BAD_PARTITION: "has a text in a partition field that Hudi would not read back from the folder's name",
 }
 
 
 def build_bad_record(
     schema: StructType,
-    record_key: Sequence[str],
-    ordering: Sequence[str],
+    address: RowAddress,
     types: Mapping[str, ColumnType],
 ) -> Column:
     """Makes of `corrupt`, the text of a record that does not fit, a struct of reason, text and detail.
@@ -63,9 +67,15 @@ def build_bad_record(
     Hudi fails the whole commit for one of them. Fields that are none of `columns` come from elsewhere and are
     never missing.
     """
-    columns, record = schema.fieldNames(), F.col("record")
+    columns, record, record_key = schema.fieldNames(), F.col("record"), address.record_key
     is_record = F.col("outcome").isNull()
-    is_outside = is_record & has_leaf(record, schema, (TimestampType, DateType), _is_outside)
+    is_outside = is_record & (
+        has_leaf(
+            record, schema, (TimestampType,), lambda leaf: ~F.unix_micros(leaf).between(EARLIEST, LATEST)
+        )
+        # As a timestamp, a date may be more than a long can count.
+        | has_leaf(record, schema, (DateType,), lambda leaf: ~F.unix_date(leaf).between(*_DAYS))
+    )
     bad = F.coalesce(
         _build_corrupt(F.col("corrupt")), F.when(is_outside, _build(OUT_OF_RANGE, F.to_json(record)))
     )
@@ -74,20 +84,15 @@ def build_bad_record(
         bad = F.coalesce(
             bad, F.when(is_record & (F.concat(*filled) == ""), _build(MISSING_KEY, F.to_json(record)))
         )
-    for name in set(ordering) & set(columns):
-        is_missing = is_record & record.getField(name).isNull()
-        bad = F.coalesce(bad, F.when(is_missing, _build(MISSING_ORDERING, F.to_json(record))))
+    missing = [(MISSING_ORDERING, record.getField(n).isNull()) for n in set(address.ordering) & set(columns)]
+    for reason, is_fault in (*missing, *address.iter_faults(record, schema)):
+        bad = F.coalesce(bad, F.when(is_record & is_fault, _build(reason, F.to_json(record))))
     for name in columns:
         if (kind := find_declared(types, name)) is not None:
             fault = find_fault(record.getField(name), name, kind)
             is_bad = is_record & fault.isNotNull()
             bad = F.coalesce(bad, F.when(is_bad, _struct(BAD_VECTOR, F.to_json(record), fault)))
     return bad.cast(BAD_RECORD_SCHEMA)
-
-
-def _is_outside(value: Column) -> Column:
-    micros = F.unix_micros(value.cast("timestamp"))
-    return ~micros.between(EARLIEST, LATEST)
 
 
 def _build_corrupt(text: Column) -> Column:

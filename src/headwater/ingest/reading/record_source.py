@@ -14,12 +14,14 @@ from headwater.config.hudi.column_types import list_column_types
 from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
+from headwater.ingest.conforming import find_rounded
 from headwater.ingest.decoding.csv_header import is_unnamed, with_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.inference.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
+from headwater.ingest.isolation.row_address import RowAddress
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
@@ -40,11 +42,13 @@ from headwater.ingest.reading.schema import (
     apply_hints,
     check_names,
     check_ordering,
+    check_partition,
     parse_ddl,
 )
 from headwater.ingest.reading.split_scan import is_large
 from headwater.ingest.table_state import TableState
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
+from headwater.lake.table import Table
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Of one object read whole, after decompression; more is quarantined as `oversize`."""
@@ -142,6 +146,8 @@ class RecordSource:
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
             check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
+            if stored is None:
+                check_partition(self._name, rename_for_hudi(schema), table.partition)
         self._schema, self._is_provisional = schema, False
         self._warn_of_reserved(schema)
 
@@ -173,9 +179,11 @@ class RecordSource:
             self._options = with_header(self._options, header=not is_unnamed(names))
         return schema
 
-    def evolve(self, read: BatchRead) -> bool:
+    def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
         """Take in what columns the objects just read have; whether that changes the table's, so that they
         have to be read again. Raises `NewColumnsError` where the table is to end with new columns.
+
+        A column of whole numbers does not become one of doubles that would round what `table` has.
         """
         evolution = self._evolution
         if not evolution.reports or self._is_provisional:
@@ -187,6 +195,10 @@ class RecordSource:
         if not samples and not bad:
             return False
         merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        rounded = find_rounded(table, self.schema, merged) if table and not self._table.transform else ()
+        if rounded:
+            evolution.keep_types(frozenset(rounded))
+            merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
         schema = assign_names(merged, self.schema)
         if schema == self._schema:
             return False
@@ -250,7 +262,7 @@ class RecordSource:
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.config.schema is not self.schema:
             config, schema = self._build_config(self.schema), self.table_schema
-            keys = ((), ()) if self._table.transform else (self._table.record_key, self._table.ordering)
+            address = RowAddress() if self._table.transform else RowAddress.of(self._table)
             record = self._convert(F.col("record").cast(schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
@@ -259,7 +271,7 @@ class RecordSource:
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
-                corrupt=build_bad_record(schema, *keys, self._types),
+                corrupt=build_bad_record(schema, address, self._types),
             )
         return self._prepared
 

@@ -202,6 +202,20 @@ def check_ordering(table: str, schema: StructType, ordering: Collection[str]) ->
             )
 
 
+def check_partition(table: str, schema: StructType, partition: Collection[str]) -> None:
+    """Rejects times as partitions of a new table: Spark reads Hudi's folder names, microseconds, as null.
+
+    Raises `ConfigError`.
+    """
+    for field in schema:
+        if field.name in partition and isinstance(field.dataType, TimestampType):
+            raise ConfigError(
+                f"tables.{table}.partition: column {field.name!r} is timestamp, which Spark reads as null",
+                hint=f'add `schema_hints: "{field.name} string"` to partition by the text, or partition by a '
+                "day that a `transform` makes: docs/how-to/write-to-a-table.md#partitions-by-time",
+            )
+
+
 def _nullable(schema: StructType) -> StructType:
     """The columns by types that Hudi can store, all of them nullable."""
     return StructType([StructField(f.name, find_storable(f.dataType), True) for f in schema])

@@ -13,7 +13,7 @@ from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.json_values import LONE_SURROGATE
+from headwater.ingest.decoding.json_values import COMMENT, LONE_SURROGATE
 from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
 from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
@@ -37,6 +37,7 @@ _GLOB_CHARACTERS = str.maketrans({c: f"\\{c}" for c in "\\{}[]*?"})
 _SPARK_SUFFIXES = frozenset({"gz", "bz2"})
 _OTHER_SUFFIXES = frozenset({*COMPRESSION_SUFFIXES, "deflate", "lz4", "snappy"}) - _SPARK_SUFFIXES
 
+_DOCUMENT_END = rf"(?s)\}}\s*,?\s*{COMMENT}$"
 # gzip, zstd, UTF-16, Parquet, Avro, ZIP: text in disguise, or no text at all.
 _ODD_BEGINNINGS = (
     b"\x1f\x8b",
@@ -218,6 +219,9 @@ class SplitScan:
         marked = F.when(is_decodable, value).otherwise(F.concat(F.lit(UNDECODABLE), text))
         if self._config.file_format == "csv" and self._dialect.quote:
             is_malformed = is_decodable & self._has_quotes(value) & ~self._is_complete(value)
+            marked = F.when(is_malformed, F.concat(F.lit(MALFORMED), value)).otherwise(marked)
+        if self._config.file_format == "json":
+            is_malformed = is_decodable & ~value.endswith("}") & ~value.rlike(_DOCUMENT_END)
             marked = F.when(is_malformed, F.concat(F.lit(MALFORMED), value)).otherwise(marked)
         return marked
 

@@ -48,6 +48,8 @@ NEEDED_SETTINGS = {
     # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    # By default a text that Spark 2 took for a date and Spark 3 does not, as `2024-02-30`, fails the batch.
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     # Hudi's files do not say which calendar they have, and then Spark refuses to read or write dates before
     # 1582 and times before 1900. All of them are in the Gregorian calendar, as pyarrow and hudi-rs take them.
     **{

@@ -60,11 +60,11 @@ CASES: dict[str, Case] = {
     "header_found": (
         {"format": "csv"},
         {
-            "a.csv": "zip,n,at,phone\n01234,1,10:00,+49301\n90210,2,11:00,+49302\n",
+            "a.csv": "zip,n,at,phone\n01234,1,10:00,+49301\n90210,2,2024-01,+49302\n",
             "b.csv": "n,zip\n3,00000\n",
         },
         "zip n at phone",
-        [("00000", 3, None, None), ("01234", 1, "10:00", "+49301"), ("90210", 2, "11:00", "+49302")],
+        [("00000", 3, None, None), ("01234", 1, "10:00", "+49301"), ("90210", 2, "2024-01", "+49302")],
         [],
     ),
     "no_header_found": (
@@ -236,14 +236,15 @@ def test_number_column_takes_no_identifiers_that_come_later(build):
     lake.put("1.csv", "n,s,d\n1,a,1.5\n")
     for table in ("t", "rescuing"):
         lake.ingest(table)
-    lake.put("2.csv", 'n,s,d\n01,a,2.5\n2,01,0.5\n"+3",b,1\n4,c,05\n')
+    lake.put("2.csv", 'n,s,d\n01,a,2.5\n2,01,0.5\n"+3",b,1\n4,c,05\n5,d,2d\n')
     for table in ("t", "rescuing"):
         lake.ingest(table)
     assert lake.rows("t", "n", "s", "d") == [(1, "a", 1.5), (2, "01", 0.5)]
-    assert lake.quarantine_of("t", "payload") == [('"+3",b,1',), ("01,a,2.5",), ("4,c,05",)]
+    assert lake.quarantine_of("t", "payload") == [('"+3",b,1',), ("01,a,2.5",), ("4,c,05",), ("5,d,2d",)]
     rescued = [json.loads(rest) for (rest,) in lake.rows("rescuing", "rest") if rest]
     assert [{k: v for k, v in rest.items() if k != FILE_PATH} for rest in rescued] == [
         {"d": "05"},
+        {"d": "2d"},
         {"n": "+3"},
         {"n": "01"},
     ]

@@ -168,6 +168,7 @@ ODD: list[tuple[pa.Array, pa.DataType, list[object]]] = [
     (pa.array(["a"], pa.string_view()), pa.string(), ["a"]),
     (pa.array([b"a"], pa.binary_view()), pa.binary(), [b"a"]),
     (pa.array([1_001], pa.timestamp("ns")), pa.timestamp("us"), [dt.datetime(1970, 1, 1, 0, 0, 0, 1)]),
+    (pa.array([-1], pa.timestamp("ns")), pa.timestamp("us"), [dt.datetime(1969, 12, 31, 23, 59, 59, 999999)]),
     (pa.array([[1], None], pa.list_view(pa.uint8())), pa.list_(pa.int16()), [[1], None]),
     (pa.RunEndEncodedArray.from_arrays([2], ["x"]), pa.string(), ["x", "x"]),
     (UNION, pa.string(), ["1", '"a"']),

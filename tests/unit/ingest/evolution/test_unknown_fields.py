@@ -5,7 +5,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from headwater.ingest.decoding.marks import REPEATED_NAME
+from headwater.ingest.decoding.json_values import mark_ambiguous
+from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME
 from headwater.ingest.evolution.unknown_fields import FieldScanner, ScannedTexts
 
 SCHEMA = pa.schema(
@@ -93,6 +94,21 @@ def test_record_that_names_a_field_twice_is_marked(text: str) -> None:
     schema = pa.schema([("a", pa.int64()), ("b", pa.struct([("x", pa.int64())]))])
     found = FieldScanner(schema).scan(['{"a":1}', text], rescues=False)
     assert found.texts == ['{"a":1}', REPEATED_NAME + text]
+
+
+@pytest.mark.parametrize("text", ['{"a":1} x', '{"a":1}{"a":', '{"a":1}]', '{"a":1} x}', ' {"a":1},{"a":2'])
+def test_record_that_goes_on_behind_its_document_is_marked(text: str) -> None:
+    found = FieldScanner(pa.schema([("a", pa.int64())])).scan([text], rescues=False)
+    assert found.texts == [MALFORMED + text]
+    assert list(mark_ambiguous([text])) == [MALFORMED + text]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1}', '{"a":1} \t', '{"a":1},', '{"a":1} // x', ' {"a":1} /* x */', "5"]
+)
+def test_comma_or_comment_behind_a_document_costs_nothing(text: str) -> None:
+    assert FieldScanner(pa.schema([("a", pa.int64())])).scan([text], rescues=False).texts == [text]
+    assert list(mark_ambiguous([text])) == [text]
 
 
 def test_second_spelling_that_is_null_or_rescued_costs_nothing() -> None:

@@ -130,6 +130,11 @@ def test_schema_is_inferred_in_types_that_spark_has() -> None:
     )
 
 
+def test_file_without_columns_has_no_columns() -> None:
+    empty = write_parquet(pa.table({"a": [1]}).select([]))
+    assert infer_arrow_schema(empty, "k", "parquet", {}) == pa.schema([])
+
+
 class TestAvro:
     def test_logical_types(self) -> None:
         when = dt.datetime(2024, 1, 2, 3, 4, 5, 678000, tzinfo=dt.timezone.utc)
@@ -187,10 +192,27 @@ class TestAvro:
         fastavro.writer(sink, "string", ["a", "b"])
         assert read("avro", sink.getvalue()).to_pydict() == {"value": ["a", "b"]}
 
-    def test_types_that_no_table_has_are_named(self) -> None:
-        data = write_avro([{"name": "a", "type": ["int", "string"]}], [{"a": 1}])
-        with pytest.raises(ObjectSchemaError, match="a union of int32, string"):
-            read("avro", data)
+    def test_types_that_no_table_has_become_texts(self) -> None:
+        digits = {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 2}
+        fields: list[object] = [
+            {"name": "union", "type": ["int", "string", "null"]},
+            {"name": "numbers", "type": ["null", "int", "double"]},
+            {"name": "digits", "type": ["null", digits]},
+            {"name": "none", "type": ["null"]},
+        ]
+        rows = [
+            {"union": 1, "numbers": 1, "digits": Decimal("1" * 45 + ".25"), "none": None},
+            {"union": "x", "numbers": 1.5, "digits": Decimal("1E+3"), "none": None},
+            {"union": None, "numbers": None, "digits": None, "none": None},
+        ]
+        assert read("avro", write_avro(fields, rows)).to_pydict() == {
+            "union": ["1", '"x"', None],
+            "numbers": [1.0, 1.5, None],
+            "digits": ["1" * 45 + ".25", "1000.00", None],
+            "none": [None, None, None],
+        }
+
+    def test_type_that_no_table_has_is_named(self) -> None:
         loop = [{"name": "next", "type": ["null", "r"]}]
         with pytest.raises(ObjectSchemaError, match="contains itself"):
             read("avro", write_avro(list(loop), [{"next": None}]))
