@@ -251,7 +251,7 @@ def test_each_commit_is_reported_and_measured() -> None:
 
 
 class CountingQueue(MemoryQueue):
-    """Counts receive calls that run at the same time. Each that brings something, but for the first, takes
+    """Counts receive calls that run at the same time. Each full one, but for the first, takes
     until there are two: on a busy machine they might come one after the other."""
 
     def __init__(self) -> None:
@@ -268,8 +268,8 @@ class CountingQueue(MemoryQueue):
             self._crowded.set()
         try:
             found = super().receive(max_messages, wait_seconds)
-            self._full += bool(found)
-            if found and self._full > 1:
+            self._full += len(found) == max_messages
+            if len(found) == max_messages and self._full > 1:
                 self._crowded.wait(10)
             return found
         finally:
