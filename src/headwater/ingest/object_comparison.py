@@ -22,7 +22,14 @@ from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.verification import ComparedObject
 from headwater.ingest.processing.record_transform import RecordTransform
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, OBJECT, VERSION, build_lineage, build_uri
+from headwater.ingest.reading.lineage import (
+    EVENT_ID,
+    LINEAGE_COLUMNS,
+    OBJECT,
+    VERSION,
+    build_lineage,
+    build_uri,
+)
 from headwater.ingest.reading.object_reader import Request, build_requests, look_through
 from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.table_state import TableState
@@ -113,12 +120,8 @@ class ObjectComparison:
             F.col("object_index").alias("at"),
             _hash([F.col(f"record.`{name}`").alias(name) for name in names]),
         )
-        stored = self._read_stored(objects, schema, names)
-        sides = read.select("at", "hash", F.lit(1).alias("read"), F.lit(0).alias("stored")).unionByName(
-            stored.select("at", "hash", F.lit(0).alias("read"), F.lit(1).alias("stored"))
-        )
         # The same row may be there several times, on either side.
-        by_row = sides.groupBy("at", "hash").agg(F.sum("read").alias("read"), F.sum("stored").alias("stored"))
+        by_row = _count_each_row(read, self._read_stored(objects, schema, names))
         zero = F.lit(0)
         return (
             by_row.groupBy("at")
@@ -150,11 +153,28 @@ class ObjectComparison:
         ]
         wanted = build_frame(table.spark, rows, _WANTED_SCHEMA)
         # Hashed before the join: the table's columns have names of anybody's choice.
+        # An append table has a content once for each time that it was put: each write is compared by itself.
+        adds_rows = self._compared.config.effective_mode == "append"
+        write = (F.col(EVENT_ID) if adds_rows else F.lit("")).alias("write")
         hashed = conform_frame(table.read(), schema).select(
-            OBJECT, VERSION, _hash([F.col(f"`{name}`") for name in names])
+            OBJECT, VERSION, write, _hash([F.col(f"`{name}`") for name in names])
         )
         is_same = (F.col(OBJECT) == F.col("wanted_object")) & (F.col(VERSION) == F.col("wanted_version"))
-        return hashed.join(F.broadcast(wanted), on=is_same, how="inner").select("at", "hash")
+        return hashed.join(F.broadcast(wanted), on=is_same, how="inner").select("at", "write", "hash")
+
+
+def _count_each_row(read: DataFrame, stored: DataFrame) -> DataFrame:
+    """Return (at, hash, read, stored): how often each row was read, and its highest count in one write."""
+    sides = read.select(
+        "at", "hash", F.lit("").alias("write"), F.lit(1).alias("read"), F.lit(0).alias("stored")
+    )
+    sides = sides.unionByName(
+        stored.select("at", "hash", "write", F.lit(0).alias("read"), F.lit(1).alias("stored"))
+    )
+    by_write = sides.groupBy("at", "hash", "write").agg(
+        F.sum("read").alias("read"), F.sum("stored").alias("stored")
+    )
+    return by_write.groupBy("at", "hash").agg(F.sum("read").alias("read"), F.max("stored").alias("stored"))
 
 
 def _hash(columns: Sequence[Column]) -> Column:

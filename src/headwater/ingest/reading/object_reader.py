@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from headwater.capture.own_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.marks import MARK
@@ -26,7 +27,6 @@ from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.order import is_from_listing
 from headwater.ingest.reading.handful import fetch_here
 from headwater.lake.local_frames import load_arrow
 
@@ -90,7 +90,7 @@ def build_requests(decisions: Sequence[Decision]) -> list[Request]:
 def _build_request(at: int, decision: Decision) -> Request:
     event, is_look = decision.stored.event, decision.action == "look"
     # A listing does not compute digests, so its etag does not identify the content of a file.
-    is_named = not (is_look or (event.provider == "local" and is_from_listing(decision.stored)))
+    is_named = not (is_look or (event.provider == "local" and event.event_name == LISTED_EVENT))
     ref = ObjectRef(
         provider=event.provider,
         bucket=event.bucket,

@@ -106,6 +106,25 @@ def test_what_nobody_touched_is_the_same_and_a_changed_row_is_found(
     assert (counts.differing, problems) == (0, [])
 
 
+def test_content_that_was_put_twice_is_compared_write_by_write(
+    spark: SparkSession, tmp_path: Path, verify: Callable[..., Verify]
+) -> None:
+    lake = FolderLake(spark, tmp_path, things={"path": "*.json", "mode": "append"})
+    lake.put("a.json", lines({"id": 1, "n": 1}, {"id": 1, "n": 1}, {"id": 2, "n": 2}))
+    lake.ingest("things")
+    lake.announce("a.json", kind="removed")
+    lake.announce("a.json")
+    lake.ingest("things")
+    assert lake.rows("things", "id") == [(1,), (1,), (1,), (1,), (2,), (2,)]
+    assert look(verify(lake)) == (DeepCounts(objects=1, rows=3), [])
+
+    event_id = min(event for (event,) in lake.rows("things", "_headwater_event_id"))
+    tamper(lake, spark, "n", 9, f"id = 2 and _headwater_event_id = '{event_id}'")
+    counts, problems = look(verify(lake))
+    assert counts.differing == 1
+    assert problems == [("wrong_rows", "a.json", "read again: 1 rows of the table are not in it")]
+
+
 def test_an_object_that_changes_meanwhile_is_no_difference(
     lake: FolderLake, verify: Callable[..., Verify], monkeypatch: pytest.MonkeyPatch
 ) -> None:
