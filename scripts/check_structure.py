@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_FUNCTION_LINES = 40
-MAX_MODULE_LINES = 400
 MAX_CONFTEST_LINES = 150
-MAX_FOLDER_FILES = 12
 # Suppressions a thousand lines; a small tree may have a handful whatever its size.
 MAX_SUPPRESSIONS_PER_KLOC = 3.0
 MIN_SUPPRESSIONS_ALLOWED = 5
@@ -79,9 +77,8 @@ def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def check_sizes(module: Module) -> Iterator[Finding]:
     lines = module.text.count("\n")
-    limit = MAX_CONFTEST_LINES if module.path.name == "conftest.py" else MAX_MODULE_LINES
-    if lines > limit:
-        yield Finding(module.path, 1, f"{lines} lines; at most {limit}: split it by topic")
+    if module.path.name == "conftest.py" and lines > MAX_CONFTEST_LINES:
+        yield Finding(module.path, 1, f"{lines} lines; at most {MAX_CONFTEST_LINES}: split it by topic")
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and body_lines(node) > MAX_FUNCTION_LINES:
             size = body_lines(node)
@@ -150,16 +147,6 @@ def check_places(module: Module) -> Iterator[Finding]:
                 yield Finding(module.path, getattr(node, "lineno", 1), message)
 
 
-def check_folders(modules: list[Module]) -> Iterator[Finding]:
-    counts: dict[Path, int] = {}
-    for module in modules:
-        if module.path.name not in {"__init__.py", "conftest.py"}:
-            counts[module.path.parent] = counts.get(module.path.parent, 0) + 1
-    for folder, count in sorted(counts.items()):
-        if count > MAX_FOLDER_FILES:
-            yield Finding(folder, 1, f"{count} modules; at most {MAX_FOLDER_FILES}: make a sub-folder")
-
-
 def list_suppressions(module: Module) -> list[Finding]:
     """Comments that silence a tool; the words inside strings do not count."""
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
@@ -189,7 +176,7 @@ def check(root: Path) -> list[Finding]:
         for rule in (check_sizes, check_name, check_places)
         for finding in rule(module)
     ]
-    return [*findings, *check_folders(modules), *check_suppressions(modules)]
+    return [*findings, *check_suppressions(modules)]
 
 
 def main(arguments: list[str]) -> int:

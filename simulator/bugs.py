@@ -26,8 +26,7 @@ BUGS: dict[str, str] = {
     # deciding
     "late_event_applied": "what was applied before is not asked for: a late event is applied",
     "order_of_arrival": "events of one object are applied as they come, not by order key",
-    "version_forgotten": "the removal of one version counts as the removal of the object",
-    "marker_ignored": "a delete marker is taken for the removal of a version, and nothing goes",
+    "removal_believed": "a removal retracts the rows, and nobody reads what is stored under the key now",
     "listing_wins": "an event from a listing goes before any real event",
     "named_version_ignored": "what lies under the key is read, whatever version the event names",
     "superseded_not_looked": "an object that is not what its event names is passed over without a look",

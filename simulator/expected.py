@@ -25,22 +25,14 @@ def check_table(kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, requir
     if kind == "mirror":
         check_mirrored(rows, bucket)
         return
-    unsure = set() if kind in ("append", "merge") else bucket.ever_unsure
-    if kind not in ("append", "merge") and bucket.versioning == "on":
-        # What was put after the cleaning may be heard of after its removal, and its version is read.
-        unsure = unsure | bucket.ever_cleaned
-    rows = [row for row in rows if row.key not in unsure]
-    live = {key: places for key, places in list_live_rows(bucket).items() if key not in unsure}
-    if kind != "append":
-        # Where single versions were removed for good, these tables promise nothing: no listing tells of it,
-        # and rows that another version had written over do not come back.
-        rows = [row for row in rows if row.key not in bucket.thinned]
-        live = {key: places for key, places in live.items() if key not in bucket.thinned}
-    _check_removals(kind, rows, live)
-    if kind.startswith("append"):
-        _check_append(kind, rows, bucket, required, live)
-    else:
-        _check_merge(kind, rows, live)
+    live = list_live_rows(bucket)
+    if kind == "append":
+        _check_append(rows, bucket, required, live)
+        return
+    # Where single versions were removed for good, a merge promises nothing: rows that another version had
+    # written over do not come back.
+    live = {key: places for key, places in live.items() if key not in bucket.thinned}
+    _check_merge([row for row in rows if row.key not in bucket.thinned], live)
 
 
 def check_mirrored(rows: Sequence[DataRow], bucket: Bucket, only: str | None = None) -> None:
@@ -55,25 +47,14 @@ def check_mirrored(rows: Sequence[DataRow], bucket: Bucket, only: str | None = N
         raise InvariantBrokenError(code, f"mirror: too many {extra[:3]}, missing {missing[:3]}")
 
 
-def _check_removals(kind: TableKind, rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
-    """Rows of an object that is not there are gone, or marked."""
-    if kind in ("append", "merge"):
-        return
-    for row in rows:
-        if row.key not in live and row.removed_at is None:
-            raise InvariantBrokenError("I8", f"{kind}: rows of {row.key!r}, which is removed")
-
-
 def _check_append(
-    kind: TableKind,
     rows: Sequence[DataRow],
     bucket: Bucket,
     required: set[int],
     live: dict[str, list[Place]],
 ) -> None:
     """Every row comes from one write and is there once; what can still be read is there."""
-    present = (row for row in rows if row.removed_at is None)
-    copies = Counter((row.key, row.number, row.text, row.version) for row in present)
+    copies = Counter((row.key, row.number, row.text, row.version) for row in rows)
     puts: Counter[tuple[str, int, str, str]] = Counter()
     for key, versions in bucket.written.items():
         for version in versions:
@@ -81,15 +62,15 @@ def _check_append(
     if copies - puts:
         extra = next((copies - puts).elements())
         raise InvariantBrokenError(
-            "I5", f"{kind}: {extra} is there {copies[extra]} times, written {puts[extra]}"
+            "I5", f"append: {extra} is there {copies[extra]} times, written {puts[extra]}"
         )
     # A listing tells contents apart, not versions.
     texts = {place[:3] for place in copies}
     for places in live.values():
         missing = [place for place in places if place not in texts]
         if missing:
-            raise InvariantBrokenError("I4", f"{kind}: what lies in the bucket is missing: {missing[0]}")
-    if kind != "append" or bucket.versioning == "off":
+            raise InvariantBrokenError("I4", f"append: what lies in the bucket is missing: {missing[0]}")
+    if bucket.versioning == "off":
         return
     for key, versions in bucket.written.items():
         for version in versions:
@@ -97,7 +78,7 @@ def _check_append(
                 continue
             lost = [place for place in _list_places(key, version) if not copies[place]]
             if lost:
-                raise InvariantBrokenError("I1", f"{kind}: a version is missing: {lost[0]}")
+                raise InvariantBrokenError("I1", f"append: a version is missing: {lost[0]}")
 
 
 def _list_places(key: str, version: Version) -> list[tuple[str, int, str, str]]:
@@ -105,13 +86,11 @@ def _list_places(key: str, version: Version) -> list[tuple[str, int, str, str]]:
     return [(key, number, text, name) for number, text in enumerate(list_rows(version.data or b""), 1)]
 
 
-def _check_merge(kind: TableKind, rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
+def _check_merge(rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
     """The newest content of each object has the word; rows that only older ones had may stay."""
     found = {(row.key, row.number): row for row in rows}
     for places in live.values():
         for key, number, text in places:
             row = found.get((key, number))
             if row is None or row.text != text:
-                raise InvariantBrokenError("I4", f"{kind}: {(key, number, text)} is {row and row.text!r}")
-            if row.removed_at is not None:
-                raise InvariantBrokenError("I4", f"{kind}: {(key, number, text)} is marked as removed")
+                raise InvariantBrokenError("I4", f"merge: {(key, number, text)} is {row and row.text!r}")

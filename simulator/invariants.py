@@ -15,7 +15,7 @@ from headwater.ingest.accounting import QUARANTINED
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.order import is_cleaning
+from headwater.ingest.planning.observation import is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 from headwater.ingest.planning.verification import Known, judge_present

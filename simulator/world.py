@@ -51,7 +51,7 @@ class World:
         self.crashes = Crashes()
         self.bucket = Bucket(scenario.versioning, self.clock)
         # A merge orders by time, and a listing knows it to the second.
-        self.bucket.writes_apart = any(kind.startswith("merge") for kind in scenario.tables)
+        self.bucket.writes_apart = "merge" in scenario.tables
         self.store = BucketStore(self.bucket)
         self.queue = SimulatedQueue(
             QueueLimits(max_receives=scenario.max_receives, max_in_flight=scenario.max_in_flight), self.clock

@@ -27,7 +27,7 @@ COUNTS = (10_000, 100_000, 1_000_000)
 BATCH = 10_000
 GOAL = 1.3
 _STATUS = {"read": "ingested", "look": "ingested", "retract": "removed", "skip": "superseded"}
-_RULES = FoldRules(mirrors=True, on_object_removed="retract")
+_RULES = FoldRules(mirrors=True)
 
 
 def run() -> BenchmarkResult:

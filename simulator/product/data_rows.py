@@ -13,23 +13,17 @@ from headwater.ingest.planning.verification import TableRules, WriteCounts
 from simulator.outside.hudi import HudiTable, Write
 from simulator.product.reading import ReadObject
 
-TableKind = Literal[
-    "mirror", "append", "append_retract", "append_tombstone", "merge", "merge_retract", "merge_tombstone"
-]
+TableKind = Literal["mirror", "append", "merge"]
 
 RULES: Mapping[TableKind, FoldRules] = {
-    "mirror": FoldRules(mirrors=True, on_object_removed="retract"),
+    "mirror": FoldRules(mirrors=True),
     "append": FoldRules(),
-    "append_retract": FoldRules(on_object_removed="retract"),
-    "append_tombstone": FoldRules(on_object_removed="tombstone"),
     "merge": FoldRules(merges=True),
-    "merge_retract": FoldRules(on_object_removed="retract", merges=True),
-    "merge_tombstone": FoldRules(on_object_removed="tombstone", merges=True),
 }
 
 
 class DataRow(NamedTuple):
-    """`number` is the row's place in its object, from 1; `removed_at` is set in tables with tombstones."""
+    """`number` is the row's place in its object, from 1."""
 
     key: str
     number: int
@@ -37,20 +31,16 @@ class DataRow(NamedTuple):
     version: str
     event_id: str
     event_time: datetime
-    removed_at: datetime | None = None
 
 
 class Gone(NamedTuple):
     """See `headwater.ingest.retraction.Gone`."""
 
     event: ObjectEvent
-    version: str = ""
-    is_replaced: bool = False
     event_ids: frozenset[str] | None = None
 
     def includes(self, row: "DataRow") -> bool:
-        is_write = self.event_ids is None or row.event_id in self.event_ids
-        return self.version in ("", row.version) and is_write
+        return self.event_ids is None or row.event_id in self.event_ids
 
 
 def build_rows(objects: Sequence[ReadObject]) -> list[DataRow]:
@@ -69,7 +59,7 @@ def record_key(kind: TableKind, row: DataRow) -> Hashable:
     """What tells a row from others of the table."""
     if kind == "mirror":
         return (row.key, row.number)
-    if kind.startswith("append"):
+    if kind == "append":
         return (row.event_id, row.number)
     return f"{row.key}#{row.number}"
 
@@ -84,26 +74,20 @@ def plan_write(
         return None
     placed = [(record_key(kind, row), row) for row in _order(kind, table, rows)]
     if not gone:
-        insert = kind.startswith("append") or (kind == "mirror" and is_new)
+        insert = kind == "append" or (kind == "mirror" and is_new)
         return Write(placed, insert=insert)
     by_key: dict[str, list[Gone]] = {}
     for entry in gone:
         by_key.setdefault(entry.event.key, []).append(entry)
-    stored = [
-        (row, entry) for row in table.read() for entry in by_key.get(row.key, ()) if entry.includes(row)
-    ]
+    stored = [row for row in table.read() for entry in by_key.get(row.key, ()) if entry.includes(row)]
     # Of two rows with one key, the write keeps the newer.
     rewritten = {key for key, _ in placed}
-    left = [(key, row, entry) for row, entry in stored if (key := record_key(kind, row)) not in rewritten]
-    if not kind.endswith("tombstone"):
-        return Write(placed, [key for key, _, _ in left])
-    marked = [(key, row._replace(removed_at=e.event.event_time)) for key, row, e in left if not e.is_replaced]
-    return Write([*placed, *marked], [key for key, _, entry in left if entry.is_replaced])
+    return Write(placed, [key for row in stored if (key := record_key(kind, row)) not in rewritten])
 
 
 def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) -> list[DataRow]:
     """In a merge the row of the newer event wins, whatever comes last."""
-    if not kind.startswith("merge"):
+    if kind != "merge":
         return list(rows)
     kept = []
     for row in sorted(rows, key=lambda row: row.event_time):
@@ -117,7 +101,7 @@ def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
     """The writes of one object: see `headwater.ingest.stored_contents`."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
-        if row.removed_at is None and row.key == key:
+        if row.key == key:
             counts[row.version, row.event_id, int(row.event_time.timestamp() * 1e6)] += 1
     return [ContentWrite(*write, count) for write, count in counts.items()]
 
@@ -126,7 +110,7 @@ def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> 
     """By key, of these or of all: see `headwater.ingest.stored_contents`."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
-        if row.removed_at is None and (keys is None or row.key in keys):
+        if keys is None or row.key in keys:
             counts.setdefault(row.key, {}).setdefault(row.version, Counter())[row.event_id] += 1
     return {key: {name: list(c.values()) for name, c in found.items()} for key, found in counts.items()}
 
@@ -135,7 +119,7 @@ def build_rules(kind: TableKind) -> TableRules:
     """What may be asked of the table's rows: see `headwater.app.objects.streams`."""
     rules = RULES[kind]
     return TableRules(
-        follows_removals=rules.on_object_removed == "retract",
+        follows_removals=rules.mirrors,
         counts_rows=not rules.merges,
         adds_rows=not (rules.merges or rules.mirrors),
     )

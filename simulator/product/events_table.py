@@ -11,7 +11,7 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
-from headwater.ingest.planning.order import is_from_listing
+from headwater.ingest.planning.observation import is_from_listing
 from simulator.bugs import Bugs
 from simulator.outside.hudi import Commit, HudiTable, Write
 

@@ -9,21 +9,18 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import IngestError, LakeError
-from headwater.ingest.accounting import quarantine_items, settle_request, to_skip
+from headwater.ingest.accounting import find_cleaned, quarantine_items, settle_outcome, to_skip
 from headwater.ingest.object_stores.protocol import ObjectRef
-from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
-from headwater.ingest.planning.order import is_cleaning, is_from_listing
-from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, note_kept, order_outcomes
+from headwater.ingest.planning.observation import is_cleaning, is_from_listing
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, order_outcomes
 from headwater.ingest.planning.outdated import (
     Outdated,
     choose_replaced,
     find_applied,
     find_outdated,
-    is_doubtful,
-    keep_left,
 )
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from simulator.bugs import Bugs
@@ -145,7 +142,7 @@ class SimulatedPipeline:
         return True
 
     def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
-        needed = self._rules.needs_states or self.ledger.has_looked or any(map(is_from_listing, events))
+        needed = self._rules.mirrors or self.ledger.has_looked or any(map(is_from_listing, events))
         return self.ledger.find_states({stored.event.object_id for stored in events}) if needed else {}
 
     def _decide(self, events: Sequence[StoredEvent], states: dict[str, LedgerEntry]) -> list[Decision]:
@@ -166,11 +163,6 @@ class SimulatedPipeline:
     def _spoil(self, stored: StoredEvent) -> ObjectEvent:
         """The event as a wrong decision would take it."""
         event = stored.event
-        is_removal = event.kind == "removed"
-        if "version_forgotten" in self._bugs and is_removal:
-            event = replace(event, version_id=None)
-        if "marker_ignored" in self._bugs and event.event_name.endswith("DeleteMarkerCreated"):
-            event = replace(event, event_name="ObjectRemoved:Delete")
         if "order_of_arrival" in self._bugs:
             at = stored.position
             event = replace(event, order_key=f"{at.completed}{at.batch_index:012d}")
@@ -196,13 +188,13 @@ class SimulatedPipeline:
 
     def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> None:
         objects = self._read(plan, states)
-        decided = [self._settle(to_skip(decision), ()) for decision in plan.choose("skip", "retract")]
+        decided = [to_skip(decision) for decision in plan.choose("skip", "retract")]
         outcomes = [*decided, *(found.outcome for found in objects)]
         self._check_available(outcomes)
         self._crashes.at("objects read")
         if "rejects_after_commit" not in self._bugs:
             self._write_rejects(outcomes)
-        outcomes = order_outcomes(note_kept(outcomes))
+        outcomes = order_outcomes(outcomes)
         self._shared.watch.note_decided(self.kind, plan, outcomes)
         self._write(plan, states, objects, outcomes)
         self._crashes.at("data written")
@@ -213,22 +205,20 @@ class SimulatedPipeline:
         to_read = plan.choose("read", "look")
         if not to_read:
             return []
-        doubtful: set[str] = set()
-        if not self._rules.mirrors:
-            doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
 
         def find(refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
             if self._rules.mirrors:
                 return find_applied(((ref.bucket, ref.key) for ref in refs), states)
-            return {} if self._rules.merges else keep_left(self._find_ingested(refs), plan)
+            return {} if self._rules.merges else self._find_ingested(refs)
 
-        found = ObjectReading(self._shared.store, find, self._crashes, self._bugs).read(to_read, doubtful)
+        believed: tuple[Decision, ...] = ()
+        if "removal_believed" in self._bugs:
+            believed = tuple(d for d in to_read if d.stored.event.kind == "removed")
+        reading = ObjectReading(self._shared.store, find, self._crashes, self._bugs)
+        found = reading.read([decision for decision in to_read if decision not in believed])
+        found += [ReadObject(ObjectOutcome(d.stored, "removed", looked=True)) for d in believed]
         cleaned = find_cleaned(plan.decisions, states)
-        looks = {decision.stored.event_id for decision in plan.choose("look")}
-        return [
-            replace(entry, outcome=self._settle(keep_cleaned(entry.outcome, cleaned), looks))
-            for entry in found
-        ]
+        return [replace(entry, outcome=self._settle(entry.outcome, cleaned)) for entry in found]
 
     def _find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
         if not refs or not self._table.exists:
@@ -240,21 +230,17 @@ class SimulatedPipeline:
             for version, writes in by_version.items()
         }
 
-    def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
+    def _settle(self, outcome: ObjectOutcome, cleaned: Collection[str]) -> ObjectOutcome:
         if "looked_not_noted" in self._bugs:
             outcome = replace(outcome, looked=False)
         if "kept_rows_not_noted" in self._bugs:
             outcome = replace(outcome, kept=0)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
             outcome = replace(outcome, status="skipped")
-        if not self._rules.mirrors:
-            outcome = settle_request(outcome)
-        is_answer = self._rules.mirrors or outcome.stored.event_id in looks
-        if is_answer and outcome.status == "missing":
-            if "missing_not_retracted" in self._bugs:
-                return replace(outcome, status="superseded")
-            return replace(outcome, status="removed", version="", looked=True)
-        return outcome
+        settled = settle_outcome(outcome, cleaned, mirrors=self._rules.mirrors)
+        if settled.status == "removed" and "missing_not_retracted" in self._bugs:
+            return replace(outcome, status="superseded")
+        return settled
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
         unavailable = [outcome for outcome in outcomes if outcome.status == "unavailable"]
@@ -327,11 +313,10 @@ class SimulatedPipeline:
     def _build_gone(self, entry: Outdated) -> Gone:
         event = entry.outcome.stored.event
         if not entry.is_replaced or self._rules.mirrors:
-            return Gone(event, entry.version, entry.is_replaced)
+            return Gone(event)
         rows = self._table.read() if self._table.exists else ()
         announced = self._shared.events.count_puts(event.key)
-        replaced = choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version)
-        return Gone(event, "", entry.is_replaced, replaced)
+        return Gone(event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version))
 
     def _is_left(self, outcome: ObjectOutcome) -> bool:
         if "shrunk_object_keeps_rows" in self._bugs and outcome.status == "ingested":

@@ -13,7 +13,7 @@ from headwater.capture.own_events import DROP_EVENT, REQUESTS
 from headwater.capture.reconcile.decision import Bounds, EventOrigin, build_event, decide
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import is_certain_removal
-from headwater.ingest.planning.order import is_from_listing
+from headwater.ingest.planning.observation import is_from_listing
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket
 from simulator.outside.clock import SimulatedClock

@@ -13,7 +13,7 @@ from tests.fixtures.end_to_end.pipeline import Pipeline
 
 TABLES = {
     "mirrored": {"path": "in/*.json", "mode": "mirror"},
-    "merged": {"path": "in/*.json", "record_key": "id", "on_object_removed": "retract"},
+    "merged": {"path": "in/*.json", "record_key": "id"},
 }
 KEYS = [f"in/{number}.json" for number in range(6)]
 

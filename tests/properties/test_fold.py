@@ -42,7 +42,7 @@ def test_every_event_has_exactly_one_decision_with_a_reason_unless_read(batch):
 
 
 @given(batches)
-def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
+def test_last_content_of_an_object_is_read_unless_it_is_removed(batch):
     decisions = fold([build_stored(event, at) for at, event in enumerate(batch)])
     read = {d.stored.event_id for d in decisions if d.action == "read"}
     for object_id in {event.object_id for event in batch}:
@@ -52,7 +52,7 @@ def test_last_content_of_an_object_is_read_unless_it_is_removed_or_empty(batch):
         if changes:
             last = max(changes, key=lambda e: (e.order_key, e.event_time.isoformat(), e.event_id))
             is_marker = last.key == "a/" and not last.size
-            assert (last.event_id in read) == (last.kind != "removed" and last.size != 0 and not is_marker)
+            assert (last.event_id in read) == (last.kind != "removed" and not is_marker)
 
 
 @given(batches, st.integers(1, 5), st.integers(1, 40))

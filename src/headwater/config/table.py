@@ -88,8 +88,8 @@ class TableConfig(Section):
     )
     on_object_removed: Literal["ignore", "retract", "tombstone"] | None = Field(
         None,
-        description="What becomes of an object's rows when it is removed (merge, append): nothing, they go, "
-        "or they are marked in `_headwater_removed_at`. Default: ignore. A mirror always retracts.",
+        description="Always `retract` for a mirror and `ignore` for the other modes. For rows that follow "
+        "removals use `mode: mirror`, or a table built `from` a mirror.",
     )
     record_key: FieldNames = Field((), description="Fields that identify a row (merge).")
     generated_keys: bool = Field(
@@ -291,9 +291,9 @@ class TableConfig(Section):
         return self.operation or ("insert" if may_insert else "upsert")
 
     @property
-    def effective_on_object_removed(self) -> Literal["ignore", "retract", "tombstone"]:
-        """What becomes of the rows of a removed object: as given, else by the mode."""
-        return self.on_object_removed or ("retract" if self.effective_mode == "mirror" else "ignore")
+    def effective_on_object_removed(self) -> Literal["ignore", "retract"]:
+        """What happens to the rows of a removed object: only those of a mirror follow it."""
+        return "retract" if self.effective_mode == "mirror" else "ignore"
 
     @property
     def effective_schema_evolution_mode(self) -> SchemaEvolutionMode:
@@ -340,6 +340,13 @@ class TableConfig(Section):
 
     def _mode_problems(self) -> Iterator[KeyProblem]:
         mode = self.effective_mode
+        if self.on_object_removed not in (None, self.effective_on_object_removed):
+            yield (
+                ("on_object_removed",),
+                f"{self.on_object_removed!r} cannot be with `mode: {mode}`. Allowed: "
+                f"{self.effective_on_object_removed}. For rows that follow removals use `mode: mirror`, or a "
+                "table built `from` a mirror",
+            )
         if mode == "mirror":
             yield from self._mirror_problems()
         if mode == "merge" and not self.record_key:
@@ -374,9 +381,6 @@ class TableConfig(Section):
                 ("operation",),
                 f"{self.operation!r} cannot replace rows (`mode: mirror`). Allowed: upsert",
             )
-        if self.on_object_removed not in (None, "retract"):
-            allowed = "a mirror's rows go with their object. Allowed: retract"
-            yield ("on_object_removed",), f"{self.on_object_removed!r} has no meaning here: {allowed}"
 
     def _name_problems(self) -> Iterator[KeyProblem]:
         names_by_key = {

@@ -1,31 +1,61 @@
 """From decisions to outcomes, quarantine items and counts: every object has one answer. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import VANISHED, LedgerEntry, is_request
-from headwater.ingest.planning.order import is_from_listing
+from headwater.ingest.planning.ledger_entry import (
+    CLEANED,
+    CLEANED_REASONS,
+    VANISHED,
+    LedgerEntry,
+    is_cleaned,
+)
+from headwater.ingest.planning.observation import is_from_listing, is_request
 from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
 def to_skip(decision: Decision) -> ObjectOutcome:
-    """An object that was decided without looking at it."""
+    """Return the outcome of an object that was decided without reading it."""
     reason, stored = decision.reason or "", decision.stored
-    if decision.action == "retract" and not reason:
-        cause = VANISHED if is_from_listing(stored) else ""
-        return ObjectOutcome(stored, "removed", cause, version=decision.version)
     status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
-    looked = reason == "empty_object" and is_from_listing(stored)
-    # A listing that names content by its etag does not know the version.
-    kept = 0 if is_from_listing(stored) else decision.kept
-    return ObjectOutcome(stored, status, reason, version=version, etag=etag, looked=looked, kept=kept)
+    return ObjectOutcome(stored, status, reason, version=version, etag=etag, kept=decision.kept)
+
+
+def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors: bool) -> ObjectOutcome:
+    """Return what reading an object means to the table.
+
+    To a mirror, an absent object is removed. Of an object that `clean_source` may have taken away (`cleaned`:
+    ids), nothing need be there. A request for an object that is gone changes nothing in other tables: the
+    event of its removal, or a listing, reports that.
+    """
+    stored = outcome.stored
+    is_absent = outcome.status == "missing"
+    if (
+        stored.event.object_id in cleaned
+        and is_from_listing(stored)
+        and (is_absent or outcome.reason == "forbidden")
+    ):
+        return ObjectOutcome(stored, "skipped", CLEANED)
+    if is_absent and mirrors:
+        cause = VANISHED if is_from_listing(stored) else ""
+        cause = cause if stored.event.kind == "removed" and not is_request(stored.event) else "missing"
+        return ObjectOutcome(stored, "removed", cause, outcome.detail, looked=True)
+    if is_absent and is_request(stored.event):
+        return ObjectOutcome(stored, "superseded", "superseded")
+    return outcome
+
+
+def find_cleaned(decisions: Iterable[Decision], states: Mapping[str, LedgerEntry]) -> set[str]:
+    """Return ids of the objects that were cleaned before the batch, or are by one of its events."""
+    marked = {d.stored.event.object_id for d in decisions if d.reason in CLEANED_REASONS}
+    return marked | {object_id for object_id, state in states.items() if is_cleaned(state)}
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
@@ -43,16 +73,6 @@ def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> Object
     if outcome.reason == "empty_object" and policy["empty"] == "quarantine":
         return replace(outcome, status="quarantined", reason="empty", detail="the object has no bytes")
     return outcome
-
-
-def settle_request(outcome: ObjectOutcome) -> ObjectOutcome:
-    """The outcome of a request outside of mirrors: where nothing is stored any more, nothing is to be read.
-
-    The event of its removal, or a listing, reports that the object is gone.
-    """
-    if outcome.status != "missing" or not is_request(outcome.stored.event):
-        return outcome
-    return ObjectOutcome(outcome.stored, "superseded", "superseded")
 
 
 def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:

@@ -30,8 +30,9 @@ from headwater.ingest.reading.lineage import (
     build_lineage,
     build_uri,
 )
-from headwater.ingest.reading.object_reader import Request, build_requests, look_through
+from headwater.ingest.reading.object_reader import look_through
 from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.reading.resolution import Request, build_requests
 from headwater.ingest.table_state import TableState
 from headwater.lake.local_frames import build_frame
 from headwater.lake.table import Table
@@ -74,9 +75,7 @@ class ObjectComparison:
             if not records.is_at_hand:
                 records.frame.persist(StorageLevel.MEMORY_AND_DISK)
             try:
-                seen = {
-                    at: str(found.outcome["status"]) for at, found in look_through(records).objects.items()
-                }
+                seen = {at: str(found.outcome.status) for at, found in look_through(records).objects.items()}
                 frame = self._transform(records.frame, requests, objects)
                 differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()

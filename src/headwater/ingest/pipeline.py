@@ -15,30 +15,29 @@ from headwater.errors import IngestError, LakeError, TransformError
 from headwater.ingest.accounting import (
     apply_policy,
     build_counts,
+    find_cleaned,
     find_resolved,
     is_decided,
     quarantine_items,
     reject_columnless,
-    settle_request,
+    settle_outcome,
     to_skip,
 )
 from headwater.ingest.isolation.bad_parts import MAX_OBJECTS, ProcessedRecords
 from headwater.ingest.isolation.data_failure import is_data_failure
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.order import is_from_listing
+from headwater.ingest.planning.observation import is_from_listing
 from headwater.ingest.planning.outcome import (
     BatchResult,
     ObjectOutcome,
     count_outcomes,
-    note_kept,
     order_outcomes,
 )
-from headwater.ingest.planning.outdated import find_applied, is_doubtful
+from headwater.ingest.planning.outdated import find_applied
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
 from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
@@ -101,9 +100,7 @@ class TablePipeline:
         self._writer = TableWriter(name, config, table)
         self._ledger = self._build_ledger()
         self._rules = FoldRules(
-            mirrors=config.effective_mode == "mirror",
-            on_object_removed=config.effective_on_object_removed,
-            merges=config.effective_mode == "merge",
+            mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge"
         )
         self._contents = StoredContents(table, stores.events, self._rules)
         self._policy = config.on_bad_object.model_dump(by_alias=True)
@@ -231,7 +228,7 @@ class TablePipeline:
 
     def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
         """What the decision needs: most tables take objects in without asking what they were before."""
-        is_needed = self._rules.needs_states or self._ledger.has_looked or any(map(is_from_listing, events))
+        is_needed = self._rules.mirrors or self._ledger.has_looked or any(map(is_from_listing, events))
         return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
 
     def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> tuple[list[ObjectOutcome], bool]:
@@ -246,7 +243,7 @@ class TablePipeline:
             # counted twice. One that is done again decides about the object again.
             self._resolve_quarantine(outcomes, states)
             # Each object's in the order of its events, as the ledger counts them.
-            outcomes = order_outcomes(note_kept(outcomes))
+            outcomes = order_outcomes(outcomes)
             crash_point("before_data_commit")
             started = time.monotonic()
             committed = self._write(read, plan, outcomes, states)
@@ -280,8 +277,7 @@ class TablePipeline:
             read = self._processor.process(read)
             self._failing = (self._failing[0], True)
         cleaned = find_cleaned(plan.decisions, states)
-        looks = {decision.stored.event_id for decision in plan.choose("look")}
-        settled = [(at, self._settle(keep_cleaned(outcome, cleaned), looks)) for at, outcome in read.outcomes]
+        settled = [(at, self._settle(outcome, cleaned)) for at, outcome in read.outcomes]
         return replace(read, outcomes=tuple(settled))
 
     def _read_once(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> BatchRead:
@@ -292,18 +288,12 @@ class TablePipeline:
                 self._records.read,
                 lambda refs: find_applied(((ref.bucket, ref.key) for ref in refs), states),
             )
-        doubtful = {d.stored.event_id for d in to_read if is_doubtful(d.stored, states)}
-        return read_batch(
-            to_read, self._records.read, lambda refs: self._contents.find_left(refs, plan), doubtful
-        )
+        return read_batch(to_read, self._records.read, self._contents.find_ingested)
 
-    def _settle(self, outcome: ObjectOutcome, looks: Collection[str]) -> ObjectOutcome:
-        if not self._rules.mirrors:
-            outcome = settle_request(outcome)
-        is_answer = self._rules.mirrors or outcome.stored.event_id in looks
-        if is_answer and outcome.status == "missing":
-            # That nothing is there any more is no trouble for who follows removals, but an answer.
-            return replace(outcome, status="removed", version="", looked=True)
+    def _settle(self, outcome: ObjectOutcome, cleaned: Collection[str]) -> ObjectOutcome:
+        outcome = settle_outcome(outcome, cleaned, mirrors=self._rules.mirrors)
+        if outcome.status == "removed":
+            return outcome
         outcome = reject_columnless(outcome) if self._records.is_provisional else outcome
         return apply_policy(outcome, self._policy)
 

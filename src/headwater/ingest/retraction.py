@@ -1,20 +1,16 @@
-"""Rows that leave a table, or are marked, because their object did: in one commit with the new rows."""
+"""Rows that leave a table because their object did, or is written again: in one commit with the new rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
-from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, VERSION
+from headwater.ingest.reading.lineage import EVENT_ID, OBJECT
 from headwater.lake.local_frames import build_frame
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
-
-REMOVED_AT = "_headwater_removed_at"
-"""Column of a table with tombstones: when the row's object was removed, null while it is there."""
 
 # A filter of so many objects is looked through for every row; more of them are joined.
 _FILTER_LIMIT = 200
@@ -22,25 +18,17 @@ _FILTER_LIMIT = 200
 _GONE_SCHEMA = StructType(
     [
         StructField(OBJECT, StringType()),
-        StructField("gone_version", StringType()),
         StructField("gone_event", StringType()),
-        StructField("gone_at", TimestampType()),
+        StructField("is_gone", BooleanType()),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The stored rows of one object are out of date: all of them, or those of one version.
-
-    `is_replaced`: not because the object was removed, but because its rows are written again. `event_ids`
-    restricts it to the rows written for these events.
-    """
+    """The stored rows of one object are out of date: all of them, or those written for these events."""
 
     uri: str
-    removed_at: datetime
-    version: str = ""
-    is_replaced: bool = False
     event_ids: frozenset[str] | None = None
 
 
@@ -56,37 +44,29 @@ def build_deletes(
         rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
         # True of all of them. Without it Spark looks for all stored rows among the new ones, which sorts the
         # table, and for the few that are concerned only then.
-        same = F.col("gone_at").isNotNull()
+        same = F.col("is_gone")
         for at, name in enumerate(keys):
             same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
         stored = stored.join(rewritten, on=same, how="left_anti")
     # Null in all other rows: Hudi adds no column to a table that must not be null.
-    return stored.drop("gone_at").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
-
-
-def build_tombstones(table: Table, gone: Sequence[Gone]) -> DataFrame:
-    """The stored rows of the objects with the time of the removal."""
-    stored = _drop_own(read_stored(table, gone))
-    return stored.withColumn(REMOVED_AT, F.col("gone_at")).drop("gone_at")
+    return stored.drop("is_gone").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
 
 
 def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
-    """The stored rows of the objects, with Hudi's own columns and `gone_at`, when their object went."""
+    """The stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
     stored = table.read()
     if len(gone) <= _FILTER_LIMIT:
         # Told to the scan: whole files are passed over by their statistics.
         stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
     entries = [
-        (entry.uri, entry.version, event_id, entry.removed_at)
+        (entry.uri, event_id, True)
         for entry in gone
         for event_id in (entry.event_ids if entry.event_ids is not None else (None,))
     ]
     wanted = build_frame(table.spark, entries, _GONE_SCHEMA)
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
-    is_version = (F.col("gone_version") == "") | (F.col("gone_version") == F.col(VERSION))
     is_write = F.col("gone_event").isNull() | (F.col("gone_event") == F.col(EVENT_ID))
-    chosen = joined.where(is_version & is_write)
-    return chosen.select(*(F.col(f"`{name}`") for name in stored.columns), "gone_at")
+    return joined.where(is_write).select(*(F.col(f"`{name}`") for name in stored.columns), "is_gone")
 
 
 def _drop_own(stored: DataFrame) -> DataFrame:

@@ -18,12 +18,11 @@ from headwater.ingest.planning.outdated import (
     Outdated,
     choose_replaced,
     find_outdated,
-    keep_left,
 )
 from headwater.ingest.planning.plan import BatchPlan
 from headwater.ingest.planning.verification import WriteCounts
-from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, VERSION, build_uri
-from headwater.ingest.retraction import REMOVED_AT, Gone
+from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
+from headwater.ingest.retraction import Gone
 from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
 
@@ -39,8 +38,8 @@ class StoredContents:
         self._events = events
         self._rules = rules
 
-    def find_left(self, refs: Sequence[ObjectRef], plan: BatchPlan) -> dict[ContentState, int]:
-        """States whose rows the table has, and still has after the retractions of this batch."""
+    def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
+        """Contents of the objects that have rows in the table, and how many rows a write of each."""
         if self._rules.merges:
             # It may ingest content again: the same rows get the same keys, and the newest wins.
             return {}
@@ -50,9 +49,8 @@ class StoredContents:
             for uri, counts in find_row_counts(self._table, list(by_uri)).items()
             for version, writes in counts.items()
         }
-        if not self._rules.mirrors:
-            _add_undigested(refs, found)
-        return keep_left(found, plan)
+        _add_undigested(refs, found)
+        return found
 
     def list_gone(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry]
@@ -63,10 +61,8 @@ class StoredContents:
         replaced = self._choose_replaced(repaired)
         gone = []
         for entry in outdated:
-            event, uri = entry.outcome.stored.event, _address(entry)
-            event_ids = replaced.get(uri) if entry in repaired else None
-            version = entry.version if event_ids is None else ""
-            gone.append(Gone(uri, event.event_time, version, entry.is_replaced, event_ids))
+            uri = _address(entry)
+            gone.append(Gone(uri, replaced.get(uri) if entry in repaired else None))
         return gone
 
     def _choose_replaced(self, repaired: Sequence[Outdated]) -> dict[str, frozenset[str]]:

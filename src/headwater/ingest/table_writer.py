@@ -1,7 +1,7 @@
 """What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -26,7 +26,7 @@ from headwater.ingest.reading.lineage import (
     with_lineage,
 )
 from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
-from headwater.ingest.retraction import REMOVED_AT, Gone, build_deletes, build_tombstones, read_stored
+from headwater.ingest.retraction import Gone, build_deletes, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions
@@ -86,7 +86,7 @@ class TableWriter:
                 return True
             gone = ()
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
-        parts = [part for part in (rows, *self._build_retracted(rows, gone)) if part is not None]
+        parts = [part for part in (rows, self._build_retracted(rows, gone)) if part is not None]
         if not parts:
             return False
         if rows is not None:
@@ -129,8 +129,6 @@ class TableWriter:
         frame = with_lineage(rows, self._table.spark, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
-        if self._config.effective_on_object_removed == "tombstone":
-            frame = frame.withColumn(REMOVED_AT, F.lit(None).cast("timestamp"))
         if self._config.transform:
             frame = self._add_left_out(frame)
         if self._config.merge_mode == "commit_time":
@@ -148,19 +146,13 @@ class TableWriter:
         self._stored |= {field.name: field.dataType for field in frame.schema}
         return frame.withColumns({name: F.lit(None).cast(kind) for name, kind in left_out.items()})
 
-    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> Iterator[DataFrame]:
-        has_tombstones = self._config.effective_on_object_removed == "tombstone"
-        marked = [entry for entry in gone if has_tombstones and not entry.is_replaced]
-        deleted = [entry for entry in gone if not has_tombstones or entry.is_replaced]
-        if marked:
-            yield build_tombstones(self._table, marked)
-        if deleted:
-            places = dict.fromkeys((*self._record_key, *self._config.partition))
-            yield build_deletes(self._table, deleted, rows, list(places))
+    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> DataFrame | None:
+        places = dict.fromkeys((*self._record_key, *self._config.partition))
+        return build_deletes(self._table, gone, rows, list(places)) if gone else None
 
     def _has_delete_column(self, frame: DataFrame) -> bool:
         """Whether the table has the column by which rows are deleted, or gets it now."""
-        if DELETED in frame.columns or self._config.effective_on_object_removed == "retract":
+        if DELETED in frame.columns or self._config.effective_mode == "mirror":
             self._has_deletes = True
         if self._has_deletes is None:
             # A repair may have brought it.

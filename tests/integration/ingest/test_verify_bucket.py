@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow
 
 FIRST, SECOND = (json.dumps({"id": name}) + "\n" for name in ("first", "second"))
 APPENDED = {"things": {"path": "**/*.json", "mode": "append"}}
-MARKED = {"things": {"path": "**/*.json", "mode": "append", "on_object_removed": "tombstone"}}
 
 
 def check(lake: BucketLake, spark: SparkSession) -> list[tuple[str, str, str]]:
@@ -40,26 +39,14 @@ def list_now(lake: BucketLake, created: ObjectEvent) -> CapturedEvent:
     return build_event(Comparison(created.key, listed, None), EventOrigin("s3", lake.bucket, now))
 
 
-@pytest.mark.parametrize("tables", [APPENDED, MARKED])
 def test_content_that_was_put_twice_has_its_rows_twice(
-    build: Callable[..., BucketLake], spark: SparkSession, tables: dict[str, dict[str, str]]
+    build: Callable[..., BucketLake], spark: SparkSession
 ) -> None:
-    lake = build(versioned=False, **tables)
+    lake = build(versioned=False, **APPENDED)
     for _ in range(2):
         lake.announce(lake.put("a.json", FIRST))
         lake.ingest("things")
     assert lake.rows("things", "id") == [("first",), ("first",)]
-    assert check(lake, spark) == []
-
-
-def test_rows_that_are_marked_as_removed_are_not_those_of_what_was_put_again(
-    build: Callable[..., BucketLake], spark: SparkSession
-) -> None:
-    lake = build(versioned=False, **MARKED)
-    for event in (lake.put("a.json", FIRST), lake.remove("a.json"), lake.put("a.json", FIRST)):
-        lake.announce(event)
-        lake.ingest("things")
-    assert len(lake.rows("things", "id")) == 2
     assert check(lake, spark) == []
 
 
@@ -90,8 +77,7 @@ def test_listing_and_late_version_in_one_batch(build: Callable[..., BucketLake],
 def test_removal_that_is_heard_of_after_a_listing_does_not_take_away_what_that_has_shown(
     build: Callable[..., BucketLake], spark: SparkSession
 ) -> None:
-    tables = {"things": {"path": "**/*.json", "mode": "append", "on_object_removed": "retract"}}
-    lake = build(versioned=False, **tables)
+    lake = build(versioned=False, things={"path": "**/*.json", "mode": "mirror"})
     lake.put("a.json", FIRST)
     removal, lost = lake.remove("a.json"), lake.put("a.json", SECOND)
     lake.app.events.append([list_now(lake, lost)])

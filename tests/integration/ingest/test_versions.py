@@ -46,16 +46,15 @@ def test_version_that_was_removed_for_good_is_missing_and_the_others_are_rows(bu
     assert lake.rows("rows", "n") == [(2,)]
 
 
-def test_overwritten_state_without_versions_gives_what_lies_there_now_once(build):
+def test_overwritten_content_without_versions_is_superseded_and_its_successor_ingested_once(build):
     lake = build(versioned=False, **ROWS)
     first = lake.put("a.json", '{"n": 1}\n')
     second = lake.put("a.json", '{"n": 22}\n')
     lake.announce(first)
-    lake.ingest("rows")
-    assert lake.rows("rows", "n", "_headwater_version") == [(22, second.etag)]
+    assert [result.objects for result in lake.ingest("rows")] == [{"superseded": 1}]
     lake.announce(second)
     lake.ingest("rows")
-    assert lake.rows("rows", "n") == [(22,)]
+    assert lake.rows("rows", "n", "_headwater_version") == [(22, second.etag)]
 
 
 def test_restored_object_is_read_when_its_rows_are_not_there_and_only_then(build):

@@ -1,7 +1,8 @@
 """Any order, any repetition and any split into batches of the same events give the same rows.
 
-The objects stay as they are meanwhile: everything was written before the first event is read. Left out are
-append and merge tables that follow removals: which versions they keep from before one depends on the batches.
+The objects stay as they are meanwhile: everything was written before the first event is read. Among the
+events are what listings show, requests, and what else headwater itself appends. A split into batches gives
+each batch the states of those before it.
 """
 
 import json
@@ -16,7 +17,15 @@ from hypothesis import strategies as st
 from headwater.capture.consumer.reading import read_message
 from headwater.capture.listers.listing_diff import Comparison
 from headwater.capture.notifications import parse_message
-from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry
+from headwater.capture.own_events import (
+    CLEANED_EVENT,
+    DROP_EVENT,
+    REPAIR_EVENT,
+    RETRACT_EVENT,
+    build_own_event,
+    build_retry,
+    with_content,
+)
 from headwater.capture.queues.protocol import Message
 from headwater.capture.reconcile.decision import EventOrigin, build_event
 from simulator.contents import KEYS, build_content
@@ -29,28 +38,35 @@ CONTENTS = 12
 
 
 class Operation(NamedTuple):
-    """What somebody does to an object; `content` None removes it."""
+    """What somebody does to an object; `content` None removes it, -1 deletes one of its versions for good."""
 
     key: int
     content: int | None
 
 
 class Wish(NamedTuple):
-    """An event that headwater makes itself; `choice` is the object."""
+    """An event that headwater makes itself; `choice` is the object.
+
+    The table's rules include every object: an event for tables that exclude it (`excluded`) changes nothing.
+    """
 
     name: str
     choice: int
 
 
 histories = st.lists(
-    st.builds(Operation, st.integers(0, NUMBER_OF_KEYS - 1), st.none() | st.integers(0, CONTENTS - 1)),
+    st.builds(Operation, st.integers(0, NUMBER_OF_KEYS - 1), st.none() | st.integers(-1, CONTENTS - 1)),
     min_size=1,
     max_size=6,
     # Without versions equal contents cannot be told apart: how often one is ingested depends on the batches.
-    unique_by=lambda operation: operation if operation.content is not None else object(),
+    unique_by=lambda operation: operation if operation.content not in (None, -1) else object(),
 )
 wishes = st.lists(
-    st.builds(Wish, st.sampled_from(["listing", "repair", "retry"]), st.integers(0, NUMBER_OF_KEYS - 1)),
+    st.builds(
+        Wish,
+        st.sampled_from(["listing", "repair", "retry", "drop", "excluded", "cleaned"]),
+        st.integers(0, NUMBER_OF_KEYS - 1),
+    ),
     max_size=3,
 )
 
@@ -64,9 +80,15 @@ def write_history(world, history):
     events = []
     for at, (number, content) in enumerate(history):
         key = KEYS[number]
-        data = None if content is None else build_content(content)
-        record = world.bucket.remove(key, at) if data is None else world.bucket.put(key, data, at)
+        if content is None:
+            record = world.bucket.remove(key, at)
+        elif content < 0:
+            record = world.bucket.remove_version(key, at, at)
+        else:
+            record = world.bucket.put(key, build_content(content), at)
         world.clock.advance(1)
+        if record is None:
+            continue
         message = Message(f"m{at}", "", json.dumps({"Records": [record]}), world.clock.now())
         events += read_message(message, parse_message).events
     world.clock.advance(3_600)
@@ -76,11 +98,15 @@ def write_history(world, history):
 def build_wish(world, wish):
     """What a listing shows of an object, or a request about it."""
     key, now = KEYS[wish.choice], world.clock.next_moment()
-    if wish.name == "repair":
-        return build_own_event(REPAIR_EVENT, "s3", BUCKET, key, now)
+    names = {"repair": REPAIR_EVENT, "drop": DROP_EVENT, "excluded": RETRACT_EVENT}
+    if wish.name in names:
+        return build_own_event(names[wish.name], "s3", BUCKET, key, now)
     if wish.name == "retry":
         return build_retry("s3", BUCKET, key, None, None, now)
     listed = next((found for found in world.bucket.list_objects() if found.key == key), None)
+    if wish.name == "cleaned" and listed is not None:
+        world.watch.note_due(key)
+        return with_content(build_own_event(CLEANED_EVENT, "s3", BUCKET, key, now), "other", listed.etag)
     return build_event(Comparison(key, listed, None), EventOrigin("s3", BUCKET, now))
 
 

@@ -29,7 +29,6 @@ from tests.fixtures.medallion.medallion_lake import MedallionLake
 MODES = {
     "mirror": {"mode": "mirror"},
     "append": {"mode": "append"},
-    "retracting": {"mode": "append", "on_object_removed": "retract"},
     "merge": {"record_key": "id"},
 }
 TYPES = {"cow": "copy_on_write", "mor": "merge_on_read"}

@@ -12,7 +12,8 @@ from headwater.capture.position import BEGINNING
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.large_objects import LargeObjectReader
-from headwater.ingest.reading.object_reader import ReaderConfig, build_requests
+from headwater.ingest.reading.object_reader import ReaderConfig
+from headwater.ingest.reading.resolution import build_requests
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_orc, write_parquet
 

@@ -152,28 +152,3 @@ def test_ledger_that_was_deleted_is_built_again_with_the_same_content(lake):
     key = columns.index("key")
     assert [row for row in after if row[key] != "9.json"] == before
     assert len(after) == 6
-
-
-@pytest.mark.parametrize(("mode", "keys"), [("merge", {"record_key": "id"}), ("append", {})])
-def test_rows_of_a_removed_object_are_retracted_on_request(build, mode, keys):
-    lake = build(things={"path": "*.json", "mode": mode, "on_object_removed": "retract", **keys})
-    lake.put_many([("a.json", lines(1, 2)), ("b.json", lines(3))])
-    lake.ingest("things")
-    late = lake.capture("a.json")
-    lake.announce("a.json", kind="removed")
-    lake.ingest("things")
-    assert present(lake) == [(3,)]
-    lake.append(late)
-    lake.ingest("things")
-    assert present(lake) == [(3,)]
-
-
-@pytest.mark.parametrize(("mode", "keys"), [("merge", {"record_key": "id"}), ("append", {})])
-def test_rows_of_a_removed_object_are_marked_on_request(build, mode, keys):
-    lake = build(things={"path": "*.json", "mode": mode, "on_object_removed": "tombstone", **keys})
-    lake.put_many([("a.json", lines(1)), ("b.json", lines(3))])
-    lake.ingest("things")
-    lake.announce("a.json", kind="removed")
-    lake.ingest("things")
-    rows = lake.rows("things", "id", "_headwater_removed_at")
-    assert [(row[0], row[1] is not None) for row in rows] == [(1, True), (3, False)]

@@ -115,21 +115,6 @@ def test_merge_table_gets_columns_deep_inside_and_keeps_what_it_has(build, table
     ]
 
 
-def test_rows_marked_as_removed_keep_their_values_in_the_batch_that_brings_columns(build):
-    lake = build(t={"path": "*.json", "on_object_removed": "tombstone"})
-    lake.put("1.json", '{"id": 1, "l": [{"p": 1}], "n": 1}')
-    lake.ingest("t")
-    (lake.source / "1.json").unlink()
-    lake.write("2.json", '{"id": 2, "l": [{"p": 1.5, "q": "new"}], "m": {"k": 1}, "n": 0.5}')
-    lake.append(lake.capture("1.json", "removed"), lake.capture("2.json"))
-    (result,) = [result for result in lake.ingest("t") if result.committed]
-    assert result.rows == 1
-    assert lake.rows("t", "id", "l.p", "l.q", "m.k", "n") == [
-        (1, [1.0], [None], None, 1.0),
-        (2, [1.5], ["new"], 1, 0.5),
-    ]
-
-
 def test_append_table_takes_types_that_change_within_one_batch_and_after_a_restart(build):
     lake = build(t={"path": "*.json"})
     lake.put("1.json", '{"a": 1}')

@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 
 from headwater.app.search import SearchIndex
 from headwater.config.settings import Settings
+from headwater.lake import find_address
+from headwater.lake.services.deletion import delete_rows
+from headwater.lake.services.service_table import ServiceTable
 from headwater.rag.syncing.divergence import digest_states
 from tests.fixtures.search.indexed_lake import IndexedLake
 
@@ -66,7 +69,7 @@ def read_digest(index: SearchIndex) -> str:
 @pytest.fixture(scope="module")
 def prepared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     folder = tmp_path_factory.mktemp("kills")
-    table = {"path": "*.json", "record_key": "sku", "ordering": "at", "on_object_removed": "retract"}
+    table = {"path": "*.json", "record_key": "sku", "ordering": "at"}
     lake = IndexedLake(spark, folder, table, {"text": ["title", "text"]})
     lake.put("a.json", [build_row(number) for number in range(ROWS)])
     lake.put("b.json", [build_row(number) for number in range(ROWS, ROWS + 20)])
@@ -79,8 +82,10 @@ def prepared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
     # New texts for half of the rows, new prices for others, and some go.
     lake.put("c.json", [build_row(number, text="another", at=2) for number in range(300)])
     lake.put("d.json", [build_row(number, price=2.0, at=2) for number in range(300, 400)])
-    lake.remove("b.json")
     lake.ingest()
+    address = find_address(lake.files.settings, "products")
+    deleted = delete_rows(ServiceTable(spark, address), f"cast(substr(sku, 2) as int) >= {ROWS}")
+    assert deleted.rows == 20
     report = lake.indexer.run()
     assert report is not None
     assert (report.embedded, report.fields_only, report.deleted) == (300, 100, 20)

@@ -183,7 +183,16 @@ def test_key_put_outside_its_section_is_sent_there() -> None:
         ("{path: a.json, mode: mirror, operation: insert}", "operation: 'insert' cannot replace rows"),
         (
             "{path: a.json, mode: mirror, on_object_removed: ignore}",
-            "on_object_removed: 'ignore' has no meaning here",
+            "on_object_removed: 'ignore' cannot be with `mode: mirror`. Allowed: retract",
+        ),
+        (
+            "{path: a.json, on_object_removed: tombstone}",
+            "on_object_removed: 'tombstone' cannot be with `mode: append`. Allowed: ignore. For rows that "
+            "follow removals use `mode: mirror`",
+        ),
+        (
+            "{path: a.json, record_key: id, on_object_removed: retract}",
+            "on_object_removed: 'retract' cannot be",
         ),
         (
             "{path: a.json, schema: id bigint, schema_evolution_mode: add_new_columns}",

@@ -56,6 +56,29 @@ MISTAKES = {
         receive(9312, 37978) commit(50085, 28793) ingest(22293, 54558) put(59775, 31807)
         """,
     ),
+    "a listing of bytes that an older version has too was skipped, and the version put since counted": (
+        31000495,
+        """
+        put(43986, 47612) remove(25432, 64788) put(26234, 49935) remove(39633, 56042)
+        deliver(46693, 53424) deliver(0, 55792) remove(32883, 25290) put(43902, 59963)
+        deliver(0, 59373) put(7025, 51112) put(54645, 27255) remove_version(64385, 59793)
+        remove(26771, 1611) deliver(0, 7464) remove_version(14998, 28570) put(10104, 27393)
+        remove(32863, 37054) put(38013, 34292) deliver(0, 38160) remove(53559, 57237)
+        deliver(61993, 29633) put(56625, 18019) deliver(43854, 42901) deliver(16652, 28655)
+        remove(31460, 45822) put(52776, 45128) receive(20566, 49001) put(45544, 62421)
+        deliver(11770, 11065) put(35830, 6060) deliver(11486, 44697) deliver(0, 58751) deliver(0, 3437)
+        deliver(0, 33168) drop(33437, 36309) commit(42078, 32023) delete(32306, 44764)
+        reconcile(60789, 45944) reconcile(13541, 28089) reconcile(45307, 21106)
+        """,
+    ),
+    "a listing of bytes that an older version of its batch has too was never read": (
+        32000746,
+        """
+        put(49701, 51385) put(37377, 31142) deliver(37780, 3728) duplicate(22244, 13790)
+        drop(56573, 43970) put(7379, 24133) drop(1596, 12492) reconcile(20936, 9301)
+        reconcile(12448, 63522) reconcile(31195, 32981)
+        """,
+    ),
 }
 
 

@@ -74,7 +74,7 @@ def open_streams(app: App, name: str) -> TableStreams:
 def build_rules(config: TableConfig) -> TableRules:
     """What may be asked of a table's rows."""
     return TableRules(
-        follows_removals=config.effective_on_object_removed == "retract",
+        follows_removals=config.effective_mode == "mirror",
         counts_rows=config.effective_mode != "merge",
         adds_rows=config.effective_mode == "append",
     )

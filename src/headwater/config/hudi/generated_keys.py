@@ -50,12 +50,6 @@ def _iter_mode_problems(table: "TableConfig") -> Iterator[Problem]:
             f"cannot be with `mode: {table.effective_mode}`, which finds rows by their key; use "
             "`mode: append`",
         )
-    if table.effective_mode == "append" and table.effective_on_object_removed != "ignore":
-        yield (
-            ("on_object_removed",),
-            f"{table.on_object_removed!r} cannot be with {_GENERATED}: old rows are found by their key in "
-            "the commit that adds new ones. Allowed: ignore",
-        )
 
 
 def _iter_hudi_problems(table: "TableConfig") -> Iterator[Problem]:

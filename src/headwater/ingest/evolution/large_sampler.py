@@ -13,7 +13,8 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other
 from headwater.ingest.evolution.unknown_fields import FieldScanner
 from headwater.ingest.formats.csv import name_columns
-from headwater.ingest.reading.object_reader import ReaderConfig, Request
+from headwater.ingest.reading.object_reader import ReaderConfig
+from headwater.ingest.reading.resolution import Request
 from headwater.ingest.reading.schema import as_instants
 from headwater.ingest.reading.split_scan import LINE_FORMATS, SplitScan
 

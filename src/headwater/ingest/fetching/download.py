@@ -14,7 +14,7 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
-from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectStore
+from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectState, ObjectStore
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _UNKNOWN_SIZE = 4 * 1024 * 1024
@@ -126,15 +126,23 @@ def _read(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectCo
     for is_last in (False, True):
         try:
             return store.read(ref, max_object_bytes)
-        except (ObjectMissingError, ObjectSupersededError) as error:
+        except (ObjectMissingError, ObjectSupersededError, ObjectTooLargeError) as error:
             present = store.state(ref)
+            if isinstance(error, ObjectTooLargeError):
+                if ref.size is not None or present is None or not _names(ref, present):
+                    raise
+                # Its size was not known. With it, the object may be read in splits.
+                return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
             if present is None:
                 return FetchOutcome("missing", ref.etag, ref.version_id, "missing", describe(error))
             # What was asked for lies there after all: it came back between the two requests.
-            is_asked_for = ref.version_id is None and ref.etag in (None, present.etag)
-            if not is_asked_for or is_last:
+            if not _names(ref, present) or is_last:
                 return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
     raise AssertionError("unreachable")
+
+
+def _names(ref: ObjectRef, present: ObjectState) -> bool:
+    return ref.version_id is None and ref.etag in (None, present.etag)
 
 
 def skip_empty(ref: ObjectRef) -> FetchOutcome:

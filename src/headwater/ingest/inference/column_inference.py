@@ -28,7 +28,8 @@ from headwater.ingest.inference.ordering_types import (
 from headwater.ingest.object_stores import ObjectRef, build_object_store
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
-from headwater.ingest.reading.object_reader import ReaderConfig, Request, build_requests
+from headwater.ingest.reading.object_reader import ReaderConfig
+from headwater.ingest.reading.resolution import Request, build_requests
 from headwater.ingest.reading.schema import as_instants, from_arrow, infer_from_lines
 from headwater.ingest.reading.split_scan import SplitScan
 

@@ -16,7 +16,7 @@ from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_found
-from headwater.ingest.planning.order import is_cleaning, is_from_listing
+from headwater.ingest.planning.observation import is_cleaning, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 if TYPE_CHECKING:  # so that the simulator can run this without Spark

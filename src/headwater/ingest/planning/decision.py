@@ -7,7 +7,7 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.stored_event import StoredEvent
 
 Action = Literal["read", "look", "retract", "skip"]
-"""Read what the event names; look what lies under the key now; take the object's rows away; nothing."""
+"""Read the content that the event names; read the current content; delete the object's rows; nothing."""
 
 Reason = Literal[
     "superseded",
@@ -16,7 +16,6 @@ Reason = Literal[
     "removal_ignored",
     "not_content",
     "folder_marker",
-    "empty_object",
     "dropped",
     "filtered",
     "cleaned",
@@ -26,27 +25,28 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do for one event, and why nothing is read for it. `version`: only that version's rows go.
-    `kept`: so many rows of the content are in the table already."""
+    """What to do for one event, and why nothing is read for it.
+
+    `may_exist`: the table may have rows of the content, ingested when something else than its own event led
+    to it. `kept`: the table has so many rows of it.
+    """
 
     stored: StoredEvent
     action: Action
     reason: Reason | None = None
-    version: str = ""
+    may_exist: bool = False
     kept: int = 0
 
 
-def find_rowless_reason(event: ObjectEvent) -> Reason | None:
-    """Why content that an event names cannot have any rows; None when it may have some."""
-    if event.size == 0 or (event.size is None and event.key.endswith("/")):
-        return "folder_marker" if event.key.endswith("/") else "empty_object"
-    return None
+def is_folder_marker(event: ObjectEvent) -> bool:
+    """True if the event is about an empty object with which a console shows a folder."""
+    return event.key.endswith("/") and not event.size
 
 
 def is_certain_removal(event: ObjectEvent) -> bool:
-    """Whether nothing lies under the key after the event.
+    """True if nothing is stored under the key after the event.
 
-    In a bucket with versions the deletion of one version, told by its id, may bring an older one back.
+    In a bucket with versions, deleting one version by its id may make an older one the current one.
     """
     if event.kind != "removed":
         return False

@@ -1,259 +1,227 @@
 """Fold: what the events of a batch mean for a table. Pure; the heart of order and exactness.
 
 Any permutation of the same events, with any of them repeated, gives the same decisions.
+
+A mirror is level-triggered: an event is a reason to read the object, and the read finds its state. An event
+whose order is covered by the state needs no read. The other tables are a grow-only set of contents: each
+content that an event names is read once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
-from typing import Literal
 
+from headwater.capture.own_events import TAGGED_EVENT
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.cleaned import look_instead, set_aside_cleaning
-from headwater.ingest.planning.decision import Decision, find_rowless_reason, is_certain_removal
+from headwater.ingest.planning.decision import Action, Decision, Reason, is_folder_marker
 from headwater.ingest.planning.ledger_entry import (
-    CONTENT_KINDS,
-    VANISHED,
+    CLOCK_MARGIN,
     LedgerEntry,
+    is_cleaned,
+    is_new_content,
+    names_content_of,
+)
+from headwater.ingest.planning.observation import (
+    CONTENT_KINDS,
+    is_cleaning,
     is_drop,
-    is_repair,
+    is_from_listing,
     is_request,
     is_retract,
-    names_content_of,
-    names_version,
+    is_sent,
+    order_events,
+    sort_key,
 )
-from headwater.ingest.planning.mirror import decide_mirrored
-from headwater.ingest.planning.order import is_from_listing, order_events, sort_key
 
 
 @dataclass(frozen=True, slots=True)
 class FoldRules:
-    """How a table follows its objects: `mirrors` them, or takes their content in and, when an object is
-    removed, ignores that, retracts its rows or marks them with a tombstone. `merges`: rows follow their
-    record key, so that content may be taken in again."""
+    """How a table follows its objects: it `mirrors` them, or it ingests each content once.
+
+    `merges`: rows follow their record key, so that ingesting a content twice changes nothing.
+    """
 
     mirrors: bool = False
-    on_object_removed: Literal["ignore", "retract", "tombstone"] = "ignore"
     merges: bool = False
 
-    @property
-    def needs_states(self) -> bool:
-        """Whether what was applied before must be known for every object, not only after a listing."""
-        return self.mirrors or self.on_object_removed != "ignore"
 
-
-IGNORE_REMOVALS = FoldRules()
+APPENDS = FoldRules()
 
 
 def fold(
     events: Iterable[StoredEvent],
     states: Mapping[str, LedgerEntry] | None = None,
-    rules: FoldRules = IGNORE_REMOVALS,
+    rules: FoldRules = APPENDS,
 ) -> list[Decision]:
     """Decide for the events of one batch, in the order of object and event.
 
-    `states` are what the table has applied so far, by object id. Outside of mirrors, versions of a
-    versioned object are all read: each is a state of its own that can still be had. Without versions
-    only the last state exists, so the events before it are superseded.
+    `states` are what the table has applied so far, by object id.
     """
     known = states or {}
     unique = {stored.event_id: stored for stored in events}
     ordered = sorted(unique.values(), key=lambda stored: stored.event.object_id)
     decisions: list[Decision] = []
     for object_id, group in groupby(ordered, key=lambda stored: stored.event.object_id):
-        found, prior = order_events(group, lambda stored: stored), known.get(object_id)
+        found, state = order_events(group, lambda stored: stored), known.get(object_id)
         if any(is_retract(stored.event) for stored in found):
-            decisions += [_let_go(stored, prior) for stored in found]
+            decisions += [_decide_excluded(stored, state) for stored in found]
             continue
-        aside = set_aside_cleaning(found, prior)
-        decisions += aside.decisions
-        if not rules.mirrors:
-            decided = _take_in(aside.rest, prior, rules)
-        else:
-            decided = decide_mirrored(aside.rest, prior)
-        if aside.is_replaced and rules.needs_states:
-            decided = [look_instead(decision, mirrors=rules.mirrors) for decision in decided]
-        decisions += decided
+        marks = [_decide_mark(stored, state) for stored in found if is_cleaning(stored.event)]
+        if state is not None and any(mark.reason in ("cleaned", "tagged") for mark in marks):
+            state = replace(state, reason="cleaned")
+        rest = [stored for stored in found if not is_cleaning(stored.event)]
+        decisions += marks
+        decisions += _decide_mirror(rest, state) if rules.mirrors else _decide_log(rest, state, rules)
     return decisions
 
 
-def _take_in(events: Sequence[StoredEvent], prior: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
-    # What the newest event tells anyway, a listing need not.
-    told = {at for at in range(len(events)) if _is_told(events, at)}
-    last_change = max((at for at, one in enumerate(events) if _is_change(one) and at not in told), default=-1)
-    last_removal = -1
-    vanished = None
-    if rules.on_object_removed != "ignore":
-        removals = [at for at, stored in enumerate(events) if is_certain_removal(stored.event)]
-        last_removal = max(removals, default=-1)
-        vanished = max(
-            (events[at] for at in removals if is_from_listing(events[at])), key=_time, default=None
-        )
-    decisions = []
-    for at, stored in enumerate(events):
-        # Versions stay readable after a write, not after a removal that the table is to follow.
-        is_over = at in told or at < last_removal or (at < last_change and _is_replaced(events, at))
-        is_over = is_over or (vanished is not None and _last_seen(stored) <= _time(vanished))
-        is_over = is_over or _is_stale(events, at, prior)
-        if last_removal > -1 and names_version(stored.event):
-            is_over = is_over or _time(stored) <= _time(events[last_removal])
-        is_removed = -1 < last_removal < at
-        if is_removed and stored.event.kind == "removed":
-            decisions.append(_decide_back(stored, prior))
-        elif at < last_removal and stored.event.kind == "removed" and not is_certain_removal(stored.event):
-            decisions.append(Decision(stored, "skip", "superseded"))
-        else:
-            # What was taken in before goes with the removal; nor has a listing shown that after an event.
-            is_passed = is_from_listing(stored) and any(map(_is_sent, events[:at]))
-            left = None if is_removed or is_passed else prior
-            decisions.append(_decide(stored, prior, left, rules, is_over=is_over))
-    return decisions
+def _decide_excluded(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
+    is_known = state is not None and state.reason != "filtered"
+    return Decision(stored, "retract" if is_known else "skip", "filtered")
 
 
-def _let_go(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
-    if prior is None or prior.reason == "filtered":
-        return Decision(stored, "skip", "filtered")
-    return Decision(stored, "retract", "filtered")
+def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
+    """Decide for the announcement that the object may leave the bucket: it concerns the content it names."""
+    is_meant = (
+        state is not None and state.status in ("ingested", "skipped") and names_content_of(stored, state)
+    )
+    if not is_meant:
+        return Decision(stored, "skip", "superseded")
+    return Decision(stored, "skip", "tagged" if stored.event.event_name == TAGGED_EVENT else "cleaned")
 
 
-def _is_told(events: Sequence[StoredEvent], at: int) -> bool:
-    """Whether a listing has shown what the store tells of itself, in this batch."""
-    listed = events[at]
-    if not is_from_listing(listed) or is_request(listed.event) or is_drop(listed.event):
-        return False
-    before = [stored for stored in events[:at] if _is_sent(stored)][-1:]
-    after = [stored for stored in events[at + 1 :] if _is_sent(stored)]
-    states = [stored.event for stored in (*before, *after) if stored.event.kind != "removed"]
-    return listed.event.kind != "removed" and any(event.etag == listed.event.etag for event in states)
+def _decide_drop(state: LedgerEntry | None) -> Reason:
+    """Only what could not be ingested can be given up."""
+    return "dropped" if state is None or state.status == "quarantined" else "superseded"
 
 
-def _is_sent(stored: StoredEvent) -> bool:
-    return _changes_content(stored) and not is_from_listing(stored)
+# --- mirrors ---
 
 
-def _is_replaced(events: Sequence[StoredEvent], at: int) -> bool:
-    """Whether what the event speaks of cannot be had any more after the last change of the batch.
-
-    A listing may have seen something newer than all versions that are told of, and than another listing.
-    """
-    if not is_from_listing(events[at]):
-        return not events[at].event.version_id
-    return any(_is_sent(stored) and not stored.event.version_id for stored in events[at + 1 :])
-
-
-def _is_stale(events: Sequence[StoredEvent], at: int, prior: LedgerEntry | None) -> bool:
-    """Whether the empty object that a listing has shown, which nobody reads, was written over since."""
-    listed = events[at]
-    if not is_from_listing(listed) or find_rowless_reason(listed.event) is None:
-        return False
-    known_at = prior.event_time if prior is not None and prior.order_key else None
-    is_known = known_at is not None and known_at > listed.received_at
-    return is_known or any(_is_sent(later) or _shows_other(later, listed) for later in events[at + 1 :])
+def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> list[Decision]:
+    """Read the object once at most, for the newest event that the state does not cover."""
+    cover = partial(_find_cover, state=state, is_replaced=_is_replaced(events, state))
+    reasons = {stored.event_id: cover(stored) for stored in events}
+    uncovered = [stored for stored in events if reasons[stored.event_id] is None]
+    # The event of the store advances the order of the state; that of a listing does not.
+    newest = max(filter(is_sent, uncovered), key=sort_key, default=next(reversed(uncovered), None))
+    return [
+        Decision(stored, "look")
+        if stored is newest
+        else Decision(stored, "skip", reasons[stored.event_id] or "superseded")
+        for stored in events
+    ]
 
 
-def _shows_other(later: StoredEvent, listed: StoredEvent) -> bool:
-    """Whether a later listing has seen something else under the key."""
-    event = later.event
-    is_shown = is_from_listing(later) and event.kind == "created" and not is_drop(event)
-    return is_shown and event.etag != listed.event.etag
+def _is_replaced(events: Sequence[StoredEvent], state: LedgerEntry | None) -> Callable[[StoredEvent], bool]:
+    """Return a test whether a removal may be of something that was put after the cleaned content."""
+    if state is None or not is_cleaned(state):
+        return lambda _: True
+    put = [stored for stored in events if is_new_content(stored, state)]
+    return lambda removal: not all(_is_before(removal, other) for other in put)
 
 
-def _last_seen(stored: StoredEvent) -> datetime:
-    """When what the event tells of is known to have been so."""
-    is_shown = is_from_listing(stored) and stored.event.kind != "removed"
-    return stored.received_at if is_shown else _time(stored)
+def _is_before(removal: StoredEvent, put: StoredEvent) -> bool:
+    if is_from_listing(removal) or is_from_listing(put):
+        return removal.event.event_time < put.event.event_time
+    return sort_key(removal) < sort_key(put)
 
 
-def _time(stored: StoredEvent) -> datetime:
-    return stored.event.event_time
-
-
-def _is_change(stored: StoredEvent) -> bool:
-    """Whether the event tells of content: a request is answered by a read, and supersedes nothing."""
-    return _changes_content(stored) and not is_request(stored.event)
-
-
-def _changes_content(stored: StoredEvent) -> bool:
-    return stored.event.kind in CONTENT_KINDS
-
-
-def _decide(
-    stored: StoredEvent,
-    prior: LedgerEntry | None,
-    left: LedgerEntry | None,
-    rules: FoldRules,
-    *,
-    is_over: bool,
-) -> Decision:
+def _find_cover(
+    stored: StoredEvent, state: LedgerEntry | None, is_replaced: Callable[[StoredEvent], bool]
+) -> Reason | None:
+    """Return why the state already includes what the event says; None where only a read can tell."""
     event = stored.event
     if event.kind not in CONTENT_KINDS:
-        return Decision(stored, "skip", "not_content")
+        return "not_content"
     if is_drop(event):
-        return Decision(stored, "skip", "superseded" if is_over else "dropped")
+        return _decide_drop(state)
+    if is_request(event):
+        return None
+    if state is None:
+        return "already_removed" if event.kind == "removed" and is_from_listing(stored) else None
+    if is_sent(stored) and sort_key(stored) <= state.sort_key:
+        return "superseded"
     if event.kind == "removed":
-        return _decide_removal(stored, prior, rules)
-    reason = find_rowless_reason(event)
-    if reason == "folder_marker":
-        return Decision(stored, "skip", reason)
-    if is_over or _is_late(stored, prior, rules):
-        return Decision(stored, "skip", "superseded")
-    if _is_taken_in(stored, left, rules):
-        if is_repair(event):
-            return Decision(stored, "read")
-        return Decision(stored, "skip", "already_ingested", kept=left.rows if left else 0)
-    return Decision(stored, "skip", reason) if reason else Decision(stored, "read")
+        if is_cleaned(state) and not is_replaced(stored):
+            return "cleaned"
+        is_absent = state.status == "removed" and is_from_listing(stored)
+        return "already_removed" if is_absent else None
+    is_applied = state.status in ("ingested", "skipped") and names_content_of(stored, state)
+    # The same bytes put again after a cleaning: their removal is not the cleaning.
+    is_again = is_cleaned(state) and is_new_content(stored, state)
+    return "already_ingested" if is_applied and not is_again else None
 
 
-def _is_taken_in(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> bool:
-    """Whether the content was taken in before its own event came, or before a listing showed it."""
-    if prior is None or not names_content_of(stored, prior):
-        return False
-    if prior.looked and rules.merges:
-        # It came in with the time of an older event, and so lost against rows that are older than itself.
+# --- append and merge ---
+
+
+def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
+    """Read every content that an event names and that can still be read."""
+    sent = [stored for stored in events if is_sent(stored)]
+    last = max(sent, key=sort_key, default=None)
+    decisions = []
+    for stored in events:
+        reason = _find_log_reason(stored, state, rules)
+        if reason is None and _is_told(stored, last):
+            reason = "superseded"
+        if reason is not None:
+            kept = state.rows if state and reason == "already_ingested" and is_sent(stored) else 0
+            decisions.append(Decision(stored, "skip", reason, kept=kept))
+        else:
+            action: Action = "read" if stored.event.version else "look"
+            decisions.append(Decision(stored, action, may_exist=_may_exist(stored, state, rules)))
+    return decisions
+
+
+def _is_told(stored: StoredEvent, last: StoredEvent | None) -> bool:
+    """True if the last event of the batch names the content, or says that it cannot be read any more."""
+    event = stored.event
+    if is_from_listing(stored):
+        is_named = last is not None and bool(event.etag) and event.etag == last.event.etag
+        return is_named and not is_request(event)
+    return not event.version_id and stored is not last
+
+
+def _find_log_reason(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> Reason | None:
+    """Return why an append or a merge has no need to read; None where it has one."""
+    event = stored.event
+    if event.kind not in CONTENT_KINDS:
+        return "not_content"
+    if is_drop(event):
+        return _decide_drop(state)
+    if event.kind == "removed":
+        return "removal_ignored"
+    if is_request(event):
+        return None
+    if is_folder_marker(event):
+        return "folder_marker"
+    if state is None:
+        return None
+    if is_sent(stored) and not event.version_id and sort_key(stored) <= state.sort_key:
+        # Without versions only the newest content can be read.
+        return "superseded"
+    return "already_ingested" if _is_ingested(stored, state, rules) else None
+
+
+def _is_ingested(stored: StoredEvent, state: LedgerEntry, rules: FoldRules) -> bool:
+    if state.status not in ("ingested", "skipped") or not names_content_of(stored, state):
         return False
     if is_from_listing(stored):
-        return prior.status in ("ingested", "skipped")
-    return prior.looked and prior.status == "ingested"
-
-
-def _decide_removal(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> Decision:
-    if rules.on_object_removed == "ignore":
-        return Decision(stored, "skip", "removal_ignored")
-    if prior and _is_behind(stored, prior):
-        return Decision(stored, "skip", "superseded")
-    if is_certain_removal(stored.event):
-        return Decision(stored, "retract")
-    if prior and prior.status == "removed":
-        return _decide_back(stored, prior)
-    return Decision(stored, "retract", version=stored.event.version)
-
-
-def _decide_back(stored: StoredEvent, prior: LedgerEntry | None) -> Decision:
-    """A version of a removed object is gone for good: if that was its delete marker, an older one is back."""
-    if prior and _is_behind(stored, prior):
-        return Decision(stored, "skip", "superseded")
-    return Decision(stored, "look")
-
-
-def _is_behind(removal: StoredEvent, prior: LedgerEntry) -> bool:
-    """Whether the table has taken in something newer than the removal."""
-    if prior.looked_at is not None and _time(removal) <= prior.looked_at:
         return True
-    if not is_from_listing(removal):
-        return sort_key(removal) <= prior.sort_key
-    # What a listing did not show may have come since.
-    return prior.event_time is not None and prior.event_time > _time(removal)
+    if is_cleaned(state):
+        return not is_new_content(stored, state)
+    # A merge orders rows by the time of the event: that of the content's own event is still to be applied.
+    return state.looked and state.status == "ingested" and not rules.merges
 
 
-def _is_late(stored: StoredEvent, prior: LedgerEntry | None, rules: FoldRules) -> bool:
-    """Whether the object was removed after this event, as far as the table follows removals."""
-    if rules.on_object_removed == "ignore" or prior is None or prior.status != "removed":
+def _may_exist(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> bool:
+    if rules.merges:
         return False
-    if names_version(stored.event):
-        return prior.event_time is not None and _time(stored) <= prior.event_time
-    if is_from_listing(stored):
-        return False
-    if prior.reason == VANISHED and prior.event_time is not None and _time(stored) <= prior.event_time:
+    if stored.event.kind == "restored":
         return True
-    return sort_key(stored) <= prior.sort_key
+    if state is None or not is_sent(stored):
+        return False
+    found_at = state.looked_at
+    return state.looked or (found_at is not None and stored.event.event_time <= found_at + CLOCK_MARGIN)

@@ -2,22 +2,20 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
-from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import (
-    DROP_EVENT,
-    REPAIR_EVENT,
-    REQUESTS,
-    RETRACT_EVENT,
-)
+from headwater.capture.object_event import ObjectEvent, is_same_etag
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.order import SortKey, is_cleaning, is_from_listing, sort_key
+from headwater.ingest.planning.observation import (
+    CONTENT_KINDS,
+    SortKey,
+    is_cleaning,
+    is_drop,
+    is_from_listing,
+    is_request,
+    sort_key,
+)
 from headwater.ingest.planning.outcome import ObjectOutcome
-
-CONTENT_KINDS = frozenset({"created", "removed", "restored"})
-"""Kinds of events after which something else may lie under the key."""
 
 VANISHED = "vanished"
 """Why an object counts as removed that a listing did not show."""
@@ -31,8 +29,6 @@ MAX_DETAIL_CHARS = 300
 
 CLOCK_MARGIN = timedelta(minutes=5)
 """How far the store's clock and ours may be apart; as long may a batch take from reads to commit."""
-
-_UNREAD = frozenset({"empty_object", "folder_marker"})
 
 _NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
@@ -83,7 +79,7 @@ def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
     """Whether the event names the content that counts. A listing knows no versions, but etags."""
     event = stored.event
     if is_from_listing(stored) and not event.version_id:
-        return bool(event.etag) and event.etag == state.etag
+        return bool(event.etag) and is_same_etag(state.etag, event.etag)
     return bool(event.version) and event.version == state.version
 
 
@@ -96,31 +92,6 @@ def is_found(outcome: ObjectOutcome) -> bool:
     """Whether the content was seen under the key, and no event has named it."""
     is_own = bool(outcome.version) and outcome.version == outcome.stored.event.version
     return outcome.looked and (is_from_listing(outcome.stored) or not is_own)
-
-
-def is_repair(event: ObjectEvent) -> bool:
-    """True if the event asks to read the object again and to replace the rows of its content."""
-    return event.event_name == REPAIR_EVENT
-
-
-def is_request(event: ObjectEvent) -> bool:
-    """True if the event only asks for a read, and says nothing about what is stored under the key."""
-    return event.event_name in REQUESTS
-
-
-def names_version(event: ObjectEvent) -> bool:
-    """True if the event asks for one version of the object, whatever is stored under the key now."""
-    return is_request(event) and bool(event.version_id)
-
-
-def is_drop(event: ObjectEvent) -> bool:
-    """Whether the event gives the object up as it is."""
-    return event.event_name == DROP_EVENT
-
-
-def is_retract(event: ObjectEvent) -> bool:
-    """Whether the event is for tables that do not take the object any more."""
-    return event.event_name == RETRACT_EVENT
 
 
 def is_cleaned(state: LedgerEntry) -> bool:
@@ -160,99 +131,81 @@ def begin_state(event: ObjectEvent) -> LedgerEntry:
 
 
 def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: str = "") -> LedgerEntry:
-    """The state after one event was decided. To be called once an event, in the order of the events.
+    """Return the state after one event was decided. Call it once an event, in the order of `order_events`.
 
-    An event that changed nothing (superseded, not of content, an ignored removal, older than what was seen)
-    is only counted; one that names what was found by looking confirms it. Anything else is the object's
-    newest state, content whose rows are there already included.
+    The order and the time of the state are the greatest of all its events. Its content is what was read last,
+    or, of contents that only their events name, the one with the greatest order.
     """
     stored, event = outcome.stored, outcome.stored.event
     known = prior or begin_state(event)
-    first_seen = known.first_seen
-    counted: dict[str, Any] = {"events": known.events + 1}
-    if first_seen is None or stored.received_at < first_seen:
-        counted["first_seen"] = stored.received_at
+    changes: dict[str, Any] = {"events": known.events + 1}
+    if known.first_seen is None or stored.received_at < known.first_seen:
+        changes["first_seen"] = stored.received_at
     if is_cleaning(event) or outcome.reason == CLEANED:
-        return replace(known, **counted, **_mark_cleaned(known, outcome))
+        return replace(known, **changes, **_mark_cleaned(known, outcome))
     if event.kind not in CONTENT_KINDS:
-        # Tags may overtake the object they are put on: nothing of its content has been taken in.
+        # Tags may overtake the object they are put on: nothing of its content has been ingested.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
-        return replace(known, **counted, **first)
-    is_in = outcome.reason == "already_ingested"
-    if _has_seen(outcome, known):
-        # Because of the event, so later than that came.
-        counted["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
-    decide = partial(_keep if is_in else _decide, known, outcome, instant)
-    if not is_from_listing(stored) and sort_key(stored) < known.sort_key:
-        # What lay there when a late event was looked after is newer than all that was known.
-        is_newest = outcome.looked and outcome.version
-        return replace(known, **counted, **(decide() if is_newest else {}))
-    is_other_version = outcome.status == "removed" and outcome.version not in ("", known.version)
-    # A removal that the table ignores, or that is of another version, must not make versions late that it has
-    # overtaken: they are taken in.
-    is_passing = outcome.reason == "removal_ignored" or is_other_version
-    changes = {**counted, **({} if is_passing else _advance(known, stored))}
-    # Of an object without rows it is not known whether what was found by looking is this, or what was before.
-    is_confirmed = outcome.status == "superseded" and is_content_of(known, event.version)
-    if is_confirmed and not is_from_listing(stored):
+        return replace(known, **changes, **first)
+    if outcome.reason != "removal_ignored":
+        # A removal that the table ignores must not make versions late that it has overtaken.
+        changes |= _advance(known, stored)
+    if _confirms(known, outcome):
         changes["looked"] = False
-    if is_in and is_cleaned(known) and is_new_content(stored, known):
+    if (is_found(outcome) and outcome.version) or _is_shown(known, stored):
+        # The read came after the event, so later than this.
+        changes["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
+    if _counts(known, outcome):
+        changes |= _decide(known, outcome, instant)
+    elif outcome.looked and is_cleaned(known) and outcome.reason == "already_ingested":
         # The same bytes once more: what is removed from now on is not what was cleaned.
         changes["reason"] = ""
-    is_nothing_new = (outcome.status == "superseded" and not is_in) or outcome.reason in _NOTHING_NEW
-    is_older = is_other_version or _is_behind_look(outcome, known) or _is_older_version(outcome, known)
-    if not is_older and not (is_nothing_new and known.status != "pending"):
-        changes |= decide()
     return replace(known, **changes)
 
 
-def _has_seen(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
-    """Whether the content that counts after the outcome, or something older, was seen under the key."""
+def _is_shown(known: LedgerEntry, stored: StoredEvent) -> bool:
+    """True if a listing has shown the content that counts."""
+    return is_from_listing(stored) and not is_request(stored.event) and names_content_of(stored, known)
+
+
+def _confirms(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
+    """True if the event is the own one of content that was found by reading."""
     stored = outcome.stored
-    if is_from_listing(stored) and not is_request(stored.event) and names_content_of(stored, known):
+    is_own = is_content_of(known, stored.event.version) and not is_from_listing(stored)
+    return is_own and outcome.status == "superseded"
+
+
+def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
+    """True if the outcome says what the object is now, as far as the table can know."""
+    stored = outcome.stored
+    if outcome.reason == "already_ingested":
+        is_other = bool(outcome.kept) and not is_content_of(known, outcome.version)
+        return is_other and stored.event.kind != "restored" and (outcome.looked or _is_newest(known, stored))
+    if known.status == "pending":
         return True
-    if not outcome.looked or keeps_rows(outcome):
+    if outcome.reason == "dropped":
+        return known.status == "quarantined"
+    if outcome.status == "superseded" or outcome.reason in _NOTHING_NEW:
         return False
-    # Found once more in a batch in which another event has made it count, or not.
-    is_again = outcome.reason == "already_ingested" and not outcome.kept
-    return not is_again or outcome.version == known.version
+    if outcome.looked or outcome.reason == "filtered":
+        return True
+    return _is_newest(known, stored)
 
 
-def _is_behind_look(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
-    """Whether what the event tells of was so before that was there which was found by looking.
-
-    That has no place in the order of the events, so the times have to tell. Without versions only what lies
-    there can be read at all; empty objects are not read.
-    """
-    event = outcome.stored.event
-    if known.looked_at is None or outcome.looked or event.event_time > known.looked_at:
+def _is_newest(known: LedgerEntry, stored: StoredEvent) -> bool:
+    """True if nothing newer than what the event names was sent or read."""
+    event = stored.event
+    is_older = known.looked_at is not None and event.event_time <= known.looked_at
+    if is_older and event.version_id and event.version != known.version:
         return False
-    if known.status == "removed" or (is_from_listing(outcome.stored) and not names_version(event)):
-        return False
-    is_unread = outcome.status == "skipped" and outcome.reason in _UNREAD
-    return event.kind == "removed" or (
-        event.version != known.version and (bool(event.version_id) or is_unread)
-    )
-
-
-def _is_older_version(outcome: ObjectOutcome, known: LedgerEntry) -> bool:
-    """Whether the event asked for a version, and was answered with it, that something newer has followed."""
-    event, newest = outcome.stored.event, known.event_time
-    return names_version(event) and not outcome.looked and newest is not None and event.event_time < newest
-
-
-def _keep(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
-    """The content is that of rows which the table had before; a version that is back from the archive need
-    not be what lies on top."""
-    is_restored = outcome.stored.event.kind == "restored"
-    if not outcome.kept or is_restored or is_content_of(state, outcome.version):
-        return {}
-    return _decide(state, replace(outcome, status="ingested", reason="", rows=outcome.kept), instant)
+    if is_from_listing(stored):
+        return known.event_time is None or event.event_time >= known.event_time
+    return sort_key(stored) >= known.sort_key
 
 
 def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
-    """What was taken in stays as it is, and in its place in the order: a removal that `clean_source` made
-    must not be newer than what is put later and heard of earlier."""
+    """What was ingested stays as it is, and so does its order: a removal that `clean_source` made must not be
+    newer than what is put later and notified earlier."""
     if not is_cleaning(outcome.stored.event) or outcome.reason not in CLEANED_REASONS:
         return {}
     if not names_content_of(outcome.stored, known):
@@ -264,36 +217,39 @@ def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
 
 
 def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
+    """The greatest order that the store sent, and the latest time of any event."""
     event, known_time = stored.event, state.event_time
     time = event.event_time if known_time is None else max(known_time, event.event_time)
     if is_from_listing(stored) and known_time is not None:
-        # A listing knows what lies there, not when it came to be: the next real event must still win. That
-        # something does not lie there any more it knows for all that was before.
+        # A listing knows what is stored, not since when: the next event of the store must still win. Of what
+        # is absent it knows for every moment before.
         return {"event_time": time} if event.kind == "removed" else {}
+    if sort_key(stored) < state.sort_key:
+        return {}
     return {"order_key": event.order_key or "", "event_time": time, "event_id": stored.event_id}
 
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
-    """Whether the rows of the version before stay: what lies there now could not be seen, or nobody cares."""
+    """True if the rows of the content before stay: the current content could not be read, or is given up."""
     if outcome.reason in ("dropped", *CLEANED_REASONS):
         return True
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
 
 
 def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
+    is_kept = outcome.reason == "already_ingested" and bool(outcome.kept)
     status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
-    # The event of what was found by looking may still come, unless something newer has been taken in since:
-    # without versions that is whatever could be read.
-    is_removal = status == "removed" and not outcome.version
-    is_newer = is_removal or (status == "ingested" and not outcome.stored.event.version_id)
-    is_unnamed = state.looked and not is_newer and not is_content_of(state, outcome.version)
+    # A version that is read by its name says nothing of the content that was found by reading: the event of
+    # that may still come.
+    is_named = bool(outcome.stored.event.version_id) and not outcome.looked
+    is_unnamed = state.looked and is_named and not is_content_of(state, outcome.version)
     return {
         "version": outcome.version,
         "etag": outcome.etag,
-        "status": status,
-        "reason": outcome.reason,
+        "status": "ingested" if is_kept else status,
+        "reason": "" if is_kept else outcome.reason,
         "detail": outcome.detail[:MAX_DETAIL_CHARS],
-        "rows": state.rows if keeps_rows(outcome) else outcome.rows,
+        "rows": state.rows if keeps_rows(outcome) else outcome.kept or outcome.rows,
         "bad_rows": outcome.bad_rows,
         "bytes": outcome.bytes,
         "looked": is_found(outcome) or is_unnamed,

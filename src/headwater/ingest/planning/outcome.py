@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.order import order_events
+from headwater.ingest.planning.observation import order_events
 
 ContentState = tuple[str, str, str]
 """Bucket, key, and version id or etag."""
@@ -71,26 +71,6 @@ def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
     for outcome in outcomes:
         by_object.setdefault(outcome.stored.event.object_id, []).append(outcome)
     return [one for name in sorted(by_object) for one in order_events(by_object[name], lambda o: o.stored)]
-
-
-def note_kept(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
-    """The outcomes, of which those of content that another event of the batch ingested have its rows, too.
-
-    The last of them says what is stored under the key, so it needs to know how many rows that has.
-    """
-    outcomes = list(outcomes)
-    rows = {_content(outcome): outcome.rows for outcome in outcomes if outcome.status == "ingested"}
-    return [
-        replace(outcome, kept=rows.get(_content(outcome), 0))
-        if outcome.reason == "already_ingested" and not outcome.kept
-        else outcome
-        for outcome in outcomes
-    ]
-
-
-def _content(outcome: ObjectOutcome) -> ContentState:
-    event = outcome.stored.event
-    return (event.bucket, event.key, outcome.version)
 
 
 def build_already_ingested(

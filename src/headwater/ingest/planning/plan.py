@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision
-from headwater.ingest.planning.ledger_entry import is_retract
+from headwater.ingest.planning.observation import is_retract
 from headwater.ingest.planning.selection import KeySelector
 
 Decide = Callable[[Sequence[StoredEvent]], Sequence[Decision]]

@@ -18,8 +18,8 @@ from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,
     RecordParsing,
-    Request,
 )
+from headwater.ingest.reading.resolution import Request
 from headwater.ingest.reading.split_scan import (
     LINE_FORMATS,
     Block,

@@ -23,6 +23,8 @@ SOURCE_KEY = "_headwater_source_key"
 """Of a table built from a table: which row of that one the row comes from."""
 SOURCE_ROW = "_headwater_source_row"
 """Its place among the rows that come from the same one."""
+REMOVED_AT = "_headwater_removed_at"
+"""Set in rows of releases that could mark the rows of a removed object instead of deleting them."""
 
 _LITERAL_LIMIT = 100
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,16 +18,15 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headwater.capture.own_events import LISTED_EVENT
-from headwater.capture.stored_event import StoredEvent
 from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
+from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.object_fetch import FetchPlan, fetch_objects
-from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
-from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.handful import fetch_here
+from headwater.ingest.reading.resolution import Request, SeenObject
 from headwater.lake.local_frames import load_arrow
 
 _REQUEST_SCHEMA = StructType(
@@ -70,36 +69,6 @@ MAX_BAD_AT_HAND = 1_000
 FIRST_CHARS = 200
 MAX_BAD_CHARS = 256 * 1024
 """Texts of such records come along up to this size, and are null above it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One object to read for one event. `ref` names the state wanted; `observed`: not the event's own."""
-
-    object_index: int
-    stored: StoredEvent
-    ref: ObjectRef
-    observed: bool = False
-
-
-def build_requests(decisions: Sequence[Decision]) -> list[Request]:
-    """One an event: for the state that it names, or for whatever lies there when one is to look."""
-    return [_build_request(at, decision) for at, decision in enumerate(decisions)]
-
-
-def _build_request(at: int, decision: Decision) -> Request:
-    event, is_look = decision.stored.event, decision.action == "look"
-    # A listing does not compute digests, so its etag does not identify the content of a file.
-    is_named = not (is_look or (event.provider == "local" and event.event_name == LISTED_EVENT))
-    ref = ObjectRef(
-        provider=event.provider,
-        bucket=event.bucket,
-        key=event.key,
-        version_id=None if is_look else event.version_id,
-        etag=event.etag if is_named else None,
-        size=None if is_look else event.size,
-    )
-    return Request(at, decision.stored, ref, observed=not is_named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +136,8 @@ class ObjectReader:
         )
         wanted = _to_arrow(requests)
         if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
+            if any(request.ref.size is None for request in requests):
+                plan = replace(plan, max_object_bytes=_HANDFUL_BYTES)
             fetched = fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA)
             return Records(self._parsing.parse(fetched), is_at_hand=True)
 
@@ -213,9 +184,11 @@ def _is_handful(requests: Sequence[Request]) -> bool:
     if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
         # What it unpacks to is not known, and the driver's memory is everybody's.
         return False
-    sizes = [request.ref.size for request in requests]
-    known = [size for size in sizes if size is not None]
-    return len(sizes) <= _HANDFUL_OBJECTS and len(known) == len(sizes) and sum(known) <= _HANDFUL_BYTES
+    if any(request.ref.size is None and request.ref.version_id for request in requests):
+        return False
+    # Of other sizes that are not known, large ones are refused here, and then read by their size.
+    known = sum(request.ref.size or 0 for request in requests)
+    return len(requests) <= _HANDFUL_OBJECTS and known <= _HANDFUL_BYTES
 
 
 class RecordParsing:
@@ -278,17 +251,6 @@ class _Rescue:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenObject:
-    """What the executors saw of one object: its outcome row, how many records fit the columns or not, and how
-    the first of those that do not begins."""
-
-    outcome: Row
-    good: int
-    bad: int
-    first_bad: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Seen:
     """What a look through the records tells, by `object_index`. `bad` are `object_index` and `corrupt` of the
     records that do not fit, texts above `MAX_BAD_CHARS` left out; None for more than `MAX_BAD_AT_HAND`."""
@@ -337,8 +299,8 @@ def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:
     first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
     objects = {}
     for row in outcomes:
-        at, outcome = row["object_index"], row["outcome"]
-        objects[at] = SeenObject(outcome, outcome["rows"] - counts[at], counts[at], first.get(at, ""))
+        at, outcome = row["object_index"], _to_fetched(row["outcome"])
+        objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], first.get(at, ""))
     return Seen(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
 
 
@@ -358,8 +320,11 @@ def _count_records(frame: DataFrame) -> list[Row]:
 
 
 def _to_seen(outcome: Row, counts: Row | None) -> SeenObject:
-    return (
-        SeenObject(outcome, counts["all"] - counts["bad"], counts["bad"], counts["first"] or "")
-        if counts
-        else SeenObject(outcome, 0, 0)
-    )
+    if counts is None:
+        return SeenObject(_to_fetched(outcome), 0)
+    good, bad = counts["all"] - counts["bad"], counts["bad"]
+    return SeenObject(_to_fetched(outcome), good, bad, counts["first"] or "")
+
+
+def _to_fetched(outcome: Row) -> FetchOutcome:
+    return FetchOutcome(**outcome.asDict())

@@ -33,8 +33,8 @@ from headwater.ingest.reading.object_reader import (
     ObjectReader,
     ReaderConfig,
     Records,
-    Request,
 )
+from headwater.ingest.reading.resolution import Request
 from headwater.ingest.reading.schema import (
     CORRUPT,
     FIXED_SCHEMAS,

@@ -22,7 +22,8 @@ from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.reading.object_reader import ReaderConfig, Request
+from headwater.ingest.reading.object_reader import ReaderConfig
+from headwater.ingest.reading.resolution import Request
 from headwater.lake.local_frames import build_frame
 
 _log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 MODES = {
     "mirror": {"mode": "mirror", "rescued_data_column": "_rescued_data"},
-    "append": {"mode": "append", "partition_columns": ["day"], "on_object_removed": "tombstone"},
+    "append": {"mode": "append", "partition_columns": ["day"]},
     "merge": {"record_key": "id"},
 }
 KEYS = {

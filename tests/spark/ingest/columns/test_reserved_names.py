@@ -14,7 +14,7 @@ LATER = '{"id":3,"_hoodie_is_deleted":true,"_hoodie_commit_time":"t"}\n{"id":4}\
 
 @pytest.mark.parametrize(
     "table",
-    [{"mode": "mirror"}, {"record_key": "id", "on_object_removed": "retract"}],
+    [{"mode": "mirror"}, {"record_key": "id"}],
     ids=["mirror", "merge"],
 )
 def test_reserved_names_delete_nothing_and_stop_nothing(
@@ -32,7 +32,7 @@ def test_reserved_names_delete_nothing_and_stop_nothing(
         (4, None, None),
     ]
     assert "the field _hoodie_is_deleted has a reserved name" in caplog.text
-    (lake.source / "a.json").unlink()
     lake.announce("a.json", kind="removed")
     lake.ingest("things")
-    assert lake.rows("things", "id") == [(3,), (4,)]
+    left = [(3,), (4,)] if "mode" in table else [(1,), (2,), (3,), (4,)]
+    assert lake.rows("things", "id") == left

@@ -13,6 +13,8 @@ from headwater.app.objects.verify import Verify
 from headwater.errors import ConfigError, TableMismatchError, TableUnsupportedError, UsageError
 from headwater.lake import find_address, inspection, queries, writes
 from headwater.lake.layout import table_path
+from headwater.lake.services.deletion import delete_rows
+from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
 from tests.fixtures.folder_lake import FolderLake
@@ -42,7 +44,7 @@ def read_here(lake, name, *columns):
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 def test_vectors_stay_vectors_through_updates_new_columns_compaction_and_deletes(build, table_type):
     compaction = {"compact_after": 3, "column_stats": True} if table_type == "merge_on_read" else {}
-    table = PRODUCTS | {"table_type": table_type, "on_object_removed": "retract"} | compaction
+    table = PRODUCTS | {"table_type": table_type} | compaction
     lake = build(products=table)
     lake.put("1.json", product(1, [1, 0, 0, 0]) + product(2, None))
     lake.ingest("products")
@@ -50,9 +52,8 @@ def test_vectors_stay_vectors_through_updates_new_columns_compaction_and_deletes
     lake.ingest("products")
     lake.put("3.json", product(4, [0, 1, 0, 0]))
     lake.ingest("products")
-    (lake.source / "3.json").unlink()
-    lake.announce("3.json", kind="removed")
-    lake.ingest("products")
+    address = find_address(lake.settings, "products")
+    assert delete_rows(ServiceTable(lake.table("products").spark, address), "id = 4").rows == 1
     expected = [(1, [0.5, 0.5, 0, 0]), (2, None), (3, [0, 0, 0, 1.25])]
     assert lake.rows("products", "id", "embedding") == expected
     assert read_here(lake, "products", "id", "embedding") == expected

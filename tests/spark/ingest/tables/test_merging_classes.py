@@ -69,11 +69,9 @@ def compile_beside_hudi(spark, folder: Path, source: str) -> None:
     loader.addURL(spark._jvm.java.io.File(str(folder)).toURI().toURL())
 
 
-def test_class_of_a_merger_says_which_row_stays_and_a_removed_object_takes_its_rows(build, spark, tmp_path):
+def test_class_of_a_merger_says_which_row_stays(build, spark, tmp_path):
     compile_beside_hudi(spark, tmp_path / "classes", LOWEST_PRICE)
-    lake = build(
-        t={"path": "*.json", "record_key": "id", "merger": "shop.LowestPrice", "on_object_removed": "retract"}
-    )
+    lake = build(t={"path": "*.json", "record_key": "id", "merger": "shop.LowestPrice"})
     lake.ingest_each(
         "t",
         '{"id": 1, "price": 3.0, "v": "a"}\n{"id": 2, "price": 3.0, "v": "b"}\n',
@@ -81,9 +79,6 @@ def test_class_of_a_merger_says_which_row_stays_and_a_removed_object_takes_its_r
         '{"id": 3, "price": 1.0, "v": "c"}\n',
     )
     assert lake.rows("t", "id", "v") == [(1, "cheap"), (2, "b"), (3, "c")]
-    lake.announce("1.json", kind="removed")
-    lake.ingest("t")
-    assert lake.rows("t", "id", "v") == [(2, "b")]
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,6 @@ def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
             "path": "*.json",
             "record_key": "order_id",
             "ordering": "at",
-            "on_object_removed": "retract",
             "transform": [
                 {"rename": {"id": "order_id"}},
                 {"sql": "select order_id, at, upper(v) v from input"},
@@ -147,9 +146,6 @@ def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
     assert [row[:3] for row in found] == [("a.json", 2, "missing_key"), ("a.json", 3, "failed_check")]
     assert found[1][3] == "line 3 does not pass check 1 (not_null): null in v"
     assert lake.ledger("key", "status", "rows")[0] == ("a.json", "ingested", 1)
-    lake.announce("b.json", kind="removed")
-    lake.ingest("orders")
-    assert lake.rows("orders", "order_id") == []
     lake.change("orders", transform=[{"drop": "id"}])
     lake.put("c.json", lines({"id": 4, "at": 3, "v": "x"}))
     with pytest.raises(ConfigError, match=r"tables.orders.record_key: no column 'order_id'"):

@@ -27,8 +27,6 @@ def list_problems(table: dict[str, object], **others: dict[str, object]) -> list
         ({"record_key": "id"}, "record_key: cannot be beside `generated_keys`"),
         ({"record_key": "id", "mode": "append"}, "record_key: cannot be beside `generated_keys`"),
         ({"mode": "mirror"}, "generated_keys: cannot be with `mode: mirror`, which finds rows by their key"),
-        ({"on_object_removed": "retract"}, "on_object_removed: 'retract' cannot be with `generated_keys`"),
-        ({"on_object_removed": "tombstone"}, "on_object_removed: 'tombstone' cannot be with"),
         ({"filter_duplicates": True}, "filter_duplicates: cannot be with `generated_keys`: every row has"),
         ({"operation": "upsert"}, "operation: 'upsert' needs `mode: merge` with a `record_key`"),
         ({"cdc": "data_before_after"}, "cdc: 'data_before_after' cannot be with `generated_keys`"),

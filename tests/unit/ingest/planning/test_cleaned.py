@@ -17,19 +17,14 @@ from headwater.capture.own_events import (
 )
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.cleaned import find_cleaned, keep_cleaned
+from headwater.ingest.accounting import find_cleaned, settle_outcome
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, keeps_rows
 from headwater.ingest.planning.outcome import ObjectOutcome
 from tests.fixtures.events import START, build_event, build_stored
 
-MIRROR = FoldRules(mirrors=True, on_object_removed="retract")
-RETRACT = FoldRules(on_object_removed="retract")
-TOMBSTONE = FoldRules(on_object_removed="tombstone", merges=True)
-FOLLOWING = pytest.mark.parametrize(
-    "rules", [MIRROR, RETRACT, TOMBSTONE], ids=["mirror", "retract", "tombstone"]
-)
+MIRROR, APPEND, MERGE = FoldRules(mirrors=True), FoldRules(), FoldRules(merges=True)
 
 PUT = build_stored(build_event(sequence=1, etag="e1"))
 INGESTED = replace(
@@ -80,7 +75,7 @@ def test_the_own_event_of_what_a_table_does_not_have_means_nothing(state: Ledger
     mark, removal = own(CLEANED_EVENT), real("removed", 2)
     found = run(MIRROR, state, mark, removal)
     assert found[mark.event_id] == ("skip", "superseded")
-    assert found[removal.event_id][0] == "retract"
+    assert found[removal.event_id][0] == "look"
     assert apply_outcome(state, ObjectOutcome(mark, "superseded", "superseded")).reason != "cleaned"
 
 
@@ -88,16 +83,14 @@ REMOVALS = [
     real("removed", 2),
     real("removed", 2, version_id="v1"),
     own(VANISHED_EVENT, "removed", None, at=200),
-    own(REPAIR_EVENT, "removed", None, at=200),
 ]
 
 
-@FOLLOWING
-@pytest.mark.parametrize("removal", REMOVALS, ids=["notified", "version", "vanished", "repaired"])
+@pytest.mark.parametrize("removal", REMOVALS, ids=["notified", "version", "vanished"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["after", "in one batch"])
-def test_our_own_removal_is_not_followed(rules: FoldRules, removal: StoredEvent, is_known: bool) -> None:
+def test_our_own_removal_is_not_followed(removal: StoredEvent, is_known: bool) -> None:
     events = [removal] if is_known else [own(CLEANED_EVENT), removal]
-    found = run(rules, CLEANED if is_known else INGESTED, *events)
+    found = run(MIRROR, CLEANED if is_known else INGESTED, *events)
     assert found[removal.event_id] == ("skip", "cleaned")
     outcome = ObjectOutcome(removal, "skipped", "cleaned")
     assert keeps_rows(outcome)
@@ -111,33 +104,33 @@ def test_a_table_that_ignores_removals_keeps_its_mark() -> None:
     assert (after.status, after.reason, after.rows) == ("ingested", "cleaned", 3)
 
 
-@FOLLOWING
-def test_a_new_put_is_taken_in_and_its_removal_is_real(rules: FoldRules) -> None:
+def test_a_new_put_is_ingested_and_its_removal_is_followed() -> None:
     put, removal = real("created", 3, "e2"), real("removed", 4)
     ours = real("removed", 2)
-    assert run(rules, CLEANED, ours, put)[put.event_id][0] == "look"
+    assert run(MIRROR, CLEANED, ours, put)[put.event_id][0] == "look"
     after = apply_outcome(CLEANED, ObjectOutcome(put, "ingested", version="e2", etag="e2", rows=1))
     assert (after.status, after.reason) == ("ingested", "")
-    assert run(rules, after, removal)[removal.event_id][0] == "retract"
-    found = run(rules, CLEANED, ours, put, removal)
+    assert run(MIRROR, after, removal)[removal.event_id][0] == "look"
+    found = run(MIRROR, CLEANED, ours, put, removal)
     assert found[ours.event_id] == ("skip", "cleaned")
-    assert found[removal.event_id][0] == ("look" if rules.mirrors else "retract")
+    assert found[removal.event_id][0] == "look"
 
 
 def test_a_version_that_can_still_be_read_is_read_unless_the_table_is_a_mirror() -> None:
     put = real("created", 3, "e2", version_id="v2")
-    assert [run(rules, CLEANED, put)[put.event_id][0] for rules in (MIRROR, RETRACT)] == ["look", "read"]
+    assert [run(rules, CLEANED, put)[put.event_id][0] for rules in (MIRROR, APPEND)] == ["look", "read"]
 
 
 def test_the_same_bytes_put_again_are_new() -> None:
     put, removal = real("created", 3, "e1"), real("removed", 4)
-    assert run(MIRROR, CLEANED, put)[put.event_id] == ("skip", "already_ingested")
-    after = apply_outcome(CLEANED, ObjectOutcome(put, "superseded", "already_ingested"))
+    assert run(MIRROR, CLEANED, put)[put.event_id] == ("look", None)
+    assert run(APPEND, CLEANED, put)[put.event_id] == ("read", None)
+    after = apply_outcome(CLEANED, ObjectOutcome(put, "superseded", "already_ingested", looked=True))
     assert (after.reason, after.rows) == ("", 3)
-    assert run(MIRROR, after, removal)[removal.event_id][0] == "retract"
+    assert run(MIRROR, after, removal)[removal.event_id][0] == "look"
 
 
-@pytest.mark.parametrize("rules", [MIRROR, RETRACT, TOMBSTONE, FoldRules(merges=True)])
+@pytest.mark.parametrize("rules", [MIRROR, APPEND, MERGE])
 def test_the_late_event_of_what_a_listing_found_is_not_read_again(rules: FoldRules) -> None:
     listed = replace(CLEANED, order_key="", looked=True)
     late = real("created", 1, "e1")
@@ -146,7 +139,7 @@ def test_the_late_event_of_what_a_listing_found_is_not_read_again(rules: FoldRul
     assert (after.reason, after.looked) == ("cleaned", False)
 
 
-def test_a_put_heard_of_after_its_own_removal_is_looked_at() -> None:
+def test_a_put_notified_after_its_own_removal_is_read() -> None:
     """The removal was taken for ours: its place in the order must not hide the put."""
     after = apply_outcome(CLEANED, ObjectOutcome(real("removed", 9), "skipped", "cleaned"))
     put = real("created", 8, "e2", version_id="v2")
@@ -160,20 +153,21 @@ def test_a_listing_that_still_shows_it_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_wish_to_look_again_finds_nothing_and_keeps_the_rows(is_known: bool) -> None:
+def test_a_repair_finds_nothing_and_keeps_the_rows(is_known: bool) -> None:
     repair = own(REPAIR_EVENT, "created", None, at=200)
     states = {INGESTED.object_id: CLEANED if is_known else INGESTED}
     decisions = fold([own(CLEANED_EVENT), repair], states, MIRROR)
     assert [d.action for d in decisions if d.stored is repair] == ["look"]
     missing = ObjectOutcome(repair, "missing", "missing")
-    kept = keep_cleaned(missing, find_cleaned(decisions, states))
+    kept = settle_outcome(missing, find_cleaned(decisions, states), mirrors=True)
     assert (kept.status, kept.reason) == ("skipped", "cleaned")
     assert apply_outcome(CLEANED, kept).rows == 3
 
 
 def test_a_real_event_that_finds_nothing_is_an_answer() -> None:
     missing = ObjectOutcome(real("created", 3, "e2"), "missing", "missing")
-    assert keep_cleaned(missing, {INGESTED.object_id}) is missing
+    assert settle_outcome(missing, {INGESTED.object_id}, mirrors=True).status == "removed"
+    assert settle_outcome(missing, {INGESTED.object_id}, mirrors=False) is missing
 
 
 def test_tags_change_nothing() -> None:
@@ -207,7 +201,7 @@ def test_every_event_of_a_cleaned_object_has_one_decision() -> None:
         real("created", 1, "e1"),
     ]
     for state in (None, INGESTED, CLEANED):
-        for rules in (MIRROR, RETRACT, TOMBSTONE, FoldRules()):
+        for rules in (MIRROR, APPEND, MERGE):
             states = {state.object_id: state} if state else {}
             found = describe(fold(events, states, rules))
             assert sorted(at for at, _, _ in found) == sorted({e.event_id for e in events})

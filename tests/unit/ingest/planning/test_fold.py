@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from headwater.ingest.planning.fold import fold
+from headwater.capture.own_events import DROP_EVENT
+from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import begin_state
 from tests.fixtures.events import build_event, build_stored
 
@@ -51,9 +52,30 @@ def test_tagging_does_not_supersede_content():
     ]
 
 
-def test_empty_object_and_folder_marker_are_skipped_with_a_reason():
-    assert decide(build_event(size=0)) == [("a/1.json", "skip", "empty_object")]
+def test_folder_marker_is_skipped_and_an_empty_object_is_read_to_see_whether_it_still_is():
     assert decide(build_event(key="a/", size=0)) == [("a/", "skip", "folder_marker")]
+    assert decide(build_event(size=0)) == [("a/1.json", "read", None)]
+
+
+def test_late_event_of_an_unversioned_object_cannot_be_read_any_more():
+    newest = build_event(sequence=5)
+    state = replace(
+        begin_state(newest), status="ingested", order_key=newest.order_key, event_time=newest.event_time
+    )
+    states = {newest.object_id: state}
+    assert decide(build_event(sequence=4), states=states) == [("a/1.json", "skip", "superseded")]
+    assert decide(build_event(sequence=4, version_id="v4"), states=states) == [("a/1.json", "read", None)]
+
+
+def test_object_in_quarantine_is_given_up_and_no_other():
+    drop = replace(
+        build_stored(replace(build_event(), event_name=DROP_EVENT, order_key=None)), source="listing"
+    )
+    state = begin_state(drop.event)
+    for status, reason in (("quarantined", "dropped"), ("ingested", "superseded")):
+        for rules in (FoldRules(), FoldRules(mirrors=True)):
+            (decision,) = fold([drop], {drop.event.object_id: replace(state, status=status)}, rules)
+            assert (decision.action, decision.reason) == ("skip", reason)
 
 
 def test_object_of_unknown_size_is_read():

@@ -5,14 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.ingest.planning.fold import IGNORE_REMOVALS, FoldRules, fold
-from headwater.ingest.planning.ledger_entry import VANISHED, apply_outcome, find_seen_after
+from headwater.ingest.planning.fold import APPENDS, FoldRules, fold
+from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, apply_outcome, find_seen_after
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
-from headwater.ingest.planning.outdated import is_doubtful
 from tests.fixtures.events import START, build_event, build_stored
 
-MIRROR = FoldRules(mirrors=True, on_object_removed="retract")
-RETRACT = FoldRules(on_object_removed="retract")
+MIRROR = FoldRules(mirrors=True)
 
 
 def state_of(*outcomes):
@@ -23,14 +21,14 @@ def state_of(*outcomes):
 
 
 def ingested(event, version=None, *, looked=False):
-    return ObjectOutcome(
-        build_stored(event), "ingested", rows=1, version=version or event.version, looked=looked
-    )
+    stored = event if hasattr(event, "source") else build_stored(event)
+    version = version or stored.event.version
+    return ObjectOutcome(stored, "ingested", rows=1, version=version, etag=version, looked=looked)
 
 
-def listed(etag="e", seconds=1.0, *, removed=False):
+def listed(etag="e", seconds=1.0, *, removed=False, size=10):
     event = replace(
-        build_event(kind="removed" if removed else "created", etag=etag),
+        build_event(kind="removed" if removed else "created", etag=etag, size=size),
         sequencer=None,
         order_key=None,
         event_time=START + timedelta(seconds=seconds),
@@ -38,15 +36,27 @@ def listed(etag="e", seconds=1.0, *, removed=False):
     return replace(build_stored(event), source="listing")
 
 
-def actions(events, state, rules=IGNORE_REMOVALS):
+def decide(events, state, rules=APPENDS):
     stored = [
         event if hasattr(event, "source") else build_stored(event, at) for at, event in enumerate(events)
     ]
     states = {state.object_id: state} if state else {}
-    return [(d.action, d.reason) for d in fold(stored, states, rules)]
+    return fold(stored, states, rules)
 
 
-def test_ignored_removal_does_not_make_content_found_by_looking_forgotten():
+def actions(events, state, rules=APPENDS):
+    return [(d.action, d.reason) for d in decide(events, state, rules)]
+
+
+def may_exist(event, state, rules=APPENDS):
+    (decision,) = decide([event], state, rules)
+    return (decision.action, decision.may_exist) == ("read", True)
+
+
+# --- append and merge: a set of contents ---
+
+
+def test_ignored_removal_does_not_make_content_found_by_reading_forgotten():
     found = ingested(build_event(sequence=1), "v3", looked=True)
     removal = build_stored(build_event(sequence=2, kind="removed", version_id="v1"))
     state = state_of(found, ObjectOutcome(removal, "skipped", "removal_ignored", version="v1"))
@@ -70,74 +80,41 @@ def test_version_that_an_ignored_removal_has_overtaken_is_what_counts(sequencer,
 
 
 def test_content_found_after_a_late_event_is_what_counts():
-    newest = ObjectOutcome(
-        build_stored(build_event(sequence=4, size=0)), "skipped", "empty_object", version="e4"
-    )
+    newest = ObjectOutcome(build_stored(build_event(sequence=4)), "skipped", "empty_object", version="e4")
     state = state_of(newest, ingested(build_event(sequence=2), "e5", looked=True))
     assert (state.version, state.looked, state.order_key[:16]) == ("e5", True, f"{4:016x}")
     assert actions([build_event(sequence=5, etag="e5")], state) == [("skip", "already_ingested")]
 
 
-def test_another_version_taken_in_leaves_content_found_by_looking_unnamed():
+def test_another_version_ingested_leaves_content_found_by_reading_unnamed():
     found = ingested(build_event(sequence=1, version_id="v1"), "v4", looked=True)
     state = state_of(found, ingested(build_event(sequence=3, version_id="v3")))
     assert state.looked
-    confirmed = ObjectOutcome(
-        build_stored(build_event(sequence=3, version_id="v3")), "superseded", "already_ingested"
-    )
-    assert not state_of(
-        found, replace(confirmed, stored=build_stored(build_event(version_id="v4", sequence=4)))
-    ).looked
+    late = replace(build_event(sequence=4, version_id="v4"), event_time=START + 2 * CLOCK_MARGIN)
+    assert may_exist(late, state)
+    own = build_stored(build_event(version_id="v4", sequence=4))
+    assert not state_of(found, ObjectOutcome(own, "superseded", "already_ingested")).looked
 
 
-def test_the_same_empty_object_twice_does_not_name_content_found_by_looking():
-    found = ingested(build_event(sequence=1), "e9", looked=True)
-    empty, again = (build_stored(build_event(sequence=sequence, etag="empty", size=0)) for sequence in (2, 4))
+def test_content_of_a_listing_may_exist_until_its_own_event_cannot_come_any_more():
     state = state_of(
-        found,
-        ObjectOutcome(empty, "skipped", "empty_object", version="empty", etag="empty"),
-        ObjectOutcome(again, "superseded", "superseded", version="empty", etag="empty"),
+        ingested(listed("e2", seconds=2), looked=True), ingested(build_event(sequence=1, etag="e1"))
     )
-    # So the table is asked whether it has the content of the event to come.
-    assert state.looked
-    assert is_doubtful(build_stored(build_event(sequence=9, etag="e9")), {state.object_id: state})
-
-
-def test_an_older_event_that_was_read_leaves_the_event_of_what_was_found_in_doubt():
-    found = ObjectOutcome(listed("e2", seconds=2), "ingested", rows=1, version="e2", etag="e2", looked=True)
-    state = state_of(found, ingested(build_event(sequence=1, etag="e1")))
     assert not state.looked
-    assert is_doubtful(build_stored(build_event(sequence=2, etag="e2")), {state.object_id: state})
+    assert may_exist(build_event(sequence=2, etag="e2"), state)
     later = replace(build_event(sequence=9, etag="e2"), event_time=START + timedelta(minutes=9))
-    assert not is_doubtful(build_stored(later), {state.object_id: state})
+    assert not may_exist(later, state)
+    assert not may_exist(build_event(sequence=2, etag="e2"), state, FoldRules(merges=True))
 
 
-def test_tags_that_overtake_their_object_do_not_count_as_its_content():
-    tags = build_event(sequence=1, kind="tagged", etag="e1")
-    state = state_of(ObjectOutcome(build_stored(tags), "skipped", "not_content", version="e1", etag="e1"))
-    assert (state.version, state.etag) == ("", "")
-    assert actions([build_event(sequence=2, etag="e1")], state, MIRROR) == [("read", None)]
+def test_merge_ingests_content_found_by_reading_again_with_the_time_of_its_own_event():
+    state = state_of(ingested(build_event(sequence=1), "e4", looked=True))
+    own = build_event(sequence=4, etag="e4")
+    assert actions([own], state, FoldRules(merges=True)) == [("read", None)]
+    assert actions([own], state, FoldRules()) == [("skip", "already_ingested")]
 
 
-def test_mirror_looks_when_an_event_may_be_older_than_what_was_found_by_looking():
-    state = state_of(ingested(build_event(sequence=3, kind="removed"), "v5", looked=True))
-    assert actions([build_event(sequence=4, version_id="v4")], state, MIRROR) == [("look", None)]
-    assert actions([build_event(sequence=5, version_id="v5")], state, MIRROR) == [
-        ("skip", "already_ingested")
-    ]
-
-
-def test_mirror_looks_when_a_listing_has_missed_the_object_after_the_event():
-    gone = ObjectOutcome(listed(seconds=9, removed=True), "skipped", "already_removed")
-    assert actions([build_event(sequence=5)], state_of(gone), MIRROR) == [("look", None)]
-    assert actions([build_event(sequence=10)], state_of(gone), MIRROR) == [("read", None)]
-
-
-def test_mirror_looks_when_two_listings_have_seen_different_things():
-    assert [action for action, _ in actions([listed("e1"), listed("e2")], None, MIRROR)] == ["skip", "look"]
-
-
-def test_listing_of_content_that_was_taken_in_by_its_version_is_not_read_again():
+def test_listing_of_content_that_was_ingested_by_its_version_is_not_read_again():
     state = replace(state_of(ingested(build_event(version_id="v2", etag="e2"))), etag="e2")
     assert actions([listed("e2")], state) == [("skip", "already_ingested")]
     assert actions([listed("e3")], state) == [("read", None)]
@@ -146,49 +123,7 @@ def test_listing_of_content_that_was_taken_in_by_its_version_is_not_read_again()
 def test_listing_beside_versions_is_read_unless_one_of_them_is_what_it_saw():
     versions = [build_event(sequence=n, version_id=f"v{n}", etag=f"e{n}") for n in (1, 2)]
     assert [action for action, _ in actions([*versions, listed("e9")], None)] == ["read", "read", "read"]
-    found = [action for action, _ in actions([*versions, listed("e2")], None)]
-    assert sorted(found) == ["read", "read", "skip"]
-
-
-def test_event_from_before_a_listing_missed_the_object_is_late_where_removals_are_followed():
-    vanished = listed(seconds=9, removed=True)
-    assert actions([vanished, build_event(sequence=5)], None, RETRACT) == [
-        ("skip", "superseded"),
-        ("retract", None),
-    ]
-    state = state_of(ObjectOutcome(vanished, "removed", VANISHED))
-    assert actions([build_event(sequence=5)], state, RETRACT) == [("skip", "superseded")]
-    assert actions([build_event(sequence=10)], state, RETRACT) == [("read", None)]
-
-
-def test_event_from_before_a_listing_missed_the_object_is_still_late_after_another_one():
-    vanished = ObjectOutcome(listed(seconds=9, removed=True), "removed", VANISHED)
-    late = ObjectOutcome(build_stored(build_event(sequence=5)), "superseded", "superseded")
-    assert actions([build_event(sequence=6)], state_of(vanished, late), RETRACT) == [("skip", "superseded")]
-
-
-def test_object_put_again_after_a_removal_in_the_batch_is_read_though_it_was_found_by_looking():
-    state = state_of(ingested(build_event(sequence=1), "e3", looked=True))
-    batch = [build_event(sequence=2, kind="removed"), build_event(sequence=3, etag="e3")]
-    assert actions(batch, state, RETRACT) == [("retract", None), ("read", None)]
-
-
-def test_removal_of_a_delete_marker_makes_a_removed_object_looked_at():
-    marker = replace(
-        build_event(sequence=2, kind="removed", version_id="m2"),
-        event_name="ObjectRemoved:DeleteMarkerCreated",
-    )
-    state = state_of(ObjectOutcome(build_stored(marker), "removed"))
-    back = build_event(sequence=3, kind="removed", version_id="m2")
-    assert actions([back], state, RETRACT) == [("look", None)]
-    assert actions([marker, back], None, RETRACT) == [("retract", None), ("look", None)]
-
-
-def test_merge_takes_content_found_by_looking_in_again_with_the_time_of_its_own_event():
-    state = state_of(ingested(build_event(sequence=1), "e4", looked=True))
-    own = build_event(sequence=4, etag="e4")
-    assert actions([own], state, FoldRules(merges=True)) == [("read", None)]
-    assert actions([own], state, FoldRules()) == [("skip", "already_ingested")]
+    assert actions([*versions, listed("e2")], None)[2] == ("skip", "superseded")
 
 
 def test_listing_of_content_that_was_superseded_before_it_was_read_is_read():
@@ -198,27 +133,12 @@ def test_listing_of_content_that_was_superseded_before_it_was_read_is_read():
     assert actions([listed("e1")], state_of(superseded)) == [("read", None)]
 
 
-def test_listings_that_have_seen_different_things_are_all_read():
+def test_listings_that_have_seen_different_contents_are_all_read():
     assert actions([listed("e1"), listed("e2")], None) == [("read", None), ("read", None)]
+    assert actions([listed("e0", size=0)], None) == [("read", None)]
 
 
-def test_empty_object_of_a_listing_is_over_when_a_later_one_shows_something_else():
-    state = replace(state_of(ingested(build_event(sequence=1), "e3", looked=True)), etag="e3")
-    empty = listed("e0", seconds=2)
-    empty = replace(empty, event=replace(empty.event, size=0))
-    wanted = [("skip", "superseded"), ("skip", "already_ingested")]
-    assert actions([empty, listed("e3", seconds=3)], state) == wanted
-    assert actions([empty], state) == [("skip", "empty_object")]
-    later = [empty, listed("e0", seconds=3)]
-    assert actions(later, state) == [("skip", "empty_object"), ("read", None)]
-
-
-def seen(stored, seconds):
-    """The event, come so long after the start."""
-    return replace(stored, received_at=START + timedelta(seconds=seconds))
-
-
-def test_version_that_is_heard_of_late_does_not_hide_what_a_listing_has_shown():
+def test_version_that_is_notified_late_does_not_hide_what_a_listing_has_shown():
     shown = ObjectOutcome(seen(listed("e6"), 9), "ingested", rows=1, version="v6", etag="e6", looked=True)
     late = ingested(build_event(sequence=5, version_id="v5", etag="e5"))
     assert state_of(shown, late).version == "v6"
@@ -226,11 +146,11 @@ def test_version_that_is_heard_of_late_does_not_hide_what_a_listing_has_shown():
     assert state_of(shown, late, newer).version == "v10"
 
 
-def test_listing_and_the_events_before_it_are_in_order_in_one_batch():
+def test_what_a_listing_found_is_applied_after_what_was_sent():
     late = ingested(build_event(sequence=5, version_id="v5", etag="e5"))
     shown = ObjectOutcome(seen(listed("e6"), 9), "ingested", rows=1, version="v6", etag="e6", looked=True)
     newer = ingested(build_event(sequence=10, version_id="v10", etag="e10"))
-    assert order_outcomes([newer, shown, late]) == [late, shown, newer]
+    assert order_outcomes([newer, shown, late]) == [late, newer, shown]
 
 
 def test_content_whose_rows_are_there_already_counts_when_its_event_is_the_newest():
@@ -242,23 +162,49 @@ def test_content_whose_rows_are_there_already_counts_when_its_event_is_the_newes
     assert (state.version, state.etag, state.rows, state.status) == ("v4", "e4", 7, "ingested")
 
 
-def test_removal_of_another_version_does_not_make_what_it_overtook_late():
-    removal = build_stored(build_event(sequence=4, kind="removed", version_id="v1"))
-    overtaken = ingested(build_event(sequence=3, version_id="v3"))
-    first = ingested(build_event(sequence=2, version_id="v2"))
-    assert state_of(first, ObjectOutcome(removal, "removed", version="v1"), overtaken).version == "v3"
+# --- mirrors: the state is what the last read found ---
 
 
-def test_removal_from_before_a_listing_does_not_take_away_what_that_has_shown():
-    shown = ObjectOutcome(seen(listed("e6"), 9), "ingested", rows=1, version="e6", etag="e6", looked=True)
-    removal = build_event(sequence=5, kind="removed")
-    assert actions([removal], state_of(shown), RETRACT) == [("skip", "superseded")]
-    assert actions([removal], state_of(shown), MIRROR) == [("look", None)]
-    assert actions([build_event(sequence=10, kind="removed")], state_of(shown), RETRACT) == [
-        ("retract", None)
+def test_tags_that_overtake_their_object_do_not_count_as_its_content():
+    tags = build_event(sequence=1, kind="tagged", etag="e1")
+    state = state_of(ObjectOutcome(build_stored(tags), "skipped", "not_content", version="e1", etag="e1"))
+    assert (state.version, state.etag) == ("", "")
+    assert actions([build_event(sequence=2, etag="e1")], state, MIRROR) == [("look", None)]
+
+
+def test_mirror_reads_for_an_event_that_its_state_does_not_cover():
+    state = state_of(ingested(build_event(sequence=3, kind="removed"), "v5", looked=True))
+    assert actions([build_event(sequence=2, version_id="v2")], state, MIRROR) == [("skip", "superseded")]
+    assert actions([build_event(sequence=4, version_id="v4")], state, MIRROR) == [("look", None)]
+    assert actions([build_event(sequence=5, version_id="v5")], state, MIRROR) == [
+        ("skip", "already_ingested")
     ]
-    batch = [seen(listed("e6"), 9), removal]
-    assert actions(batch, None, RETRACT) == [("retract", None), ("read", None)]
+
+
+@pytest.mark.parametrize("kind", ["created", "removed"])
+def test_mirror_reads_once_for_all_the_events_of_a_batch(kind):
+    events = [
+        build_event(sequence=1),
+        build_event(sequence=3, kind=kind),
+        build_event(sequence=2),
+        listed("e9"),
+    ]
+    wanted = [("skip", "superseded"), ("skip", "superseded"), ("look", None), ("skip", "superseded")]
+    assert actions(events, None, MIRROR) == wanted
+
+
+def test_mirror_reads_what_a_listing_shows_unless_it_has_that():
+    state = state_of(ingested(build_event(sequence=1, etag="e2")))
+    assert actions([listed("e2")], state, MIRROR) == [("skip", "already_ingested")]
+    assert actions([listed("e3")], state, MIRROR) == [("look", None)]
+    assert actions([listed(removed=True)], state, MIRROR) == [("look", None)]
+    assert actions([listed("e1"), listed("e2")], None, MIRROR) == [("skip", "superseded"), ("look", None)]
+
+
+def test_mirror_reads_nothing_where_a_listing_misses_what_it_does_not_have():
+    removal = ObjectOutcome(build_stored(build_event(kind="removed")), "removed", looked=True)
+    for state in (None, state_of(removal)):
+        assert actions([listed(removed=True)], state, MIRROR) == [("skip", "already_removed")]
 
 
 def test_listing_is_not_lost_beside_a_late_event_of_a_mirrored_object():
@@ -267,27 +213,29 @@ def test_listing_is_not_lost_beside_a_late_event_of_a_mirrored_object():
     assert actions([late, seen(listed("e6"), 9)], state, MIRROR) == [("skip", "superseded"), ("look", None)]
 
 
-def test_mirror_looks_when_a_listing_has_shown_something_else_than_what_it_has_applied():
-    state = state_of(ingested(build_event(sequence=1), "e2", looked=True))
-    own = build_event(sequence=2, etag="e2")
-    assert actions([own], state, MIRROR) == [("skip", "already_ingested")]
-    assert actions([own, seen(listed("e6"), 9)], state, MIRROR) == [("look", None), ("skip", "superseded")]
+def test_what_a_read_found_is_the_state_whatever_led_to_it():
+    """Observations are merged by their maximum, so that their order does not matter."""
+    first = ingested(build_event(sequence=5), "e9", looked=True)
+    for later in (build_event(sequence=4), listed("e1"), build_event(sequence=6, kind="removed")):
+        state = state_of(first, ingested(later, "e8", looked=True))
+        assert state.version == "e8"
+        assert state.order_key >= (first.stored.event.order_key or "")
 
 
-def test_empty_object_of_an_old_listing_does_not_count():
-    stale = replace(seen(listed("e0"), 2), event=replace(listed("e0").event, size=0))
-    assert actions([stale, build_event(sequence=5, version_id="v5")], None) == [
-        ("skip", "superseded"),
-        ("read", None),
-    ]
+# --- what a reconcile asks of all tables ---
 
 
-def test_what_was_seen_was_seen_after_the_newest_event_that_was_heard_of():
+def seen(stored, seconds):
+    """The event, received so long after the start."""
+    return replace(stored, received_at=START + timedelta(seconds=seconds))
+
+
+def test_what_was_read_was_read_after_the_newest_event_that_was_received():
     found = ingested(build_event(sequence=1), "other", looked=True)
     state = apply_outcome(None, found, "20260501120000250")
-    heard_of = build_event(sequence=1).event_time
-    assert find_seen_after(state) == heard_of
-    assert find_seen_after(replace(state, looked=False)) == heard_of
+    received = build_event(sequence=1).event_time
+    assert find_seen_after(state) == received
+    assert find_seen_after(replace(state, looked=False)) == received
     named = apply_outcome(None, ingested(build_event(sequence=1)), "20260501120000250")
-    nobody_knows = [named, replace(state, status="removed"), replace(state, reason="cleaned")]
-    assert [find_seen_after(one) for one in nobody_knows] == [None] * 3
+    unknown = [named, replace(state, status="removed"), replace(state, reason="cleaned")]
+    assert [find_seen_after(one) for one in unknown] == [None] * 3

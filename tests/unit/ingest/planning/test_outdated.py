@@ -1,20 +1,21 @@
 """Which stored rows a batch puts out of date, and which it must leave alone."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT
 from headwater.capture.position import BEGINNING
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, keeps_rows
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.outdated import find_outdated, is_doubtful, keep_left
+from headwater.ingest.planning.outdated import find_outdated
 from headwater.ingest.planning.plan import BatchPlan
 from tests.fixtures.events import START, build_event, build_stored
 
 MIRROR = FoldRules(mirrors=True)
-RETRACT = FoldRules(on_object_removed="retract")
 STORED = build_stored(build_event(sequence=5))
 STATE = LedgerEntry(
     STORED.event.object_id,
@@ -33,10 +34,11 @@ def plan_of(*decisions: Decision) -> BatchPlan:
     return BatchPlan(decisions, BEGINNING, 0, Counter(), more=False)
 
 
-def find(outcome: ObjectOutcome, rules: FoldRules = MIRROR, *decisions: Decision) -> list[tuple[str, bool]]:
+def find(outcome: ObjectOutcome, rules: FoldRules = MIRROR, *decisions: Decision) -> list[bool]:
+    """Of each object whose rows go, whether a repair writes them again."""
     states = {outcome.stored.event.object_id: STATE}
     found = find_outdated(plan_of(*decisions), [outcome], states, rules)
-    return [(one.version, one.is_replaced) for one in found]
+    return [one.is_replaced for one in found]
 
 
 @pytest.mark.parametrize("reason", ["forbidden", "unavailable", "missing", "dropped", "cleaned", "tagged"])
@@ -51,7 +53,7 @@ def test_rows_stay_of_an_object_that_cannot_be_seen_now(reason: str) -> None:
 def test_rows_go_of_an_object_that_was_overwritten_with_something_unusable(reason: str) -> None:
     outcome = ObjectOutcome(STORED, "quarantined", reason)
     assert not keeps_rows(outcome)
-    assert find(outcome) == [("", False)]
+    assert find(outcome) == [False]
 
 
 @pytest.mark.parametrize(
@@ -61,49 +63,24 @@ def test_an_event_that_changes_nothing_takes_no_row(status: str, reason: str) ->
     assert find(ObjectOutcome(STORED, status, reason)) == []
 
 
-def test_new_content_replaces_the_rows_of_a_mirror_and_of_no_other_table() -> None:
-    outcome = ObjectOutcome(STORED, "ingested", version="v2")
-    assert find(outcome) == [("", False)]
-    assert find(outcome, RETRACT) == []
+@pytest.mark.parametrize("rules", [FoldRules(), FoldRules(merges=True)])
+def test_new_content_and_removals_take_the_rows_of_a_mirror_and_of_no_other_table(rules: FoldRules) -> None:
+    for outcome in (ObjectOutcome(STORED, "ingested", version="v2"), ObjectOutcome(STORED, "removed")):
+        assert find(outcome) == [False]
+        assert find(outcome, rules) == []
 
 
-def test_a_removed_version_takes_its_own_rows_only() -> None:
-    removal = build_stored(build_event(sequence=6, kind="removed", version_id="v1"))
-    (decision,) = fold([removal], {STORED.event.object_id: STATE}, RETRACT)
-    assert (decision.action, decision.version) == ("retract", "v1")
-    outcome = ObjectOutcome(removal, "removed", version="v1")
-    assert find(outcome, RETRACT, decision) == [("v1", False)]
+@pytest.mark.parametrize(
+    ("rules", "wanted"), [(MIRROR, [True]), (FoldRules(), [True]), (FoldRules(merges=True), [])]
+)
+def test_a_repair_replaces_rows_unless_their_keys_do(rules: FoldRules, wanted: list[bool]) -> None:
+    event = replace(build_event(), event_name=REPAIR_EVENT)
+    assert find(ObjectOutcome(build_stored(event), "ingested", version="v1"), rules) == wanted
 
 
-def test_a_removed_object_takes_all_its_rows() -> None:
-    removal = build_stored(build_event(sequence=6, kind="removed"))
-    (decision,) = fold([removal], {STORED.event.object_id: STATE}, RETRACT)
-    assert find(ObjectOutcome(removal, "removed"), RETRACT, decision) == [("", False)]
-
-
-def test_an_object_that_a_look_did_not_find_takes_its_rows() -> None:
-    assert find(ObjectOutcome(STORED, "removed", looked=True), RETRACT) == [("", False)]
-    assert find(ObjectOutcome(STORED, "removed"), RETRACT) == []
-
-
-def test_what_was_retracted_is_not_left() -> None:
-    removal = build_stored(build_event(sequence=6, kind="removed", version_id="v1"))
-    whole = Decision(build_stored(build_event("gone", 6, "removed")), "retract")
-    plan = plan_of(Decision(removal, "retract", version="v1"), whole)
-    states = {
-        ("landing", "a/1.json", "v1"): 1,
-        ("landing", "a/1.json", "v2"): 2,
-        ("landing", "gone", "v1"): 3,
-        ("landing", "other", "v1"): 4,
-    }
-    assert keep_left(states, plan) == {
-        ("landing", "a/1.json", "v2"): 2,
-        ("landing", "other", "v1"): 4,
-    }
-
-
-def test_content_is_doubtful_behind_what_was_applied() -> None:
-    states = {STORED.event.object_id: STATE}
-    assert not is_doubtful(STORED, states)
-    assert is_doubtful(build_stored(build_event(sequence=0)), states)
-    assert not is_doubtful(STORED, {})
+@pytest.mark.parametrize("rules", [MIRROR, FoldRules(), FoldRules(merges=True)])
+def test_an_object_that_the_rules_exclude_takes_all_its_rows(rules: FoldRules) -> None:
+    excluded = build_stored(replace(build_event(), event_name=RETRACT_EVENT))
+    (decision,) = fold([excluded], {STORED.event.object_id: STATE}, rules)
+    assert (decision.action, decision.reason) == ("retract", "filtered")
+    assert find(ObjectOutcome(excluded, "skipped", "filtered"), rules, decision) == [False]

@@ -1,0 +1,245 @@
+"""Resolve the reads of one batch: what each request found, and whether the table has it already. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from headwater.capture.object_event import name_version
+from headwater.capture.own_events import LISTED_EVENT
+from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.hints.record_shape import describe_shape
+from headwater.ingest.object_stores.protocol import ObjectRef
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.observation import is_from_listing, is_repair, is_sent, names_version
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
+
+_ATTEMPTS = 3
+"""So often an object is read for one event: it may be written to between two reads."""
+_INDEXES_AN_ATTEMPT = 1_000_000
+
+NO_RECORDS = -1
+"""The `object_index` of an outcome without records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One object to read for one event. `ref` names the content wanted.
+
+    `is_current`: whatever is stored under the key is wanted, and `ref` names what is expected there.
+    """
+
+    object_index: int
+    stored: StoredEvent
+    ref: ObjectRef
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenObject:
+    """What reading one object gave: its outcome, how many records fit the columns or not, and how the first
+    of those that do not begins."""
+
+    outcome: FetchOutcome
+    good: int
+    bad: int = 0
+    first_bad: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRead:
+    """The outcome of one request, with the index of its records and a sample of columns that are new."""
+
+    object_index: int
+    outcome: ObjectOutcome
+    sample: str | None = None
+
+
+Fetch = Callable[[Sequence[Request]], Mapping[int, SeenObject]]
+"""Reads the objects; what it gives is by object index."""
+FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
+"""Contents whose rows the table has, at least those among the given ones, and the rows of a write of each."""
+
+
+def build_requests(decisions: Sequence[Decision]) -> list[Request]:
+    """Return one request an event, for the content that it names or for the current one."""
+    return [_build_request(at, decision) for at, decision in enumerate(decisions)]
+
+
+def _build_request(at: int, decision: Decision) -> Request:
+    event, is_current = decision.stored.event, decision.action == "look"
+    is_content = event.kind != "removed"
+    # A listing computes no digest, so its etag does not identify the content of a file.
+    is_named = is_content and not (event.provider == "local" and event.event_name == LISTED_EVENT)
+    ref = ObjectRef(
+        provider=event.provider,
+        bucket=event.bucket,
+        key=event.key,
+        # The current content has the etag that the event names, or it was written to since.
+        version_id=None if is_current else event.version_id,
+        etag=event.etag if is_named else None,
+        # Whether the content is still empty, only a read tells.
+        size=(event.size or None) if is_content else None,
+    )
+    return Request(at, decision.stored, ref, is_current or not is_named)
+
+
+def resolve_reads(
+    decisions: Sequence[Decision], fetch: Fetch, find_ingested: FindIngested
+) -> list[ResolvedRead]:
+    """Read each event's object.
+
+    Where the current content is wanted and is not the expected one, it is read by its own name. Content that
+    no event of the batch names, or that the table may have (`Decision.may_exist`), is looked up in the table
+    and, if it is there, not ingested again; a repair replaces it.
+    """
+    named = {_state(d.stored) for d in decisions if d.action == "read" and is_sent(d.stored)}
+    doubtful = {d.stored.event_id for d in decisions if d.may_exist}
+    reading = _Resolution(fetch, find_ingested, named, doubtful)
+    requests = reading.drop_ingested(build_requests(decisions))
+    for attempt in range(1, _ATTEMPTS + 1):
+        if not requests:
+            break
+        requests = reading.read(requests, is_last=attempt == _ATTEMPTS)
+        requests = [
+            replace(request, object_index=attempt * _INDEXES_AN_ATTEMPT + at)
+            for at, request in enumerate(requests)
+        ]
+    return reading.resolved
+
+
+class _Resolution:
+    """The reads of one batch, and what they have found so far."""
+
+    def __init__(
+        self, fetch: Fetch, find_ingested: FindIngested, named: set[ContentState], doubtful: set[str]
+    ) -> None:
+        self._fetch = fetch
+        self._find_ingested = find_ingested
+        self._taken = named
+        self._doubtful = doubtful
+        self.resolved: list[ResolvedRead] = []
+
+    def drop_ingested(self, requests: Sequence[Request]) -> list[Request]:
+        """Resolve what needs no read: versions that the table has.
+
+        Without versions, only a read tells whether the content in the table is also the current one.
+        """
+        asked = [request.ref for request in requests if self._may_exist(request) and request.ref.version_id]
+        known = self._find_ingested(asked) if asked else {}
+        left = []
+        for request in requests:
+            if self._may_exist(request) and _state_of(request.ref) in known:
+                self._note_ingested(request, request.ref, known)
+            else:
+                left.append(request)
+        return left
+
+    def read(self, requests: Sequence[Request], *, is_last: bool) -> list[Request]:
+        """Read the objects once; return the requests for what is stored there instead."""
+        seen = self._fetch(requests)
+        found = {r.object_index: _find_content(r, seen[r.object_index].outcome) for r in requests}
+        asked = [ref for r in requests if (ref := found[r.object_index]) and self._is_unsure(r)]
+        known = self._find_ingested(asked) if asked else {}
+        again = []
+        for request in requests:
+            ref, outcome = found[request.object_index], seen[request.object_index].outcome
+            present = None if is_last else _find_present(request, outcome)
+            if present is not None:
+                again.append(replace(request, ref=present))
+            elif ref is not None and self._is_ingested(request, ref, known):
+                self._note_ingested(request, ref, known)
+            else:
+                self._note(request, seen[request.object_index])
+                self._taken |= {_state_of(ref)} if ref else set()
+        return again
+
+    def _may_exist(self, request: Request) -> bool:
+        return request.stored.event_id in self._doubtful
+
+    def _is_unsure(self, request: Request) -> bool:
+        """True if something else than its own event may have led to the content."""
+        return self._may_exist(request) or request.is_current or is_from_listing(request.stored)
+
+    def _is_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> bool:
+        if not self._is_unsure(request):
+            return False
+        state = _state_of(ref)
+        # A repair replaces what the table has, but not what another event of this batch ingests.
+        is_other = state in self._taken and not self._may_exist(request)
+        return is_other or (state in known and not is_repair(request.stored.event))
+
+    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
+        """Resolve to content that the table has, or that another event of the batch ingests."""
+        state = _state_of(ref)
+        outcome = build_already_ingested(
+            request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
+        )
+        self.resolved.append(ResolvedRead(NO_RECORDS, outcome))
+
+    def _note(self, request: Request, seen: SeenObject) -> None:
+        outcome = _to_outcome(request, seen)
+        if outcome.reason == "unparsable" and (shape := describe_shape(seen.first_bad)):
+            outcome = replace(outcome, detail=f"{outcome.detail}; {shape}")
+        self.resolved.append(ResolvedRead(request.object_index, outcome, seen.outcome.schema_sample))
+
+
+def _find_content(request: Request, found: FetchOutcome) -> ObjectRef | None:
+    """Return the content that was read; None when none was."""
+    if found.status != "read":
+        return None
+    return replace(request.ref, version_id=found.version_id, etag=found.etag)
+
+
+def _find_present(request: Request, found: FetchOutcome) -> ObjectRef | None:
+    """Return what is to be read instead: the current content if that is wanted, or the same by its size."""
+    is_same = request.ref.version_id is None and request.ref.etag in (None, found.present_etag)
+    if found.status != "superseded" or not (request.is_current or is_same):
+        return None
+    version_id = None if found.present_version_id == "null" else found.present_version_id
+    if not name_version(version_id, found.present_etag):
+        return None
+    return replace(request.ref, version_id=version_id, etag=found.present_etag, size=found.present_size)
+
+
+def _state(stored: StoredEvent) -> ContentState:
+    return (stored.event.bucket, stored.event.key, stored.event.version)
+
+
+def _state_of(ref: ObjectRef) -> ContentState:
+    return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
+
+
+def _is_looked(request: Request) -> bool:
+    """True if the content found is the current one, and the event's own only by chance."""
+    return request.is_current or (is_from_listing(request.stored) and not names_version(request.stored.event))
+
+
+def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
+    """Return one object's outcome from what reading it gave."""
+    found, good, bad = seen.outcome, seen.good, seen.bad
+    status, reason, detail = str(found.status), found.reason or "", found.detail or ""
+    if status in ("missing", "unavailable", "superseded"):
+        reason = reason or status
+    elif status == "read" and good == 0 and bad > 0:
+        status, reason = "quarantined", "unparsable"
+        detail = (
+            f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, or "
+            "have no key"
+        )
+        bad = 0
+    elif status == "read" and good == 0:
+        status, reason = "skipped", "no_records"
+    elif status == "read":
+        status = "ingested"
+    return ObjectOutcome(
+        stored=request.stored,
+        status=status,
+        reason=reason,
+        detail=detail,
+        bytes=found.bytes or 0,
+        rows=good,
+        bad_rows=bad,
+        version=name_version(found.version_id, found.etag),
+        etag=found.etag or "",
+        looked=_is_looked(request),
+    )
