@@ -26,6 +26,7 @@ from headwater.errors import (
     ConfigError,
     DefectError,
     HeadwaterError,
+    LakeError,
     NewColumnsError,
     TableDamagedError,
     TableMismatchError,
@@ -217,11 +218,17 @@ class Runner:
 
 @contextmanager
 def _explained_defect(table: str) -> Iterator[None]:
-    """Raise `DefectError` for an exception that nothing foresaw, with its traceback in the log."""
+    """Raise `LakeError` if the JVM cannot be reached, and `DefectError` for an exception that nothing foresaw,
+    with its traceback in the log."""
     try:
         yield
     except HeadwaterError:
         raise
+    except ConnectionError as error:
+        # py4j's: what is read from a source has its own errors. The run ends when its JVM has.
+        raise LakeError(
+            f"table {table}: the JVM does not answer: {error}", hint=f"has it ended? {describe_run_log()}"
+        ) from error
     except Exception as error:
         _log.exception("table %s: unexpected error", table)
         raise DefectError(

@@ -6,10 +6,12 @@ import threading
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.errors import DefectError, HeadwaterError
+from headwater.errors import DefectError, HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Runner
 from headwater.ingest.table_feed import TableFeed
+
+UNFORESEEN = KeyError("no such place")
 
 
 class BrokenPipeline:
@@ -17,13 +19,14 @@ class BrokenPipeline:
 
     name = "orders"
 
-    def __init__(self, failures: int) -> None:
+    def __init__(self, failures: int, error: Exception) -> None:
         self._left = failures
+        self._error = error
 
     def run_batch(self) -> BatchResult | None:
         if self._left:
             self._left -= 1
-            raise KeyError("no such place")
+            raise self._error
         return None
 
     def save_checkpoint(self) -> bool:
@@ -35,7 +38,9 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runner, "_sleep", lambda *_: None)
 
 
-def start(spark: SparkSession, failures: int) -> tuple[Runner, list[HeadwaterError], threading.Event]:
+def start(
+    spark: SparkSession, failures: int, error: Exception = UNFORESEEN
+) -> tuple[Runner, list[HeadwaterError], threading.Event]:
     noted: list[HeadwaterError] = []
     given_up = threading.Event()
 
@@ -44,7 +49,7 @@ def start(spark: SparkSession, failures: int) -> tuple[Runner, list[HeadwaterErr
         if table in runner.failures:
             given_up.set()
 
-    runner = Runner(spark, TableFeed(), [BrokenPipeline(failures)], lambda _: None, note)
+    runner = Runner(spark, TableFeed(), [BrokenPipeline(failures, error)], lambda _: None, note)
     runner.start()
     return runner, noted, given_up
 
@@ -58,6 +63,15 @@ def test_it_is_logged_counted_and_tried_again(spark, caplog: pytest.LogCaptureFi
     assert [type(error) for error in noted] == [DefectError, DefectError]
     assert "unexpected KeyError: 'no such place'" in noted[0].message
     assert "KeyError" in caplog.text
+
+
+def test_a_jvm_that_does_not_answer_is_no_defect(spark, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        runner, noted, _ = start(spark, failures=1, error=ConnectionRefusedError(111, "Connection refused"))
+        runner.finish()
+    assert [type(error) for error in noted] == [LakeError]
+    assert noted[0].message.startswith("table orders: the JVM does not answer: ")
+    assert "Traceback" not in caplog.text
 
 
 def test_one_that_stays_is_given_up_as_a_failure(spark) -> None:
