@@ -218,8 +218,10 @@ class Runner:
 
 @contextmanager
 def _explained_defect(table: str) -> Iterator[None]:
-    """Raise `LakeError` if the JVM cannot be reached, and `DefectError` for an exception that nothing foresaw,
-    with its traceback in the log."""
+    """Raise `LakeError` if the JVM cannot be reached, `DefectError` for an exception that nothing foresaw.
+
+    The traceback of the latter is in the log.
+    """
     try:
         yield
     except HeadwaterError:

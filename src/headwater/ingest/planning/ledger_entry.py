@@ -18,21 +18,21 @@ from headwater.ingest.planning.observation import (
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 VANISHED = "vanished"
-"""Why an object counts as removed that a listing did not show."""
+"""Why an object counts as removed that is absent from a listing."""
 
 CLEANED = "cleaned"
 TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
-"""Why an object whose rows stay need not lie in the bucket any more: `clean_source` may take it away."""
+"""Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
 
 MAX_DETAIL_CHARS = 300
 
 CLOCK_MARGIN = timedelta(minutes=5)
-"""How far the store's clock and ours may be apart; as long may a batch take from reads to commit."""
+"""How far the store's clock and ours may differ; a batch may take as long from its reads to its commit."""
 
 _NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
-# Nobody has seen what lies there, so the rows of the version before stay until somebody can.
+# The current content is unknown, so the rows of the previous one stay until it can be read.
 _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 
 
@@ -40,10 +40,10 @@ _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 class LedgerEntry:
     """One object as one table has applied it.
 
-    `order_key` and `event_id` are those of the newest event that was decided, `event_time` is the newest of
-    all, listings that did not show the object included; `version` is the version id or etag of the content
-    that counts, and `rows` what it put into the table. `looked` says that content was found by looking under
-    the key, and no event has named it yet. At `looked_at` or later this or something older was seen there.
+    `order_key` and `event_id` are those of the newest event that the store sent. `event_time` is the latest
+    time of all events, listings from which the object was absent included. `version` is the version id or
+    etag of the content that counts, and `rows` the number of its rows. `looked`: a read found content that no
+    event has named yet. `looked_at`: the content that counts, or an older one, was read then or later.
     `instant` is the commit in which the object was last decided, empty while there is none.
     """
 
@@ -70,13 +70,13 @@ class LedgerEntry:
 
     @property
     def sort_key(self) -> SortKey:
-        """Compares with `sort_key` of an event of the same object."""
+        """The order of the newest event, to compare with `sort_key` of another event of the object."""
         time = self.event_time.isoformat() if self.event_time else ""
         return (self.order_key, time, self.event_id)
 
 
 def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
-    """Whether the event names the content that counts. A listing knows no versions, but etags."""
+    """True if the event names the content that counts. A listing names it by its etag."""
     event = stored.event
     if is_from_listing(stored) and not event.version_id:
         return bool(event.etag) and is_same_etag(state.etag, event.etag)
@@ -84,25 +84,25 @@ def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def is_content_of(state: LedgerEntry, version: str) -> bool:
-    """Whether the version put the rows into the table that count."""
+    """True if the rows that count are those of the version."""
     return state.status == "ingested" and state.version == version
 
 
 def is_found(outcome: ObjectOutcome) -> bool:
-    """Whether the content was seen under the key, and no event has named it."""
+    """True if a read found content that no event has named."""
     is_own = bool(outcome.version) and outcome.version == outcome.stored.event.version
     return outcome.looked and (is_from_listing(outcome.stored) or not is_own)
 
 
 def is_cleaned(state: LedgerEntry) -> bool:
-    """Whether the content that counts may have left the bucket by `clean_source`."""
+    """True if `clean_source` may have deleted the content that counts from the bucket."""
     return state.reason in CLEANED_REASONS and state.status in ("ingested", "skipped")
 
 
 def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
-    """Whether the event tells of something put after the content that counts, were it the same bytes.
+    """True if the event is about content that was put after the one that counts, be it the same bytes.
 
-    What a listing shows is new by its etag only: it does not know when that came to be.
+    A listing shows new content only by its etag: it does not say when the content was put.
     """
     event = stored.event
     if event.kind not in ("created", "restored") or is_request(event) or is_drop(event):
@@ -116,9 +116,10 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def find_seen_after(state: LedgerEntry) -> datetime | None:
-    """When the newest event came to be that the table has heard of, where it has seen its content under the
-    key: that may have been put since. None for content that only its event told of, that is gone, or that
-    `clean_source` may take away."""
+    """Return the time of the newest event, if a read found the content: that may have been put later.
+
+    None for content that its own event named, that was removed, or that `clean_source` may have deleted.
+    """
     is_seen = state.looked or state.looked_at is not None
     if not is_seen or is_cleaned(state) or state.status in ("pending", "removed"):
         return None
@@ -126,7 +127,7 @@ def find_seen_after(state: LedgerEntry) -> datetime | None:
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:
-    """An object of which nothing has been decided."""
+    """Return the state of an object about which nothing was decided."""
     return LedgerEntry(event.object_id, event.provider, event.bucket, event.key)
 
 
