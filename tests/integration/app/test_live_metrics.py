@@ -42,12 +42,20 @@ def scrape(port: int) -> Samples:
     }
 
 
+def leads_session(pid: int) -> bool:
+    """False also for a process that has ended since it was found."""
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 @contextmanager
 def suspended_jvm(running: Running) -> Iterator[None]:
     """The JVM of the Spark session does nothing inside; so nothing is committed."""
 
     def find_jvm() -> list[int]:
-        return [pid for pid in running.find_processes("java") if os.getsid(pid) == pid]
+        return [pid for pid in running.find_processes("java") if leads_session(pid)]
 
     running.wait_until(find_jvm, "a JVM that starts")
     (jvm,) = find_jvm()

@@ -195,9 +195,18 @@ def test_large_object_that_went_or_changed_is_treated_like_a_small_one(build):
     (lake.source / "gone.json").unlink()
     lake.put("changed.json", '{"n": 1}\n' * 200)
     lake.write("changed.json", '{"n": 2}\n' * 300)
+    lake.put("same.json", '{"n": 3}\n' * 200)
+    lake.ingest("big")
+    assert lake.rows("big", "n") == [(3,)] * 200
+    assert lake.quarantine("reason", "key") == [("missing", "gone.json")]
+
+
+def test_large_object_of_a_mirror_that_changed_is_read_as_it_is_now(build):
+    lake = build(big={"path": "*.json", "mode": "mirror", "large_file_bytes": "1kb"})
+    lake.put("changed.json", '{"n": 1}\n' * 200)
+    lake.write("changed.json", '{"n": 2}\n' * 300)
     lake.ingest("big")
     assert lake.rows("big", "n") == [(2,)] * 300
-    assert lake.quarantine("reason", "key") == [("missing", "gone.json")]
 
 
 EXPECTED_SPLITS = {
