@@ -67,11 +67,12 @@ class PreparedStart:
     def plan(self, settings: Mapping[str, str], environ: Mapping[str, str], java_home: Path) -> SparkStart:
         """The start with `settings`, made quicker by what is there.
 
-        Executors in processes of their own get their jars from Spark, so that only `local` is changed.
+        Executors in processes of their own get their jars from Spark, so that only `local` is changed. Hudi
+        finds classes of `spark.jars`, such as a merger, only if Spark loads both.
         """
         packages = [text.strip() for text in settings.get(_PACKAGES, "").split(",") if text.strip()]
         jars = {package: jar for package in packages if (jar := self.find_jar(package))}
-        if not jars or not is_local(settings["spark.master"]):
+        if not jars or settings.get("spark.jars") or not is_local(settings["spark.master"]):
             return SparkStart(settings, {})
         others = {_PACKAGES: ",".join(package for package in packages if package not in jars)}
         kept = {name: value for name, value in settings.items() if name != _PACKAGES}

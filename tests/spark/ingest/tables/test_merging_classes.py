@@ -2,7 +2,6 @@
 
 import re
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +18,7 @@ FIRST = '{"id": 1, "ts": 1, "day": "mo", "v": "a"}\n{"id": 2, "ts": 1, "day": "t
 UPDATE = '{"id": 1, "ts": 2, "day": "mo", "v": "A"}\n{"id": 3, "ts": 2, "day": "tu", "v": "c"}\n'
 
 LOWEST_PRICE = """
-package shop;
-import org.apache.hudi.HoodieSparkRecordMerger;
+package org.apache.hudi;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.engine.RecordContext;
 import org.apache.hudi.common.table.read.BufferedRecord;
@@ -56,22 +54,23 @@ def test_class_of_a_payload_merges_rows_and_sql_says_so_whoever_reads(build, spa
     assert (result.engine == "spark") == (table_type == "merge_on_read")
 
 
-def compile_beside_hudi(spark, folder: Path, source: str) -> None:
-    """Make the class of a source known, as if its jar had been in `spark.jars`. Spark brings the compiler."""
-    loader = connect(spark).load_class("org.apache.hudi.DefaultSparkRecordMerger").getClassLoader()
+def compile_beside_hudi(spark, source: str) -> None:
+    """Define the class of a source beside Hudi's own, as if its jar had been in `spark.jars`.
+
+    Spark brings the compiler. The class is in Hudi's package, as its loader takes no other one now.
+    """
+    neighbour = connect(spark).load_class("org.apache.hudi.DefaultSparkRecordMerger")
     compiler = spark._jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(loader)
+    compiler.setParentClassLoader(neighbour.getClassLoader())
     compiler.cook(source)
-    for name, code in dict(compiler.getBytecodes()).items():
-        path = folder / f"{name.replace('.', '/')}.class"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(code)
-    loader.addURL(spark._jvm.java.io.File(str(folder)).toURI().toURL())
+    handles = spark._jvm.java.lang.invoke.MethodHandles
+    for code in dict(compiler.getBytecodes()).values():
+        handles.privateLookupIn(neighbour, handles.lookup()).defineClass(code)
 
 
-def test_class_of_a_merger_says_which_row_stays(build, spark, tmp_path):
-    compile_beside_hudi(spark, tmp_path / "classes", LOWEST_PRICE)
-    lake = build(t={"path": "*.json", "record_key": "id", "merger": "shop.LowestPrice"})
+def test_class_of_a_merger_says_which_row_stays(build, spark):
+    compile_beside_hudi(spark, LOWEST_PRICE)
+    lake = build(t={"path": "*.json", "record_key": "id", "merger": "org.apache.hudi.LowestPrice"})
     lake.ingest_each(
         "t",
         '{"id": 1, "price": 3.0, "v": "a"}\n{"id": 2, "price": 3.0, "v": "b"}\n',

@@ -58,6 +58,14 @@ def test_executors_of_their_own_get_their_jars_from_spark(
     assert (start.settings, start.environment) == (settings, {})
 
 
+def test_hudi_and_the_classes_of_a_users_jar_are_loaded_by_one_loader(
+    prepared: PreparedStart, java_home: Path
+) -> None:
+    settings = {**build_settings(HUDI), "spark.jars": "/opt/mergers.jar"}
+    start = prepared.plan(settings, {}, java_home)
+    assert (start.settings, start.environment) == (settings, {})
+
+
 def test_without_a_prepared_jar_nothing_changes(tmp_path: Path, java_home: Path) -> None:
     settings = build_settings(HUDI)
     start = PreparedStart(tmp_path / "nothing").plan(settings, {"SPARK_SUBMIT_OPTS": "-Da=b"}, java_home)
