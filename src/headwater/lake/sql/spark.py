@@ -36,14 +36,15 @@ def run_on_spark(
         frame = spark.sql(sql.rstrip().rstrip(";"))
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)
-        return QueryResult(columns, _iter_rows(limited.toDF(*columns)), "spark")
+        paths = ", ".join(tables.values())
+        return QueryResult(columns, _iter_rows(limited.toDF(*columns), paths), "spark")
     except (AnalysisException, ParseException) as error:
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
 
 
-def _iter_rows(frame: DataFrame) -> Iterator[Row]:
+def _iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
     try:
         for row in frame.toLocalIterator():
             yield {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
@@ -53,6 +54,9 @@ def _iter_rows(frame: DataFrame) -> Iterator[Row]:
             f"a value cannot be shown: {error}",
             hint="a time outside of the years 1 to 9999? `cast(COLUMN as string)` shows it",
         ) from error
+    # Spark begins only here.
+    except (PySparkException, Py4JError) as error:
+        raise explain_lake_failure(paths, error) from error
 
 
 def _check_filters_work(spark: SparkSession, path: str) -> None:
