@@ -10,6 +10,8 @@ from headwater.ingest.planning.observation import is_repair
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 
+_CHANGES_NOTHING = frozenset({"not_content", "removal_ignored"})
+
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
@@ -58,7 +60,7 @@ def find_outdated(
     outdated = []
     for outcome in outcomes:
         event = outcome.stored.event
-        if outcome.status == "superseded" or outcome.reason == "not_content" or keeps_rows(outcome):
+        if outcome.status == "superseded" or outcome.reason in _CHANGES_NOTHING or keeps_rows(outcome):
             continue
         state, is_asked = states.get(event.object_id), is_repair(event)
         if outcome.stored.event_id in excluded:

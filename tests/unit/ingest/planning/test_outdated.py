@@ -7,6 +7,7 @@ import pytest
 
 from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT
 from headwater.capture.position import BEGINNING
+from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, keeps_rows
@@ -76,6 +77,17 @@ def test_new_content_and_removals_take_the_rows_of_a_mirror_and_of_no_other_tabl
 def test_a_repair_replaces_rows_unless_their_keys_do(rules: FoldRules, wanted: list[bool]) -> None:
     event = replace(build_event(), event_name=REPAIR_EVENT)
     assert find(ObjectOutcome(build_stored(event), "ingested", version="v1"), rules) == wanted
+
+
+@pytest.mark.parametrize("rules", [FoldRules(), FoldRules(merges=True)])
+def test_a_repair_of_an_object_that_is_gone_takes_no_rows_of_tables_that_ignore_removals(
+    rules: FoldRules,
+) -> None:
+    """A mirror of the same objects led to it."""
+    gone = build_stored(replace(build_event(kind="removed"), event_name=REPAIR_EVENT))
+    (decision,) = fold([gone], {STORED.event.object_id: STATE}, rules)
+    assert (decision.action, decision.reason) == ("skip", "removal_ignored")
+    assert find(to_skip(decision), rules, decision) == []
 
 
 @pytest.mark.parametrize("rules", [MIRROR, FoldRules(), FoldRules(merges=True)])
