@@ -45,7 +45,8 @@ class FetchPlan:
     needed by formats with types of their own, and used by XML to give its rows the table's shape.
 
     `reports` asks for a sample of columns that the table does not have, `rescues` for their values.
-    `ignored` are names that are never new columns.
+    `ignored` are names that are never new columns. `max_fetched_bytes` limits what is fetched of one object,
+    `max_object_bytes` what it may have when it is unpacked, too.
     """
 
     store: StoreConfig
@@ -58,6 +59,7 @@ class FetchPlan:
     reports: bool = False
     rescues: bool = False
     ignored: tuple[str, ...] = ()
+    max_fetched_bytes: int | None = None
 
 
 def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
@@ -73,7 +75,8 @@ def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterato
     """
     reader = _ObjectReader(plan)
     rows = RowBatches(reader.value_type, rescues=plan.rescues)
-    downloads = iter_downloads(_iter_requests(batches), reader.store, plan.max_object_bytes, plan.threads)
+    limit = plan.max_fetched_bytes or plan.max_object_bytes
+    downloads = iter_downloads(_iter_requests(batches), reader.store, limit, plan.threads)
     for download in downloads:
         found, outcome = reader.read(download)
         yield from rows.add(

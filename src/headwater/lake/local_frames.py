@@ -24,5 +24,6 @@ def build_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: Stru
 
 def load_arrow(spark: SparkSession, table: pa.Table, schema: StructType) -> DataFrame:
     """A table whose columns are those of the schema."""
-    # Arrow's columns inside: Spark takes them as they are, and converts others value by value.
-    return spark.createDataFrame(table.to_pandas(types_mapper=pd.ArrowDtype), schema=schema)
+    # Arrow's columns inside: Spark takes them as they are if each is one chunk; others it converts by value.
+    frame = table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype)
+    return spark.createDataFrame(frame, schema=schema)

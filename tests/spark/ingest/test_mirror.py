@@ -1,5 +1,6 @@
 """A mirror's rows follow their objects: overwrites, removals, and whatever order their events come in."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -80,6 +81,18 @@ def test_batch_of_overwrites_and_removals_is_one_commit(lake):
     (result,) = lake.ingest("things")
     assert result.committed
     assert present(lake) == [("a2",), ("c",), ("d",), ("e",)]
+
+
+def test_object_that_unpacks_to_much_is_read_beside_a_removal(lake):
+    lake.put_many([("a.json", lines(1)), ("b.json", lines(2))])
+    lake.ingest("things")
+    # Told by its first bytes, as its name does not say so.
+    lake.write("a.json", gzip.compress(lines(*range(200_000)).encode()))
+    (lake.source / "b.json").unlink()
+    lake.append(lake.capture("a.json"), lake.capture("b.json", "removed"))
+    lake.ingest("things")
+    assert lake.quarantine("key", "reason", "detail") == []
+    assert len(present(lake)) == 200_000
 
 
 def test_object_that_becomes_empty_has_no_rows(lake):

@@ -137,7 +137,7 @@ class ObjectReader:
         wanted = _to_arrow(requests)
         if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
             if any(request.ref.size is None for request in requests):
-                plan = replace(plan, max_object_bytes=_HANDFUL_BYTES)
+                plan = replace(plan, max_fetched_bytes=_HANDFUL_BYTES)
             fetched = fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA)
             return Records(self._parsing.parse(fetched), is_at_hand=True)
 
