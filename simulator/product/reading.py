@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_request
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.reading.resolution import FindIngested, Request, SeenObject, resolve_reads
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
@@ -26,6 +27,10 @@ class ReadObject:
     lines: tuple[str, ...] = ()
 
 
+def _find_nothing(_: Sequence[ObjectRef]) -> dict[ContentState, int]:
+    return {}
+
+
 class ObjectReading:
     """The reads of one batch's objects."""
 
@@ -38,10 +43,8 @@ class ObjectReading:
 
     def read(self, decisions: Sequence[Decision]) -> list[ReadObject]:
         """Fetch each object; where the current content is wanted and another one is there, fetch that."""
-        find = self._find_ingested
-        if "request_adds_rows" in self._bugs and any(is_request(d.stored.event) for d in decisions):
-            find = lambda _: {}  # noqa: E731
-        resolved = resolve_reads(decisions, self._fetch, find)
+        forgets = "request_adds_rows" in self._bugs and any(is_request(d.stored.event) for d in decisions)
+        resolved = resolve_reads(decisions, self._fetch, _find_nothing if forgets else self._find_ingested)
         return [ReadObject(r.outcome, self._lines.get(r.object_index, ())) for r in resolved]
 
     def _fetch(self, requests: Sequence[Request]) -> dict[int, SeenObject]:

@@ -12,7 +12,6 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import DROP_EVENT, REQUESTS
 from headwater.capture.reconcile.decision import Bounds, EventOrigin, build_event, decide
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.decision import is_certain_removal
 from headwater.ingest.planning.observation import is_from_listing
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket
@@ -164,3 +163,13 @@ def _find_state(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, date
 def _order(event: ObjectEvent | None) -> tuple[str, datetime]:
     assert event is not None
     return (event.order_key or "", event.event_time)
+
+
+def is_certain_removal(event: ObjectEvent) -> bool:
+    """True if nothing is stored under the key after the event.
+
+    In a bucket with versions, deleting one version by its id may make an older one the current one.
+    """
+    if event.kind != "removed":
+        return False
+    return event.version_id in (None, "", "null") or event.event_name.endswith("DeleteMarkerCreated")

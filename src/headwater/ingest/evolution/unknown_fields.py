@@ -89,8 +89,8 @@ class FieldScanner:
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
         """Texts that are no JSON objects are left as they are: the record parser judges them.
 
-        A record that names a field twice is marked, and one that goes on behind its document; so is one that
-        names a field in two spellings, unless the second one is rescued.
+        Marks a record that names a field twice, or in two spellings unless the second one is rescued, and a
+        record with more text after its document.
         """
         changed: dict[int, str] = {}
         rescued: dict[int, str] = {}

@@ -41,13 +41,3 @@ class Decision:
 def is_folder_marker(event: ObjectEvent) -> bool:
     """True if the event is about an empty object with which a console shows a folder."""
     return event.key.endswith("/") and not event.size
-
-
-def is_certain_removal(event: ObjectEvent) -> bool:
-    """True if nothing is stored under the key after the event.
-
-    In a bucket with versions, deleting one version by its id may make an older one the current one.
-    """
-    if event.kind != "removed":
-        return False
-    return event.version_id in (None, "", "null") or event.event_name.endswith("DeleteMarkerCreated")

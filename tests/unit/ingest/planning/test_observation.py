@@ -3,11 +3,8 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import pytest
-
 from headwater.capture.own_events import CLEANED_EVENT
 from headwater.capture.stored_event import StoredEvent
-from headwater.ingest.planning.decision import is_certain_removal
 from headwater.ingest.planning.observation import order_events
 from tests.fixtures.events import START, build_event, build_stored
 
@@ -35,19 +32,3 @@ def test_listings_follow_what_was_sent_and_announcements_of_a_cleaning_come_firs
     early, late, mark = list_at(0.5), list_at(9), list_at(9, CLEANED_EVENT)
     ordered = order_events([late, mark, *reversed(sent), early], lambda stored: stored)
     assert ordered == [mark, *sent, early, late]
-
-
-@pytest.mark.parametrize(
-    ("version", "name", "certain"),
-    [
-        (None, "ObjectRemoved:Delete", True),
-        ("null", "ObjectRemoved:Delete", True),
-        ("v1", "ObjectRemoved:Delete", False),
-        ("v1", "ObjectRemoved:DeleteMarkerCreated", True),
-        ("v1", "LifecycleExpiration:DeleteMarkerCreated", True),
-    ],
-)
-def test_a_delete_marker_hides_all_versions(version: str | None, name: str, *, certain: bool) -> None:
-    event = replace(build_event(kind="removed", version_id=version), event_name=name)
-    assert is_certain_removal(event) is certain
-    assert not is_certain_removal(build_event(version_id=version))
