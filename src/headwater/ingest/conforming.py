@@ -50,7 +50,7 @@ def find_rounded(table: Table, present: StructType, merged: StructType) -> froze
         for field in present
         if isinstance(field.dataType, LongType) and isinstance(merged[field.name].dataType, DoubleType)
     }
-    if not widened or not table.load_timeline().exists():
+    if not widened or not table.load_timeline().has_commits():
         return frozenset()
     rows = table.read()
     known = {name: column for name, column in widened.items() if column in rows.columns}
