@@ -1,7 +1,7 @@
 """What must hold (docs/reference/simulator.md): watched at each effect, and checked at rest."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -346,11 +346,17 @@ class RebuiltLedger:
     def __init__(self) -> None:
         self.states: dict[str, LedgerEntry] = {}
 
-    def find_mark(self, _table: str) -> Mark:
+    def find_mark(self, table: str) -> Mark:
+        del table
         return Mark()
 
-    def write(self, _table: str, states: Iterable[LedgerEntry], _mark: Mark) -> None:
+    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
+        del table, mark
         self.states |= {state.object_id: state for state in states}
 
-    def iter_texts(self, _table: str) -> Iterator[tuple[str, str]]:
+    def forget(self, table: str) -> None:
+        raise NotImplementedError(f"{table}: nothing was set back")
+
+    def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
+        del table
         yield from ((name, format_state(state)) for name, state in self.states.items())

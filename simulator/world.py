@@ -126,7 +126,7 @@ class World:
             "commit": lambda a, _: self.process.capture.commit(force=a % 2 == 0),
             "delete": self._delete,
             "beat": lambda _a, _b: self.process.capture.beat(),
-            "ingest": lambda a, _: self._pipeline(a).run_batch(),
+            "ingest": lambda a, _: self._pipeline(a).run_batch() is not None,
             "save": lambda a, _: self._pipeline(a).save_checkpoint(),
             "service": self._serve_table,
             "race": self._race,
@@ -276,7 +276,7 @@ class World:
         for pipeline in self.process.pipelines:
             try:
                 for _ in range(_REST_ROUNDS * 10):
-                    if not pipeline.run_batch():
+                    if pipeline.run_batch() is None:
                         break
                 else:
                     raise InvariantBrokenError("I11", f"{pipeline.kind} reads the same events for ever")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.rig.orders import build_file
-from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.runner import Pipeline
 
 FILE_BYTES = 2_048
 _IDS_A_FILE = 100
@@ -29,7 +29,7 @@ def write_files(folder: Path, numbers: Iterable[int], round_number: int = 0) -> 
     return keys
 
 
-def run_batches(pipeline: TablePipeline) -> list[BatchResult]:
+def run_batches(pipeline: Pipeline) -> list[BatchResult]:
     """All that waits."""
     results = []
     while (result := pipeline.run_batch()) is not None:

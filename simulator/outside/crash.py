@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Literal, get_args
 
+from headwater.observability.crash_points import CrashPointName
+
 CrashPlace = Literal[
     # capture
     "received",
@@ -23,14 +25,13 @@ CrashPlace = Literal[
     "archived",
     # a data table
     "checkpoint read",
-    "events read",
     "decided",
     "object read",
     "objects read",
     "rejects to be written",
     "rejects written",
+    "rejects to be resolved",
     "data to be written",
-    "data written",
     "ledger to be forgotten",
     "ledger to be written",
     "ledger written",
@@ -69,7 +70,7 @@ class Crashes:
     def is_armed(self) -> bool:
         return self._left > 0
 
-    def at(self, place: CrashPlace) -> None:
+    def at(self, place: CrashPlace | CrashPointName) -> None:
         self.seen[place] += 1
         self.passed += 1
         if self._left:

@@ -1,17 +1,24 @@
 """A data table's rows, and what one batch does to them: `headwater.ingest.table_writer` without Spark."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.position import BEGINNING, Position
+from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.outdated import ContentWrite
+from headwater.ingest.planning.outcome import CHECKPOINT, ContentState
+from headwater.ingest.planning.outdated import ContentWrite, Outdated, choose_replaced
 from headwater.ingest.planning.verification import TableRules, WriteCounts
+from simulator.bugs import Bugs
+from simulator.outside.bucket import BUCKET
+from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
-from simulator.product.reading import ReadObject
+from simulator.product.events_table import SimulatedEventsTable
+from simulator.product.reading import ReadBatch
 
 TableKind = Literal["mirror", "append", "merge"]
 
@@ -39,19 +46,100 @@ class Gone(NamedTuple):
     event: ObjectEvent
     event_ids: frozenset[str] | None = None
 
-    def includes(self, row: "DataRow") -> bool:
+    def includes(self, row: DataRow) -> bool:
         return self.event_ids is None or row.event_id in self.event_ids
 
 
-def build_rows(objects: Sequence[ReadObject]) -> list[DataRow]:
+class SimulatedRows:
+    """One process's view of a data table; see `headwater.ingest.ports.Rows`."""
+
+    def __init__(
+        self,
+        kind: TableKind,
+        table: HudiTable[DataRow],
+        events: SimulatedEventsTable,
+        crashes: Crashes,
+        bugs: Bugs,
+        on_forget: Callable[[], None],
+    ) -> None:
+        self._kind = kind
+        self._table = table
+        self._events = events
+        self._crashes = crashes
+        self._bugs = bugs
+        self._on_forget = on_forget
+        self._checkpoint: Position | None = None
+
+    def load_checkpoint(self) -> Position:
+        if self._checkpoint is None:
+            found = self._table.load_timeline().find_metadata(CHECKPOINT)
+            self._checkpoint = Position.parse(found[CHECKPOINT]) if found else BEGINNING
+            self._crashes.at("checkpoint read")
+        return self._checkpoint
+
+    def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
+        if not refs or not self._table.exists:
+            return {}
+        counts = count_rows(self._table.read(), {ref.key for ref in refs})
+        return {
+            (BUCKET, key, version): writes[-1]
+            for key, by_version in counts.items()
+            for version, writes in by_version.items()
+        }
+
+    def write(
+        self,
+        read: ReadBatch | None,
+        outdated: Sequence[Outdated],
+        checkpoint: Position,
+        metadata: Mapping[str, str],
+        *,
+        is_new: bool,
+    ) -> bool:
+        gone = [self._build_gone(entry) for entry in outdated]
+        write = plan_write(self._kind, self._table, build_rows(read), gone, is_new=is_new)
+        if write is None:
+            return False
+        self._crashes.at("data to be written")
+        self._commit(write, checkpoint, metadata)
+        return True
+
+    def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
+        if checkpoint == self.load_checkpoint() or not self._table.exists:
+            return False
+        self._commit(Write(), checkpoint, metadata)
+        return True
+
+    def _commit(self, write: Write[DataRow], checkpoint: Position, carried: Mapping[str, str]) -> None:
+        metadata = {CHECKPOINT: checkpoint.to_text(), **carried}
+        if "checkpoint_apart" in self._bugs:
+            self._table.write(Write(metadata={CHECKPOINT: checkpoint.to_text()}))
+        if "retraction_apart" in self._bugs and write.deletes and write.rows:
+            self._table.write(replace(write, deletes=(), metadata=metadata))
+            write, metadata = Write(deletes=write.deletes), {}
+        self._table.write(replace(write, metadata=metadata))
+        self._checkpoint = checkpoint
+
+    def _build_gone(self, entry: Outdated) -> Gone:
+        event = entry.outcome.stored.event
+        if not entry.is_replaced or RULES[self._kind].mirrors:
+            return Gone(event)
+        rows = self._table.read() if self._table.exists else ()
+        announced = self._events.count_puts(event.key)
+        return Gone(event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version))
+
+    def forget(self) -> None:
+        self._checkpoint = None
+        self._on_forget()
+
+
+def build_rows(read: ReadBatch | None) -> list[DataRow]:
     return [
-        DataRow(
-            event.key, number, text, found.outcome.version, found.outcome.stored.event_id, event.event_time
-        )
-        for found in objects
-        for event in (found.outcome.stored.event,)
-        if found.outcome.status == "ingested"
-        for number, text in enumerate(found.lines, 1)
+        DataRow(event.key, number, text, outcome.version, outcome.stored.event_id, event.event_time)
+        for at, outcome in (read.outcomes if read else ())
+        for event in (outcome.stored.event,)
+        if outcome.status == "ingested"
+        for number, text in enumerate(read.lines.get(at, ()) if read else (), 1)
     ]
 
 
@@ -123,7 +211,3 @@ def build_rules(kind: TableKind) -> TableRules:
         counts_rows=not rules.merges,
         adds_rows=not (rules.merges or rules.mirrors),
     )
-
-
-def describe(outcomes: Sequence[ObjectOutcome]) -> str:
-    return " ".join(f"{o.stored.event.key}:{o.status}{'/' + o.reason if o.reason else ''}" for o in outcomes)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
-from headwater.capture.stored_event import StoredEvent
+from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.planning.observation import is_from_listing
 from simulator.bugs import Bugs
@@ -29,14 +29,6 @@ class OpenAppend(NamedTuple):
     requested: str
     kept: list[CapturedEvent]
     ids: list[tuple[str, str]]
-
-
-class EventPage(NamedTuple):
-    """See `headwater.capture.stored_event.EventPage`."""
-
-    events: tuple[StoredEvent, ...]
-    end: Position
-    more: bool
 
 
 class SimulatedEventsTable:

@@ -4,26 +4,20 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 
 from headwater.capture.position import Position
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
-from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.ledger.protocol import CommittedTable, EventLog, WritableStates
 from headwater.ingest.ledger.state_text import format_state
-from headwater.ingest.ledger.table_ledger import TableLedger
+from headwater.ingest.ledger.table_ledger import TableLedger, load_newest_states
 from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
 from simulator.product.data_rows import DataRow, TableKind
-from simulator.product.events_table import SimulatedEventsTable
-
-if TYPE_CHECKING:  # the real ones need Spark
-    from headwater.capture.events_table import EventsTable
-    from headwater.ingest.ledger.ledger import Ledger
-    from headwater.lake.table import Table
 
 _MARKS_KEY = "marks"
 
@@ -93,24 +87,29 @@ def _format(marks: dict[str, Mark]) -> str:
 
 
 def build_table_ledger(
-    name: str, ledger: object, table: object, events: object, clock: Callable[[], float], bugs: Bugs
+    name: str,
+    ledger: WritableStates,
+    table: CommittedTable,
+    events: EventLog,
+    clock: Callable[[], float],
+    bugs: Bugs,
 ) -> TableLedger:
-    """The real one on simulated tables: it asks of them only what these can answer."""
+    """The real one on simulated tables."""
     build = _SpoiltLedger if bugs else TableLedger
-    found = build(name, cast("Ledger", ledger), cast("Table", table), cast("EventsTable", events), clock)
+    found = build(name, ledger, table, events, clock)
     if isinstance(found, _SpoiltLedger):
         found.bugs = bugs
     return found
 
 
 def find_seen(
-    tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: SimulatedEventsTable
+    tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: EventLog
 ) -> dict[str, datetime]:
     """What any table has seen under a key, and after which event."""
     seen: dict[str, datetime] = {}
     for kind, table in tables.items():
-        reader = LedgerReader(kind, cast("Ledger", ledger), cast("Table", table), cast("EventsTable", events))
-        for key, seen_after in ledger.find_seen(kind, reader.load_newest().values()).items():
+        newest = load_newest_states(kind, ledger, table, events)
+        for key, seen_after in ledger.find_seen(kind, newest.values()).items():
             seen[key] = max(seen_after, seen.get(key, seen_after))
     return seen
 

@@ -1,46 +1,35 @@
-"""One data table, as `headwater.ingest.pipeline` runs it: the real decisions, every step a place to die."""
+"""One data table: the real `TablePipeline` on simulated ports, watched, and with mistakes to switch on."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from headwater.capture.object_event import ObjectEvent
-from headwater.capture.position import BEGINNING, Position
-from headwater.capture.quarantine_item import QuarantineItem
-from headwater.capture.stored_event import StoredEvent
-from headwater.errors import IngestError, LakeError
-from headwater.ingest.accounting import find_cleaned, quarantine_items, settle_outcome, to_skip
-from headwater.ingest.object_stores.protocol import ObjectRef
+from headwater.capture.position import Position
+from headwater.capture.quarantine_item import QuarantineItem, Resolved
+from headwater.capture.stored_event import EventPage, StoredEvent
+from headwater.config.table import TableConfig
+from headwater.ingest.ledger.table_ledger import TableLedger
+from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
-from headwater.ingest.planning.observation import is_cleaning, is_from_listing
-from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, order_outcomes
-from headwater.ingest.planning.outdated import (
-    Outdated,
-    choose_replaced,
-    find_applied,
-    find_outdated,
-)
-from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, plan_batch
+from headwater.ingest.planning.observation import is_cleaning
+from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome
+from headwater.ingest.planning.outdated import Outdated
+from headwater.ingest.planning.plan import BatchPlan, Limits, Scope
+from headwater.ingest.ports import Ports
 from simulator.bugs import Bugs
-from simulator.outside.bucket import BUCKET, BucketStore
+from simulator.outside.bucket import BucketStore
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
-from simulator.product.data_rows import (
-    RULES,
-    DataRow,
-    Gone,
-    TableKind,
-    build_rows,
-    count_rows,
-    list_writes,
-    plan_write,
-)
+from simulator.product.data_rows import RULES, DataRow, SimulatedRows, TableKind
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.ledger import SimulatedLedger, build_table_ledger
-from simulator.product.reading import ObjectReading, ReadObject
+from simulator.product.reading import ReadBatch, SimulatedObjects
+
+ON_BAD_OBJECT = TableConfig(path=("**",), format="text").on_bad_object.model_dump(by_alias=True)
 
 
 class Watcher(Protocol):
@@ -76,85 +65,116 @@ class Surroundings:
     watch: Watcher
 
 
-class SimulatedPipeline:
+class SimulatedRejects:
+    """The quarantine of one table; see `headwater.ingest.ports.Rejects`. Single records are not kept."""
+
+    def __init__(self, kind: TableKind, shared: Surroundings) -> None:
+        self._kind = kind
+        self._table = shared.quarantine
+        self._crashes = shared.crashes
+        self._is_late = "rejects_after_commit" in shared.bugs
+        self._held: Sequence[QuarantineItem] = ()
+
+    def write(self, items: Sequence[QuarantineItem], _read: ReadBatch | None) -> None:
+        if self._is_late:
+            self._held = items
+        else:
+            self._write(items)
+
+    def write_held(self) -> None:
+        """What a mistake has held back until now."""
+        self._write(self._held)
+        self._held = ()
+
+    def _write(self, items: Sequence[QuarantineItem]) -> None:
+        if items:
+            self._crashes.at("rejects to be written")
+            self._table.write(Write([(item.quarantine_id, item) for item in items]))
+            self._crashes.at("rejects written")
+
+    def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
+        found = [
+            item.quarantine_id
+            for item in (self._table.peek() if objects else ())
+            if item.table == self._kind
+            and item.event_id not in but
+            and {(item.bucket, item.key, None), (item.bucket, item.key, item.version)} & set(objects)
+        ]
+        if found:
+            self._crashes.at("rejects to be resolved")
+            self._table.write(Write(deletes=found))
+
+
+class SimulatedPipeline(TablePipeline[ReadBatch]):
     """The memory of one table's thread."""
 
     def __init__(
         self, kind: TableKind, table: HudiTable[DataRow], scope: Scope, limits: Limits, shared: Surroundings
     ) -> None:
         self.kind = kind
-        self._table = table
-        self._scope = scope
-        self._limits = limits
         self._shared = shared
-        self._rules = RULES[kind]
-        self._crashes = shared.crashes
         self._bugs = shared.bugs
-        self._checkpoint: Position | None = None
-        self._position = BEGINNING
-        self._begin()
+        self._rejects = SimulatedRejects(kind, shared)
+        rules = PipelineRules(scope, limits.max_bytes, RULES[kind], ON_BAD_OBJECT)
+        super().__init__(kind, rules, self._build_ports(table, limits.max_files))
 
-    def _begin(self) -> None:
-        shared = self._shared
-        self.ledger = build_table_ledger(
-            self.kind, shared.ledger, self._table, shared.events, shared.clock.monotonic, shared.bugs
+    def _build_ports(self, table: HudiTable[DataRow], max_files: int) -> Ports[ReadBatch]:
+        shared, kind = self._shared, self.kind
+
+        def build_ledger() -> TableLedger:
+            return build_table_ledger(
+                kind, shared.ledger, table, shared.events, shared.clock.monotonic, shared.bugs
+            )
+
+        rows = SimulatedRows(
+            kind, table, shared.events, shared.crashes, shared.bugs, lambda: shared.watch.note_forgotten(kind)
+        )
+        return Ports(
+            events=shared.events,
+            objects=SimulatedObjects(shared.store, max_files, shared.crashes, shared.bugs),
+            rows=rows,
+            rejects=self._rejects,
+            build_ledger=build_ledger,
+            now=shared.clock.now,
+            reach=shared.crashes.at,
         )
 
     @property
-    def position(self) -> Position:
-        return self._position
+    def ledger(self) -> TableLedger:
+        return self._ledger
+
+    def load_checkpoint(self) -> Position:
+        return self._ports.rows.load_checkpoint()
 
     def restore(self, position: Position) -> None:
         """Go on where somebody else was, whatever the table says: only for a bug."""
         self.load_checkpoint()
         self._position = position
 
-    def load_checkpoint(self) -> Position:
-        if self._checkpoint is None:
-            found = self._table.load_timeline().find_metadata("checkpoint")
-            self._checkpoint = self._position = Position.parse(found["checkpoint"]) if found else BEGINNING
-            self._crashes.at("checkpoint read")
-        return self._checkpoint
-
-    def run_batch(self) -> bool:
-        """One batch; False when there was nothing new. Raises `LakeError` or `IngestError`."""
+    def run_batch(self) -> BatchResult | None:
         self._shared.watch.note_begun(self.kind)
-        self.load_checkpoint()
-        page = self._shared.events.read_after(self._position, self._limits.max_files)
-        if page.end == self._position and not page.events:
-            self.ledger.write_due()
-            return False
-        self._crashes.at("events read")
-        states: dict[str, LedgerEntry] = {}
+        return super().run_batch()
 
-        def decide(events: Sequence[StoredEvent]) -> list[Decision]:
-            states.update(self._find_states(events))
-            return self._decide(events, states)
-
-        plan = plan_batch(page.events, page.end, self._scope, self._limits, decide)
-        plan = self._spoil_end(plan)
-        self._crashes.at("decided")
+    def _plan(self, page: EventPage) -> BatchPlan:
+        plan = super()._plan(page)
+        if "checkpoint_is_last" in self._bugs and plan.decisions:
+            plan = _end_at(plan, plan.decisions[-1].stored.position)
+        if "checkpoint_of_whole_commit" in self._bugs:
+            plan = _end_at(plan, Position(plan.batch.end.completed))
         if "position_kept_after_crash" in self._bugs:
-            self._position = plan.end
-        self._apply(plan, states)
-        self._position = plan.end
-        self.ledger.write_due()
-        return True
+            self._position = plan.batch.end
+        return plan
 
-    def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
-        needed = self._rules.mirrors or self.ledger.has_looked or any(map(is_from_listing, events))
-        return self.ledger.find_states({stored.event.object_id for stored in events}) if needed else {}
-
-    def _decide(self, events: Sequence[StoredEvent], states: dict[str, LedgerEntry]) -> list[Decision]:
+    def _decide(self, events: Sequence[StoredEvent], states: Mapping[str, LedgerEntry]) -> Sequence[Decision]:
         if not self._bugs:
-            return fold(events, states, self._rules)
+            return super()._decide(events, states)
         spoilt = [replace(stored, event=self._spoil(stored)) for stored in events]
         known = {} if "late_event_applied" in self._bugs else states
         if "cleaning_unknown" in self._bugs:
             spoilt = [stored for stored in spoilt if not is_cleaning(stored.event)]
             known = {name: replace(state, reason="") for name, state in known.items()}
         by_id = {stored.event_id: stored for stored in events}
-        decisions = fold(spoilt, known, self._rules)
+        decisions = fold(spoilt, known, RULES[self.kind])
         unread = by_id.keys() - {stored.event_id for stored in spoilt}
         decisions += [Decision(by_id[event_id], "skip", "superseded") for event_id in unread]
         # Only the decision is wrong: what is written of the event is true.
@@ -168,161 +188,46 @@ class SimulatedPipeline:
             event = replace(event, order_key=f"{at.completed}{at.batch_index:012d}")
         return event
 
-    def _spoil_end(self, plan: BatchPlan) -> BatchPlan:
-        if "checkpoint_is_last" in self._bugs and plan.decisions:
-            return replace(plan, end=plan.decisions[-1].stored.position)
-        if "checkpoint_of_whole_commit" in self._bugs:
-            return replace(plan, end=Position(plan.end.completed))
-        return plan
-
-    def save_checkpoint(self) -> None:
-        """Commit the position when it is ahead by events that made no rows; write the ledger."""
-        if self._position != self.load_checkpoint() and self._table.exists:
-            self._commit(Write(), self._position, ())
-            self._note_commit(self._position)
-        self.ledger.write()
-
-    def _note_commit(self, checkpoint: Position) -> None:
-        self._checkpoint = checkpoint
-        self.ledger.note_commit(checkpoint)
-
-    def _apply(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> None:
-        objects = self._read(plan, states)
-        decided = [to_skip(decision) for decision in plan.choose("skip", "retract")]
-        outcomes = [*decided, *(found.outcome for found in objects)]
-        self._check_available(outcomes)
-        self._crashes.at("objects read")
-        if "rejects_after_commit" not in self._bugs:
-            self._write_rejects(outcomes)
-        outcomes = order_outcomes(outcomes)
-        self._shared.watch.note_decided(self.kind, plan, outcomes)
-        self._write(plan, states, objects, outcomes)
-        self._crashes.at("data written")
-        if "rejects_after_commit" in self._bugs:
-            self._write_rejects(outcomes)
-
-    def _read(self, plan: BatchPlan, states: dict[str, LedgerEntry]) -> list[ReadObject]:
-        to_read = plan.choose("read", "look")
-        if not to_read:
-            return []
-
-        def find(refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
-            if self._rules.mirrors:
-                return find_applied(((ref.bucket, ref.key) for ref in refs), states)
-            return {} if self._rules.merges else self._find_ingested(refs)
-
-        believed: tuple[Decision, ...] = ()
-        if "removal_believed" in self._bugs:
-            believed = tuple(d for d in to_read if d.stored.event.kind == "removed")
-        reading = ObjectReading(self._shared.store, find, self._crashes, self._bugs)
-        found = reading.read([decision for decision in to_read if decision not in believed])
-        found += [ReadObject(ObjectOutcome(d.stored, "removed", looked=True)) for d in believed]
-        cleaned = find_cleaned(plan.decisions, states)
-        return [replace(entry, outcome=self._settle(entry.outcome, cleaned)) for entry in found]
-
-    def _find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
-        if not refs or not self._table.exists:
-            return {}
-        counts = count_rows(self._table.read(), {ref.key for ref in refs})
-        return {
-            (BUCKET, key, version): writes[-1]
-            for key, by_version in counts.items()
-            for version, writes in by_version.items()
-        }
-
-    def _settle(self, outcome: ObjectOutcome, cleaned: Collection[str]) -> ObjectOutcome:
+    def _settle(self, outcome: ObjectOutcome, cleaned: set[str]) -> ObjectOutcome:
         if "looked_not_noted" in self._bugs:
             outcome = replace(outcome, looked=False)
         if "kept_rows_not_noted" in self._bugs:
             outcome = replace(outcome, kept=0)
         if "looked_not_confirmed" in self._bugs and outcome.reason == "already_ingested":
             outcome = replace(outcome, status="skipped")
-        settled = settle_outcome(outcome, cleaned, mirrors=self._rules.mirrors)
+        settled = super()._settle(outcome, cleaned)
         if settled.status == "removed" and "missing_not_retracted" in self._bugs:
             return replace(outcome, status="superseded")
         return settled
 
-    def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        unavailable = [outcome for outcome in outcomes if outcome.status == "unavailable"]
-        if unavailable:
-            raise IngestError(f"{len(unavailable)} objects cannot be had now")
-
-    def _write_rejects(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        items = quarantine_items(self.kind, outcomes, self._shared.clock.now())
-        if items:
-            self._crashes.at("rejects to be written")
-            self._shared.quarantine.write(Write([(item.quarantine_id, item) for item in items]))
-            self._crashes.at("rejects written")
-
-    def _write(
-        self,
-        plan: BatchPlan,
-        states: dict[str, LedgerEntry],
-        objects: Sequence[ReadObject],
-        outcomes: Sequence[ObjectOutcome],
-    ) -> None:
-        gone = self._list_gone(plan, outcomes, states)
-        known = [states[o.stored.event.object_id] for o in outcomes if _is_known(o, states)]
-        is_new = not any(state.rows for state in known)
-        write = plan_write(self.kind, self._table, build_rows(objects), gone, is_new=is_new)
-        if write is not None:
-            if "ledger_before_commit" in self._bugs:
-                self._write_ledger_now(states, outcomes)
-            self._crashes.at("data to be written")
-            self._commit(write, plan.end, outcomes)
-        self.ledger.record(outcomes)
-        if write is not None:
-            self._note_commit(plan.end)
-
-    def _commit(self, write: Write[DataRow], checkpoint: Position, outcomes: Sequence[ObjectOutcome]) -> None:
-        carried = self.ledger.build_metadata(outcomes)
-        metadata = {"checkpoint": checkpoint.to_text(), **carried}
-        if "checkpoint_apart" in self._bugs:
-            self._table.write(Write(metadata={"checkpoint": checkpoint.to_text()}))
-        if "retraction_apart" in self._bugs and write.deletes and write.rows:
-            self._table.write(replace(write, deletes=(), metadata=metadata))
-            write = Write(deletes=write.deletes)
-            metadata = {}
-        try:
-            self._table.write(replace(write, metadata=metadata))
-        except LakeError:
-            if "state_kept_after_failure" not in self._bugs:
-                self.forget()
-            raise
-
-    def _write_ledger_now(self, states: dict[str, LedgerEntry], outcomes: Sequence[ObjectOutcome]) -> None:
-        applied: dict[str, LedgerEntry] = dict(states)
-        for outcome in outcomes:
-            object_id = outcome.stored.event.object_id
-            applied[object_id] = apply_outcome(applied.get(object_id), outcome)
-        shared = self._shared.ledger
-        shared.write(self.kind, applied.values(), replace(shared.find_mark(self.kind), commit="0"))
-
-    def forget(self) -> None:
-        """Whether the commit is there, nobody knows: begin from what the table says."""
-        self._checkpoint = None
-        self._shared.watch.note_forgotten(self.kind)
-        self._begin()
-
-    def _list_gone(
-        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: dict[str, LedgerEntry]
-    ) -> list[Gone]:
-        found = find_outdated(plan, outcomes, states, self._rules)
-        return [self._build_gone(entry) for entry in found if not self._is_left(entry.outcome)]
-
-    def _build_gone(self, entry: Outdated) -> Gone:
-        event = entry.outcome.stored.event
-        if not entry.is_replaced or self._rules.mirrors:
-            return Gone(event)
-        rows = self._table.read() if self._table.exists else ()
-        announced = self._shared.events.count_puts(event.key)
-        return Gone(event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version))
+    def _find_outdated(self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> list[Outdated]:
+        return [found for found in super()._find_outdated(plan, outcomes) if not self._is_left(found.outcome)]
 
     def _is_left(self, outcome: ObjectOutcome) -> bool:
         if "shrunk_object_keeps_rows" in self._bugs and outcome.status == "ingested":
             return True
         return "empty_object_keeps_rows" in self._bugs and outcome.reason == "empty_object"
 
+    def _write(self, read: ReadBatch | None, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> bool:
+        self._shared.watch.note_decided(self.kind, plan, outcomes)
+        if "ledger_before_commit" in self._bugs:
+            self._write_ledger_now(plan.states, outcomes)
+        committed = super()._write(read, plan, outcomes)
+        self._rejects.write_held()
+        return committed
 
-def _is_known(outcome: ObjectOutcome, states: dict[str, LedgerEntry]) -> bool:
-    return outcome.stored.event.object_id in states
+    def _write_ledger_now(self, states: Mapping[str, LedgerEntry], outcomes: Sequence[ObjectOutcome]) -> None:
+        applied = dict(states)
+        for outcome in outcomes:
+            object_id = outcome.stored.event.object_id
+            applied[object_id] = apply_outcome(applied.get(object_id), outcome)
+        shared = self._shared.ledger
+        shared.write(self.kind, applied.values(), replace(shared.find_mark(self.kind), commit="0"))
+
+    def _forget(self) -> None:
+        if "state_kept_after_failure" not in self._bugs:
+            super()._forget()
+
+
+def _end_at(plan: BatchPlan, end: Position) -> BatchPlan:
+    return replace(plan, batch=replace(plan.batch, end=end))

@@ -1,15 +1,17 @@
 """Objects of a batch to rows and outcomes: the real `resolve_reads` and `download` on a simulated store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headwater.errors import HeadwaterError
 from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_request
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
-from headwater.ingest.reading.resolution import FindIngested, Request, SeenObject, resolve_reads
+from headwater.ingest.ports import Settle
+from headwater.ingest.reading.resolution import NO_RECORDS, FindIngested, Request, SeenObject, resolve_reads
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes
@@ -20,32 +22,53 @@ _BAD_OBJECT = b"\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class ReadObject:
-    """One object's outcome, with its good rows."""
+class ReadBatch:
+    """Outcomes with the index of their lines, and the good lines of each object."""
 
-    outcome: ObjectOutcome
-    lines: tuple[str, ...] = ()
+    outcomes: tuple[tuple[int, ObjectOutcome], ...]
+    lines: Mapping[int, tuple[str, ...]]
+
+    def release(self) -> None:
+        """They are in memory."""
 
 
 def _find_nothing(_: Sequence[ObjectRef]) -> dict[ContentState, int]:
     return {}
 
 
-class ObjectReading:
-    """The reads of one batch's objects."""
+class SimulatedObjects:
+    """The objects of the simulated bucket; see `headwater.ingest.ports.Objects`."""
 
-    def __init__(self, store: BucketStore, find_ingested: FindIngested, crashes: Crashes, bugs: Bugs) -> None:
+    def __init__(self, store: BucketStore, most_objects: int, crashes: Crashes, bugs: Bugs) -> None:
         self._store = store
-        self._find_ingested = find_ingested
+        self.most_objects = most_objects
         self._crashes = crashes
         self._bugs = bugs
         self._lines: dict[int, tuple[str, ...]] = {}
 
-    def read(self, decisions: Sequence[Decision]) -> list[ReadObject]:
-        """Fetch each object; where the current content is wanted and another one is there, fetch that."""
+    def read(self, decisions: Sequence[Decision], find_ingested: FindIngested, settle: Settle) -> ReadBatch:
+        self._crashes.at("decided")
+        self._lines = {}
+        believed: list[Decision] = []
+        if "removal_believed" in self._bugs:
+            believed = [decision for decision in decisions if decision.stored.event.kind == "removed"]
+            decisions = [decision for decision in decisions if decision not in believed]
         forgets = "request_adds_rows" in self._bugs and any(is_request(d.stored.event) for d in decisions)
-        resolved = resolve_reads(decisions, self._fetch, _find_nothing if forgets else self._find_ingested)
-        return [ReadObject(r.outcome, self._lines.get(r.object_index, ())) for r in resolved]
+        resolved = resolve_reads(decisions, self._fetch, _find_nothing if forgets else find_ingested)
+        found = [(entry.object_index, entry.outcome) for entry in resolved]
+        found += [(NO_RECORDS, ObjectOutcome(d.stored, "removed", looked=True)) for d in believed]
+        self._crashes.at("objects read")
+        return ReadBatch(tuple((at, settle(outcome)) for at, outcome in found), self._lines)
+
+    def isolate(self, _error: HeadwaterError) -> bool:
+        """No content fails a commit."""
+        return False
+
+    def note_committed(self) -> None:
+        """There is nothing to forget."""
+
+    def take_warnings(self) -> tuple[str, ...]:
+        return ()
 
     def _fetch(self, requests: Sequence[Request]) -> dict[int, SeenObject]:
         return {request.object_index: self._fetch_one(request) for request in requests}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from headwater.capture.position import Position
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.fold import fold
-from headwater.ingest.planning.plan import Limits, Scope, plan_batch
+from headwater.ingest.planning.plan import Limits, Scope, take_batch
 from headwater.ingest.planning.selection import build_selector
 from tests.fixtures.events import build_event, build_stored
 
@@ -62,9 +62,9 @@ def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_file
     scope = Scope("landing", "", build_selector(TableConfig(path="**", format="json")))
     seen, more = [], True
     while more:
-        plan = plan_batch(pending, Position(completed), scope, Limits(max_files, max_bytes), fold)
-        seen += [d.stored.event_id for d in plan.decisions]
-        pending = [event for event in pending if event.position > plan.end]
-        more = plan.more
+        taken = take_batch(pending, Position(completed), scope, Limits(max_files, max_bytes))
+        seen += [stored.event_id for stored in taken.events]
+        pending = [event for event in pending if event.position > taken.end]
+        more = taken.more
     assert pending == []
     assert set(seen) == {event.event_id for event in batch}

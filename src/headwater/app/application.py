@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,10 +19,18 @@ from headwater.errors import PlatformError
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.ledger import Ledger
+from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.object_stores import StoreConfig
-from headwater.ingest.pipeline import Stores, TablePipeline
+from headwater.ingest.objects import SparkObjects
+from headwater.ingest.pipeline import PipelineRules, TablePipeline
+from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.ports import Ports
 from headwater.ingest.processing.processor import BatchProcessor
+from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.rejects import QuarantineRejects
+from headwater.ingest.rows import HudiRows, RowParts
+from headwater.ingest.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path
@@ -34,11 +42,21 @@ from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
 from headwater.medallion.pipeline import DerivedPipeline, Steps
+from headwater.observability.crash_points import crash_point
 
 
 def read_clock() -> datetime:
     """Now, UTC."""
     return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The tables that all pipelines of a run share."""
+
+    events: EventsTable
+    quarantine: QuarantineTable
+    ledger: Ledger
 
 
 class App:
@@ -88,25 +106,35 @@ class App:
             ledger=Ledger(self.spark, ledger_path(lake)),
         )
 
-    def build_pipeline(self, name: str) -> TablePipeline:
-        """The pipeline of one table built from objects. Raises `UsageError` for another name."""
-        scope = build_scope(self.settings, name)
-        config = self.settings.tables[name]
-        store = self.build_store_config()
-        processor = self.build_processor(name)
-        table = Table(self.spark, table_path(self.settings.lake, name))
-        trials = Trials(name, config, processor, table, partial(scratch_path, self.settings.lake))
-        return TablePipeline(
-            name,
-            config,
-            scope=scope,
-            table=table,
-            records=ProcessedRecords(
-                RecordSource(self.spark, name, config, store, store.scheme), processor, BadParts(name, trials)
-            ),
-            stores=self.stores,
-            now=read_clock,
+    def build_pipeline(self, name: str, *, adopts_rules: bool = False) -> TablePipeline[BatchRead]:
+        """The pipeline of one table built from objects. Raises `UsageError` for another name.
+
+        `adopts_rules` as in `HudiRows`.
+        """
+        settings, config, stores = self.settings, self.settings.tables[name], self.stores
+        scope = build_scope(settings, name)
+        table = Table(self.spark, table_path(settings.lake, name))
+        processor, store = self.build_processor(name), self.build_store_config()
+        trials = Trials(name, config, processor, table, partial(scratch_path, settings.lake))
+        source = RecordSource(self.spark, name, config, store, store.scheme)
+        records = ProcessedRecords(source, processor, BadParts(name, trials))
+        fold = FoldRules(mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge")
+        contents = StoredContents(table, stores.events, fold)
+        rows = HudiRows(
+            name, config, table, RowParts(source, contents, read_clock), adopts_rules=adopts_rules
         )
+        ports = Ports(
+            events=stores.events,
+            objects=SparkObjects(name, table, records, rows.load_state, config.max_files_per_trigger),
+            rows=rows,
+            rejects=QuarantineRejects(name, stores.quarantine, read_clock),
+            build_ledger=partial(TableLedger, name, stores.ledger, table, stores.events),
+            now=read_clock,
+            reach=crash_point,
+        )
+        policy = config.on_bad_object.model_dump(by_alias=True)
+        rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
+        return TablePipeline(name, rules, ports)
 
     def build_processor(self, name: str) -> BatchProcessor:
         """The transform and the checks of one configured table. Raises `ConfigError`."""
@@ -124,7 +152,7 @@ class App:
             return config
         return replace(config, known_as=source_bucket(self.settings), location=source_location(self.settings))
 
-    def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline]:
+    def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline[BatchRead]]:
         """Pipelines of all tables built from objects, or of those named."""
         return [self.build_pipeline(name) for name in only or self.settings.object_tables]
 

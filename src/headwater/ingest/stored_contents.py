@@ -11,15 +11,12 @@ from pyspark.sql import functions as F
 from headwater.capture.object_event import name_version
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
-from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
+from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import (
     ContentWrite,
     Outdated,
     choose_replaced,
-    find_outdated,
 )
-from headwater.ingest.planning.plan import BatchPlan
 from headwater.ingest.planning.verification import WriteCounts
 from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
 from headwater.ingest.retraction import Gone
@@ -40,9 +37,6 @@ class StoredContents:
 
     def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
         """Contents of the objects that have rows in the table, and how many rows a write of each."""
-        if self._rules.merges:
-            # It may ingest content again: the same rows get the same keys, and the newest wins.
-            return {}
         by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
         found = {
             (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
@@ -52,11 +46,8 @@ class StoredContents:
         _add_undigested(refs, found)
         return found
 
-    def list_gone(
-        self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry]
-    ) -> list[Gone]:
-        """Objects whose stored rows are out of date after this batch."""
-        outdated = find_outdated(plan, outcomes, states, self._rules)
+    def list_gone(self, outdated: Sequence[Outdated]) -> list[Gone]:
+        """The same as rows of the table."""
         repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
         replaced = self._choose_replaced(repaired)
         gone = []

@@ -228,7 +228,7 @@ EXPECTED_SPLITS = {
 @pytest.mark.parametrize("name", OFTEN_OR_LONG)
 def test_only_objects_that_spark_cannot_be_trusted_with_are_read_whole(spark, lake, name):
     lake.ingest(f"{name}_whole")
-    state = lake.pipeline(f"{name}_whole").load_state()
+    state = lake.state(f"{name}_whole")
     table = lake.settings.tables[f"{name}_split"]
     config = ReaderConfig(StoreConfig("local"), table.effective_format, table.options, state.schema, 2**30)
     events = lake.app.events.read_after(BEGINNING, 1_000).events

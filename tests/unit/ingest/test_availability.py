@@ -1,47 +1,58 @@
 """An outage fails the batch, and single objects that stay unavailable do not for ever."""
 
-from types import SimpleNamespace
-from typing import cast
-
 import pytest
 
 from headwater.errors import IngestError
-from headwater.ingest.pipeline import TablePipeline
-from headwater.ingest.planning.outcome import ObjectOutcome
-from tests.fixtures.events import build_event, build_stored
-
-OUT = ObjectOutcome(build_stored(build_event("a")), "unavailable", "unavailable", "503")
-IN = ObjectOutcome(build_stored(build_event("b")), "ingested")
+from simulator.scenario import Scenario, Step
+from simulator.world import World
 
 
-class Checked:
-    """The pipeline's rule with what it remembers between batches."""
+class Lake:
+    """A mirror on the simulated bucket, whose store does not answer some of the requests."""
 
-    def __init__(self) -> None:
-        self._state = cast(TablePipeline, SimpleNamespace(name="orders", _unavailable_attempts=0))
+    def __init__(self, objects: int) -> None:
+        self.world = World(Scenario(0, (), tables=("mirror",)))
+        self._content = 5
+        self.put(objects)
+        (self.pipeline,) = self.world.process.pipelines
 
-    def check(self, *outcomes: ObjectOutcome) -> bool:
-        """Whether the batch goes on."""
+    def put(self, objects: int) -> None:
+        """New content under as many keys, of which the events table knows."""
+        self._content += 1
+        steps = [Step("put", key, self._content) for key in range(objects)]
+        for step in (*steps, *(Step("deliver") for _ in steps), Step("receive", 9), Step("commit")):
+            self.world.take(step)
+
+    def passes(self, *, failing: int) -> bool:
+        """Whether a batch goes on while so many of its reads fail."""
+        self.world.store.outage = failing
         try:
-            TablePipeline._check_available(self._state, outcomes)
+            return self.pipeline.run_batch() is not None
         except IngestError:
             return False
-        return True
+
+    def quarantined(self) -> list[str]:
+        """Reasons of what is in quarantine."""
+        return [item.reason for item in self.world.lake.quarantine.peek()]
 
 
 def test_a_batch_with_an_unavailable_object_is_tried_three_times() -> None:
-    batch = Checked()
-    assert [batch.check(OUT, IN) for _ in range(3)] == [False, False, True]
-    assert batch.check(OUT, IN) is False, "the next batch has three attempts of its own"
+    lake = Lake(2)
+    assert [lake.passes(failing=1) for _ in range(3)] == [False, False, True]
+    assert lake.quarantined() == ["unavailable"]
+    lake.put(2)
+    assert lake.passes(failing=1) is False, "the next batch has three attempts of its own"
 
 
 def test_an_object_that_is_there_again_ends_the_count() -> None:
-    batch = Checked()
-    assert [batch.check(OUT, IN), batch.check(OUT, IN), batch.check(IN)] == [False, False, True]
-    assert [batch.check(OUT, IN) for _ in range(3)] == [False, False, True]
+    lake = Lake(2)
+    assert [lake.passes(failing=failing) for failing in (1, 1, 0)] == [False, False, True]
+    assert lake.quarantined() == []
+    lake.put(2)
+    assert [lake.passes(failing=1) for _ in range(3)] == [False, False, True]
 
 
 @pytest.mark.parametrize("attempts", [2, 10])
 def test_an_outage_never_passes(attempts: int) -> None:
-    batch = Checked()
-    assert not any(batch.check(OUT) for _ in range(attempts))
+    lake = Lake(2)
+    assert not any(lake.passes(failing=2) for _ in range(attempts))

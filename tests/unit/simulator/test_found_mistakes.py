@@ -8,6 +8,10 @@ from simulator.scenario import Step, build_scenario
 from simulator.world import run_scenario
 
 MISTAKES = {
+    "a request took an object out of quarantine that the same batch had just put there": (
+        11000006,
+        "request(14025, 56258) put(37256, 65107) put(23997, 52859)",
+    ),
     "a listing that began before content was put removed what a request had found since": (
         14000975,
         """

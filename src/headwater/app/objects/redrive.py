@@ -16,8 +16,8 @@ from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_eve
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
 from headwater.errors import HeadwaterError
-from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.retries import FailedAttempt, choose_due
+from headwater.ingest.runner import Pipeline
 from headwater.lake.layout import quarantine_path
 from headwater.lake.s3 import build_storage_options
 
@@ -147,7 +147,7 @@ class Redrive:
         return [CapturedEvent(event, now, str(row["message_id"] or "")) for event in found]
 
 
-def drain(pipeline: TablePipeline) -> None:
+def drain(pipeline: Pipeline) -> None:
     """Bring one table up to the events."""
     while pipeline.run_batch() is not None:
         pass

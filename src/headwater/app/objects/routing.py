@@ -95,9 +95,7 @@ class Routing:
         for name in changed:
             redrive.append(self._iter_changes(name))
         for name in changed:
-            pipeline = self._app.build_pipeline(name)
-            pipeline.adopt_rules()
-            drain(pipeline)
+            drain(self._app.build_pipeline(name, adopts_rules=True))
         return report
 
     def replay(self, name: str, since: datetime, *, dry_run: bool = False) -> int:

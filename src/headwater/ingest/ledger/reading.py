@@ -2,44 +2,30 @@
 
 from collections.abc import Iterator, Mapping
 from heapq import merge
-from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
+
+from headwater.ingest.ledger.ledger import Ledger
+from headwater.ingest.ledger.protocol import CommittedTable, EventLog
 from headwater.ingest.ledger.state_text import parse_state
-from headwater.ingest.ledger.table_ledger import iter_unwritten
-from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
-
-if TYPE_CHECKING:  # so that the simulator can run this without Spark
-    from pyspark.sql import DataFrame
-
-    from headwater.capture.events_table import EventsTable
-    from headwater.ingest.ledger.ledger import Ledger
-    from headwater.lake.table import Table
+from headwater.ingest.ledger.table_ledger import load_newest_states
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 
 
 class LedgerReader:
     """One look at the states of one data table's objects; writes nothing. Raises `LakeError`."""
 
-    def __init__(self, name: str, ledger: "Ledger", table: "Table", events: "EventsTable") -> None:
+    def __init__(self, name: str, ledger: Ledger, table: CommittedTable, events: EventLog) -> None:
         self._name = name
         self._ledger = ledger
         self._table = table
         self._events = events
 
     def load_newest(self) -> dict[str, LedgerEntry]:
-        """States of the objects of commits that the ledger does not have yet, by object id."""
-        outcomes = [
-            (outcome, group.instant)
-            for group, _ in iter_unwritten(self._table, self._events, self._ledger.find_mark(self._name))
-            for outcome in group.outcomes
-        ]
-        ids = {outcome.stored.event.object_id for outcome, _ in outcomes}
-        states = self._ledger.read_states(self._name, ids)
-        for outcome, instant in outcomes:
-            object_id = outcome.stored.event.object_id
-            states[object_id] = apply_outcome(states.get(object_id), outcome, instant)
-        return states
+        """See `load_newest_states`."""
+        return load_newest_states(self._name, self._ledger, self._table, self._events)
 
-    def read_seen(self) -> "DataFrame | None":
+    def read_seen(self) -> DataFrame | None:
         """See `Ledger.read_seen`."""
         return self._ledger.read_seen(self._name, self.load_newest().values())
 

@@ -5,7 +5,6 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -15,14 +14,10 @@ from headwater.errors import LakeError
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
+from headwater.ingest.ledger.protocol import CommittedTable, EventLog, ReadableStates, WritableStates
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_found
 from headwater.ingest.planning.observation import is_cleaning, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
-
-if TYPE_CHECKING:  # so that the simulator can run this without Spark
-    from headwater.capture.events_table import EventsTable
-    from headwater.ingest.ledger.ledger import Ledger
-    from headwater.lake.table import Table
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -54,9 +49,9 @@ class TableLedger:
     def __init__(
         self,
         name: str,
-        ledger: "Ledger",
-        table: "Table",
-        events: "EventsTable",
+        ledger: WritableStates,
+        table: CommittedTable,
+        events: EventLog,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name = name
@@ -205,7 +200,7 @@ class TableLedger:
             self._write(waiting, mark)
 
 
-def iter_unwritten(table: "Table", events: "EventsTable", mark: Mark) -> Iterator[tuple[Group, Mark]]:
+def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Iterator[tuple[Group, Mark]]:
     """What the commits of a data table behind the mark carry, in order, and the mark after each of them.
 
     Raises `LakeError` when an event is gone that a commit speaks of.
@@ -227,6 +222,25 @@ def iter_unwritten(table: "Table", events: "EventsTable", mark: Mark) -> Iterato
         yield group, Mark(commit.completed, position, has_looked)
 
 
+def load_newest_states(
+    name: str, ledger: ReadableStates, table: CommittedTable, events: EventLog
+) -> dict[str, LedgerEntry]:
+    """Return the states of the objects of commits that the ledger does not have yet, by object id.
+
+    Raises `LakeError`.
+    """
+    outcomes = [
+        (outcome, group.instant)
+        for group, _ in iter_unwritten(table, events, ledger.find_mark(name))
+        for outcome in group.outcomes
+    ]
+    states = ledger.read_states(name, {outcome.stored.event.object_id for outcome, _ in outcomes})
+    for outcome, instant in outcomes:
+        object_id = outcome.stored.event.object_id
+        states[object_id] = apply_outcome(states.get(object_id), outcome, instant)
+    return states
+
+
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
     """Whether the content was found without an event of its own, which may still come."""
     is_listed = is_from_listing(outcome.stored) and not is_cleaning(outcome.stored.event)
@@ -236,7 +250,7 @@ def _is_unnamed(outcome: ObjectOutcome) -> bool:
 class _EventFinder:
     """Events by id, in a walk through the events table that follows the commits of a data table."""
 
-    def __init__(self, events: "EventsTable", start: Position) -> None:
+    def __init__(self, events: EventLog, start: Position) -> None:
         self._events = events
         self._position = start
         self._waiting: dict[str, StoredEvent] = {}

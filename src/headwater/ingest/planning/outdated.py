@@ -52,9 +52,7 @@ def choose_replaced(
     return frozenset(replaced)
 
 
-def find_outdated(
-    plan: BatchPlan, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry], rules: FoldRules
-) -> list[Outdated]:
+def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: FoldRules) -> list[Outdated]:
     """Return what of the table's rows leaves it in the commit of the batch."""
     excluded = {decision.stored.event_id for decision in plan.choose("retract")}
     outdated = []
@@ -62,7 +60,7 @@ def find_outdated(
         event = outcome.stored.event
         if outcome.status == "superseded" or outcome.reason in _CHANGES_NOTHING or keeps_rows(outcome):
             continue
-        state, is_asked = states.get(event.object_id), is_repair(event)
+        state, is_asked = plan.states.get(event.object_id), is_repair(event)
         if outcome.stored.event_id in excluded:
             is_gone = state is not None
         elif rules.mirrors:

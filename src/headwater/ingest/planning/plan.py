@@ -1,17 +1,15 @@
 """Plan one batch of one table: which events, which objects, where the checkpoint ends. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision
+from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.observation import is_retract
 from headwater.ingest.planning.selection import KeySelector
-
-Decide = Callable[[Sequence[StoredEvent]], Sequence[Decision]]
-"""The fold, with what it has to know of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +21,27 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """`decisions` for the table's own events; `end` is the checkpoint after the batch.
+class Batch:
+    """The table's own events of one batch; `end` is the checkpoint after it.
 
     `foreign` counts events of other buckets by bucket, `filtered` those the table's rules left out. `more`
     says that the page holds further events behind `end`.
     """
 
-    decisions: tuple[Decision, ...]
+    events: tuple[StoredEvent, ...]
     end: Position
     filtered: int
     foreign: Counter[str]
     more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """What is decided about the events of a batch, and what is known of their objects, by object id."""
+
+    batch: Batch
+    decisions: tuple[Decision, ...]
+    states: Mapping[str, LedgerEntry]
 
     def choose(self, *actions: Action) -> tuple[Decision, ...]:
         """The decisions for one of the actions."""
@@ -59,14 +66,8 @@ class Scope:
         return bucket == self.bucket and relative is not None and self.selector(relative) is None
 
 
-def plan_batch(
-    events: Sequence[StoredEvent],
-    page_end: Position,
-    scope: Scope,
-    limits: Limits,
-    decide: Decide,
-) -> BatchPlan:
-    """Take events in order until a limit is met, then decide about them.
+def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, limits: Limits) -> Batch:
+    """Take the table's events in order until a limit is met.
 
     `events` are one page, in order of position; a batch that ends inside a commit resumes there.
     """
@@ -93,4 +94,4 @@ def plan_batch(
             break
         taken.append(stored)
         size += event_size
-    return BatchPlan(tuple(decide(taken)), end, filtered, foreign, more)
+    return Batch(tuple(taken), end, filtered, foreign, more)

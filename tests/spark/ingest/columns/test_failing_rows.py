@@ -73,7 +73,7 @@ def test_a_record_that_hudi_cannot_write_is_quarantined_and_the_others_are_commi
 
 
 def test_a_large_batch_is_halved_until_its_bad_object_is_found(build, monkeypatch):
-    monkeypatch.setattr("headwater.ingest.pipeline.MAX_OBJECTS", 2)
+    monkeypatch.setattr("headwater.ingest.objects.MAX_OBJECTS", 2)
     lake = build(t={"path": "*.json", "transform": [ANSI_STEP]})
     lake.put_many([(f"{n}.json", lines(n)) for n in range(8)])
     results = lake.ingest("t")

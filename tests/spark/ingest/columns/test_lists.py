@@ -67,7 +67,7 @@ def test_a_table_of_an_older_release_is_updated_and_rewritten(
     try:
         # As an older release wrote it. The next `App` sets the session right.
         pipeline = lake.pipeline(name)
-        pipeline.load_state()
+        _ = pipeline.position
         set_hadoop_settings(spark, dict.fromkeys(NEEDED_HADOOP_SETTINGS, "true"))
         pipeline.run_batch()
         pipeline.save_checkpoint()

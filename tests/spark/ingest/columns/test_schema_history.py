@@ -12,10 +12,10 @@ def test_history_tells_versions_commits_and_objects(build):
     lake.ingest("t")
     lake.put_many([("2.json", '{"a": 2}'), ("3.json", '{"a": 2, "b": {"x": 1}}'), ("4.json", '{"a": 2.5}')])
     lake.ingest("t")
-    newest = lake.pipeline("t").load_state().history
+    newest = lake.state("t").history
     lake.put("5.json", '{"a": 2.5}')
     lake.ingest("t")
-    history = lake.pipeline("t").load_state().history
+    history = lake.state("t").history
     commits = [commit.requested for commit in lake.table("t").load_timeline().commits]
 
     assert newest[-1].commit is None

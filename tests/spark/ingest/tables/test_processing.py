@@ -200,11 +200,11 @@ def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(item
     items.put(
         "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
     )
-    before = items.pipeline("items").load_state().checkpoint
+    before = items.state("items").checkpoint
     said = fail(items)
     assert "table items: check 'one row an id': 1 values of (id) are there more than once, in 2 rows" in said
     assert '; for example {"day":"tue","id":4,"price":1}' in said
-    assert items.pipeline("items").load_state().checkpoint == before
+    assert items.state("items").checkpoint == before
     assert items.rows("items", "id") == [(1,)]
     assert len(items.quarantine("key")) == 2
 

@@ -146,7 +146,7 @@ def test_lake_that_fails_one_table_leaves_the_others(spark, build):
     assert sum(result.rows for result in results) == 1
     with pytest.raises(LakeError):
         lake.ingest("broken")
-    assert lake.pipeline("broken").position == lake.pipeline("broken").load_state().checkpoint
+    assert lake.pipeline("broken").position == lake.state("broken").checkpoint
 
 
 SMALL_TIMELINE = {
@@ -171,7 +171,7 @@ def test_checkpoint_is_found_when_only_foreign_commits_are_left_on_the_timeline(
     lake = build(t={"path": "in/*.json", "hoodie": SMALL_TIMELINE})
     lake.put("in/1.json", '{"n": 1}\n')
     lake.ingest("t")
-    before = lake.pipeline("t").load_state()
+    before = lake.state("t")
     path = table_path(lake.lake, "t")
     for number in range(5):
         rows = spark.read.format("hudi").load(path)
@@ -185,7 +185,7 @@ def test_checkpoint_is_found_when_only_foreign_commits_are_left_on_the_timeline(
         own.limit(0).write.format("hudi").options(**options).mode("append").save(path)
     active = Table(spark, path).load_timeline()
     assert not any("checkpoint" in active.read_metadata(commit) for commit in active.commits)
-    assert lake.pipeline("t").load_state() == before
+    assert lake.state("t") == before
     lake.put("in/2.json", '{"n": 2}\n')
     lake.ingest("t")
     assert lake.rows("t", "n") == [(1,), (2,)]

@@ -1,7 +1,9 @@
 """Which stored rows a batch puts out of date, and which it must leave alone."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -13,7 +15,7 @@ from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, keeps_rows
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.outdated import find_outdated
-from headwater.ingest.planning.plan import BatchPlan
+from headwater.ingest.planning.plan import Batch, BatchPlan
 from tests.fixtures.events import START, build_event, build_stored
 
 MIRROR = FoldRules(mirrors=True)
@@ -31,14 +33,15 @@ STATE = LedgerEntry(
 )
 
 
-def plan_of(*decisions: Decision) -> BatchPlan:
-    return BatchPlan(decisions, BEGINNING, 0, Counter(), more=False)
+def plan_of(*decisions: Decision, states: Mapping[str, LedgerEntry] = MappingProxyType({})) -> BatchPlan:
+    events = tuple(decision.stored for decision in decisions)
+    return BatchPlan(Batch(events, BEGINNING, 0, Counter(), more=False), decisions, states)
 
 
 def find(outcome: ObjectOutcome, rules: FoldRules = MIRROR, *decisions: Decision) -> list[bool]:
     """Of each object whose rows go, whether a repair writes them again."""
     states = {outcome.stored.event.object_id: STATE}
-    found = find_outdated(plan_of(*decisions), [outcome], states, rules)
+    found = find_outdated(plan_of(*decisions, states=states), [outcome], rules)
     return [one.is_replaced for one in found]
 
 

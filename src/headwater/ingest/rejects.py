@@ -1,0 +1,37 @@
+"""`QuarantineRejects`: what of one data table's batches goes to the quarantine table, and leaves it again."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+
+from headwater.capture.quarantine_item import QuarantineItem, Resolved
+from headwater.capture.quarantine_table import QuarantineTable
+from headwater.ingest.reading.bad_records import quarantine_frame
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.failures import explained_read
+from headwater.observability.crash_points import crash_point
+
+
+class QuarantineRejects:
+    """See `headwater.ingest.ports.Rejects`."""
+
+    def __init__(self, name: str, table: QuarantineTable, now: Callable[[], datetime]) -> None:
+        self._name = name
+        self._table = table
+        self._now = now
+
+    def write(self, items: Sequence[QuarantineItem], read: BatchRead | None) -> None:
+        """See `Rejects`."""
+        with explained_read(self._name):
+            bad = None
+            if read is not None and read.records is not None:
+                bad = quarantine_frame(read.records, self._name, read.outcomes, self._now())
+            if items or bad is not None:
+                crash_point("before_ingest_quarantine_commit")
+            self._table.append(items)
+            if bad is not None:
+                self._table.append_frame(bad)
+
+    def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
+        """See `Rejects`."""
+        with explained_read(self._name):
+            self._table.resolve(self._name, objects, but)

@@ -1,0 +1,127 @@
+"""`HudiRows`: the rows of one data table, committed together with its checkpoint."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from headwater.capture.position import Position, build_position
+from headwater.config.table import TableConfig
+from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.outcome import ContentState
+from headwater.ingest.planning.outdated import Outdated
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.failures import explained_read
+from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.stored_contents import StoredContents
+from headwater.ingest.table_state import (
+    TableState,
+    load_metadata,
+    name_version,
+    resume_state,
+    with_columns,
+)
+from headwater.ingest.table_writer import TableWriter
+from headwater.lake.table import Table
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RowParts:
+    """What the rows of a table are made of and compared with."""
+
+    source: RecordSource
+    contents: StoredContents
+    now: Callable[[], datetime]
+
+
+class HudiRows:
+    """See `headwater.ingest.ports.Rows`.
+
+    `adopts_rules`: from the next commit on the table counts as filled by the rules that are configured now.
+    """
+
+    def __init__(
+        self, name: str, config: TableConfig, table: Table, parts: RowParts, *, adopts_rules: bool = False
+    ) -> None:
+        self._name = name
+        self._config = config
+        self._table = table
+        self._source = parts.source
+        self._contents = parts.contents
+        self._now = parts.now
+        self._adopts_rules = adopts_rules
+        self._writer = TableWriter(name, config, table)
+        self._state: TableState | None = None
+
+    def load_state(self) -> TableState:
+        """What the table's newest commit with a checkpoint says; asked once. Raises `TableMismatchError`."""
+        if self._state is None:
+            with explained_read(self._name):
+                found = load_metadata(self._name, self._table)
+                state = resume_state(self._name, found, self._config.index)
+            if found is None and self._config.start_from is not None:
+                state = replace(state, checkpoint=build_position(self._config.start_from))
+            if self._choose_rules(state) != self._config.rules:
+                # New events go by the new rules; what lies there already waits for a person to say so.
+                _log.warning(
+                    "table %s: its path or filters have changed; see `headwater routing`", self._name
+                )
+            self._state = state
+        return self._state
+
+    def _choose_rules(self, state: TableState) -> str:
+        return self._config.rules if self._adopts_rules else state.rules or self._config.rules
+
+    def load_checkpoint(self) -> Position:
+        """See `Rows`."""
+        return self.load_state().checkpoint
+
+    def find_ingested(self, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
+        """See `Rows`."""
+        return self._contents.find_ingested(refs)
+
+    def write(
+        self,
+        read: BatchRead | None,
+        outdated: Sequence[Outdated],
+        checkpoint: Position,
+        metadata: Mapping[str, str],
+        *,
+        is_new: bool,
+    ) -> bool:
+        """See `Rows`."""
+        with explained_read(self._name):
+            state = self._build_state(checkpoint)
+            if read and not self._source.is_provisional:
+                state = self._add_columns(state)
+            gone = self._contents.list_gone(outdated)
+            committed = self._writer.write(read, gone, {**state.to_metadata(), **metadata}, is_new=is_new)
+        if committed:
+            self._state = state
+        return committed
+
+    def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
+        """See `Rows`."""
+        known = self.load_state()
+        is_told = checkpoint == known.checkpoint and self._choose_rules(known) == known.rules
+        with explained_read(self._name):
+            if is_told or not self._table.load_timeline().has_commits():
+                return False
+            state = self._build_state(checkpoint)
+            self._writer.write_checkpoint({**state.to_metadata(), **metadata})
+        self._state = state
+        return True
+
+    def _build_state(self, checkpoint: Position) -> TableState:
+        state = name_version(self.load_state(), self._table)
+        return replace(state, checkpoint=checkpoint, rules=self._choose_rules(state))
+
+    def _add_columns(self, state: TableState) -> TableState:
+        source = self._source
+        return with_columns(state, source.schema, source.rescued_column, source.brought_by, self._now())
+
+    def forget(self) -> None:
+        """See `Rows`."""
+        self._state = None
