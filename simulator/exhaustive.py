@@ -43,10 +43,14 @@ class Case(NamedTuple):
 
 
 def list_workloads(longest: int) -> Iterator[tuple[tuple[Operation, int], ...]]:
-    """All sequences of one to `longest` operations, each on one of the keys."""
+    """All sequences of one to `longest` operations, each on one of the keys, the first one on the first key.
+
+    With the keys exchanged they are the same once more.
+    """
     choices = tuple(product(OPERATIONS, range(KEYS)))
-    for length in range(1, longest + 1):
-        yield from product(choices, repeat=length)
+    for length in range(longest):
+        for first, *rest in product(((name, 0) for name in OPERATIONS), *(choices for _ in range(length))):
+            yield (first, *rest)
 
 
 def list_cases(longest: int, versionings: Sequence[Versioning] = ("off", "on")) -> Iterator[Case]:

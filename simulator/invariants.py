@@ -8,6 +8,7 @@ from typing import NamedTuple
 from headwater.capture.consumer.reading import MessageReading, read_message
 from headwater.capture.notifications import parse_message
 from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import LISTED_EVENT
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
@@ -47,6 +48,9 @@ class Identity(NamedTuple):
 
 def identify(event: ObjectEvent) -> Identity:
     moment = event.sequencer or f"{event.event_time.isoformat()} {event.event_name} {event.etag}"
+    if event.event_name == LISTED_EVENT:
+        # A pass that is gone on with after a crash has one time, and may list an object twice.
+        moment = f"{moment} {event.etag}"
     return Identity(event.key, event.version_id, moment, event.kind)
 
 

@@ -130,7 +130,7 @@ class World:
             "save": lambda a, _: self._pipeline(a).save_checkpoint(),
             "service": self._serve_table,
             "race": self._race,
-            "reconcile": lambda a, b: self.process.reconcile.step(settle=b % 3 == 0, beside=a % 2 == 0),
+            "reconcile": self._go_on_reconciling,
             "clean": self._clean,
             "request": lambda a, b: self.process.request(self._key(a), a >> 3, b),
             "redrive": lambda _a, _b: self.queue.redrive(),
@@ -187,6 +187,17 @@ class World:
         tables: list[HudiTable[Any]] = [self.lake.events, *self.lake.data.values()]
         for _ in range(1 + b % 4):
             tables[a % len(tables)].add_service_commit()
+
+    def _go_on_reconciling(self, a: int, b: int) -> str:
+        def commit_beside() -> None:
+            # Another writer of the events table, whose commit is complete before this one is.
+            self.process.capture.receive(10)
+            self.process.capture.commit(force=True)
+            self._pipeline(b).run_batch()
+
+        meanwhile = commit_beside if a % 2 == 0 else None
+        done = self.process.reconcile.step(1 + a % 5, settles=b % 3 == 0, meanwhile=meanwhile)
+        return "goes on" if done is None else f"over: {done.emitted} events"
 
     def _break_store(self, a: int, _b: int) -> None:
         self.store.outage = 1 + a % 3
@@ -247,11 +258,9 @@ class World:
         self.watch.check_all(self.process)
 
     def _reconcile(self) -> None:
-        """One whole pass, begun now."""
-        reconcile = self.process.reconcile
-        while reconcile.is_under_way:
-            reconcile.step()
-        while reconcile.step() is None:
+        """What is left of a pass, and a whole one, begun now."""
+        reconcile, begun_at = self.process.reconcile, self.clock.next_moment()
+        while (done := reconcile.step()) is None or done.started_at < begun_at:
             pass
 
     def _drain(self) -> None:
@@ -297,7 +306,7 @@ class World:
 
     def _all_tables(self) -> list[HudiTable[Any]]:
         lake = self.lake
-        return [lake.events, lake.quarantine, lake.ledger, *lake.data.values()]
+        return [lake.events, lake.quarantine, lake.ledger, lake.passes, *lake.data.values()]
 
     def _note(self, line: str) -> None:
         self.report.trace.append(line)

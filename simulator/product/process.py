@@ -7,6 +7,7 @@ from headwater.capture.consumer.batch import BatchLimits
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry, with_content
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
+from headwater.capture.reconcile import ReconcilePass
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.plan import Limits, Scope
 from headwater.ingest.planning.selection import build_selector
@@ -22,7 +23,7 @@ from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
 from simulator.product.ledger import LedgerRow, SimulatedLedger, find_seen
 from simulator.product.pipeline import SimulatedPipeline, Surroundings, Watcher
-from simulator.product.reconcile import SimulatedReconcile
+from simulator.product.reconcile import SimulatedEventLog, SimulatedReconcile
 from simulator.scenario import Scenario
 
 _SCOPE = Scope(BUCKET, "", build_selector(TableConfig(path=("**",), format="text")))
@@ -36,6 +37,7 @@ class Lake:
     events: HudiTable[EventRow]
     quarantine: HudiTable[QuarantineItem]
     ledger: HudiTable[LedgerRow]
+    passes: HudiTable[ReconcilePass]
     data: dict[TableKind, HudiTable[DataRow]]
 
 
@@ -46,6 +48,7 @@ def build_lake(scenario: Scenario, clock: SimulatedClock, crashes: Crashes) -> L
         HudiTable("events", clock, crashes, events),
         HudiTable("quarantine", clock, crashes, Settings()),
         HudiTable("ledger", clock, crashes, Settings(4, 6)),
+        HudiTable("reconciles", clock, crashes, Settings()),
         {kind: HudiTable(kind, clock, crashes, data) for kind in scenario.tables},
     )
 
@@ -79,14 +82,10 @@ class Process:
             bugs,
         )
         ledger = SimulatedLedger(lake.ledger, crashes)
-        self.reconcile = SimulatedReconcile(
-            outside.bucket,
-            self.events,
-            clock,
-            crashes,
-            bugs,
-            find_seen=lambda: find_seen(lake.data, ledger, self.events),
+        log = SimulatedEventLog(
+            self.events, crashes, bugs, find_seen=lambda: find_seen(lake.data, ledger, self.events)
         )
+        self.reconcile = SimulatedReconcile(outside.bucket, log, lake.passes, clock, crashes)
         shared = Surroundings(
             outside.store,
             self.events,

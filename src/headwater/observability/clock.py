@@ -6,15 +6,19 @@ from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 
-class Clock(Protocol):
+class WallClock(Protocol):
+    """The time of day."""
+
+    def now(self) -> datetime:
+        """The wall clock: aware, UTC."""
+        ...
+
+
+class Clock(WallClock, Protocol):
     """What loops ask of time. All methods may be called from many threads."""
 
     def monotonic(self) -> float:
         """Seconds since some moment; never goes back."""
-        ...
-
-    def now(self) -> datetime:
-        """The wall clock: aware, UTC."""
         ...
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:

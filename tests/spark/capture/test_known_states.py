@@ -2,6 +2,7 @@
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,16 +14,19 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
 from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.object_event import ObjectEvent
+from headwater.capture.object_event import EventKind, ObjectEvent
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
+    TAGGED_EVENT,
     build_own_event,
     with_content,
 )
+from headwater.capture.position import BEGINNING
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
+from headwater.capture.reconcile.newest_state import fold_known
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.errors import SourceUnavailableError
@@ -157,6 +161,42 @@ def test_keys_come_in_the_order_of_their_bytes_whatever_is_in_them(
     assert list(read_known(events)) == ordered
     assert list(read_known(events, start_after="part-0100")) == [k for k in ordered if k > "part-0100"]
     assert list(read_known(events, "part-029", "part-0295")) == [f"part-{n:04d}" for n in range(296, 300)]
+
+
+def build_random_events(dice: random.Random, key: str) -> list[CapturedEvent]:
+    """Some events of one object, of every source, with few versions and contents, each at its own moment."""
+    found = []
+    for second in dice.sample(range(1, 8), dice.randint(1, 7)):
+        etag, version = dice.choice("abc"), dice.choice((None, "null", "v1", "v2"))
+        kind: EventKind = dice.choice(("created", "created", "removed", "restored", "tagged"))
+        source = dice.choice(("sent", "sent", "sent", "listing", "wish", "cleaning"))
+        if source == "listing":
+            found.append(find_listed(key, etag, second + 0.5, removed=kind == "removed"))
+        elif source == "sent":
+            event = build_event(key, second, kind, etag=etag, version_id=version)
+            if kind == "removed" and dice.random() < 0.3:
+                event = replace(event, event_name="ObjectRemoved:DeleteMarkerCreated")
+            found += notify(event)
+        else:
+            names = (REPAIR_EVENT, DROP_EVENT) if source == "wish" else (CLEANED_EVENT, TAGGED_EVENT)
+            event = build_own_event(dice.choice(names), "s3", "landing", key, at(second))
+            found.append(with_content(event, "created" if source == "wish" else "other", etag))
+    return found
+
+
+def test_spark_finds_the_newest_states_that_the_rule_for_one_object_gives(
+    spark: SparkSession, events: EventsTable
+) -> None:
+    dice = random.Random(20261124)
+    keys = [f"k{at:03d}" for at in range(400)]
+    events.append([captured for key in keys for captured in build_random_events(dice, key)])
+    seen = {key: float(dice.randint(1, 8)) for key in keys if dice.random() < 0.5}
+    stored = events.read_after(BEGINNING, 10_000).events
+    wanted = fold_known(stored, "landing", {key: at(seconds) for key, seconds in seen.items()})
+    found = list(KnownStates(events, [SeenTable(spark, seen)]).iter_known("landing"))
+    assert found == wanted
+    kinds = Counter((state.may_be_gone, state.is_unheard) for state in wanted)
+    assert min(kinds[False, False], kinds[True, False], kinds[False, True]) > 5, "each kind was tried"
 
 
 def test_passes_are_read_back_as_they_were_by_spark_and_without(spark: SparkSession, lake: str) -> None:

@@ -3,7 +3,7 @@
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -29,7 +29,7 @@ from headwater.capture.reconcile.passes import (
     find_unfinished,
 )
 from headwater.errors import SourceError
-from headwater.observability.clock import Clock, SystemClock
+from headwater.observability.clock import SystemClock, WallClock
 from headwater.observability.crash_points import crash_point
 
 log = structlog.stdlib.get_logger(__name__)
@@ -110,7 +110,7 @@ class Reconciler:
         passes: PassLog,
         options: ReconcileOptions,
         *,
-        clock: Clock | None = None,
+        clock: WallClock | None = None,
         on_difference: OnDifference = lambda _decision, _compared: None,
     ) -> None:
         self._listing = listing
@@ -128,12 +128,22 @@ class Reconciler:
         Raises `SourceError` when the bucket cannot be listed and `LakeError` when a table cannot be used.
         What was emitted by then stays, and the next run goes on behind it.
         """
+        done = None
+        for done in self.iter_progress(stop):  # noqa: B007 - the last one is the result
+            pass
+        assert done is not None  # noqa: S101 - there is one at least
+        return done
+
+    def iter_progress(self, stop: threading.Event) -> Iterator[ReconcilePass]:
+        """The same, with a pause before the first key, after each key and after each commit."""
         past = self._passes.list_passes(self._listing.bucket, self._listing.prefix)
-        done = self._compare(self._begin(past), past, stop)
+        done = self._begin(past)
+        yield done
+        done = yield from self._compare(done, past, stop)
         if not stop.is_set():
             done = replace(done, finished_at=self._clock.now())
         self._save(done)
-        return done
+        yield done
 
     def _begin(self, past: list[ReconcilePass]) -> ReconcilePass:
         listing, now = self._listing, self._clock.now()
@@ -145,7 +155,7 @@ class Reconciler:
 
     def _compare(
         self, done: ReconcilePass, past: list[ReconcilePass], stop: threading.Event
-    ) -> ReconcilePass:
+    ) -> Generator[ReconcilePass, None, ReconcilePass]:
         bounds = self._choose_bounds(done, past)
         origin = EventOrigin(self._listing.provider, self._listing.bucket, done.started_at)
         cursor, since_save = done.cursor, 0
@@ -154,10 +164,12 @@ class Reconciler:
                 self._take(compared, bounds, origin)
                 cursor = compared.key
                 since_save += 1
+                yield done
                 if stop.is_set():
                     break
                 if since_save >= self._options.checkpoint_objects:
                     done = self._commit(done, cursor)
+                    yield done
                     since_save = 0
                     self._save(done)
                 elif len(self._batch) >= self._options.max_batch_events:
@@ -166,7 +178,9 @@ class Reconciler:
             # The listing broke off; what it showed before that is decided, and need not be shown again.
             self._save(self._commit(done, cursor))
             raise
-        return self._commit(done, cursor)
+        done = self._commit(done, cursor)
+        yield done
+        return done
 
     def _iter_compared(self, start_after: str) -> Iterator[Comparison]:
         bucket, prefix = self._listing.bucket, self._listing.prefix

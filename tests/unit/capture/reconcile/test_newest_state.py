@@ -1,10 +1,10 @@
-"""What the simulator's reconcile takes for the end of an object."""
+"""What the events of an object say lies under its key: what the tests of whole tables do not show."""
 
 from dataclasses import replace
 
 import pytest
 
-from simulator.product.reconcile import is_certain_removal
+from headwater.capture.reconcile.newest_state import is_certain_removal
 from tests.fixtures.events import build_event
 
 

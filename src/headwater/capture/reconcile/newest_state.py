@@ -1,0 +1,109 @@
+"""What the events of an object say lies under its key. Pure.
+
+The newest event by order key decides, and where a listing was newer than that, what it saw: an overwrite
+whose notification was lost is known from the listing that found it, and is not found again every day. What
+a table has seen under a key after all that is in question, too: its removal may have been lost.
+
+`known_states` asks the same of whole events tables, in Spark; a test compares the two.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+
+from headwater.capture.listers.listing_diff import KnownState
+from headwater.capture.object_event import ObjectEvent
+from headwater.capture.own_events import (
+    CLEANED_EVENT,
+    DROP_EVENT,
+    REQUESTS,
+    RETRACT_EVENT,
+    TAGGED_EVENT,
+)
+from headwater.capture.stored_event import StoredEvent
+
+WISHES = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
+"""Events that ask for something, and say nothing of what lies under the key."""
+CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
+"""Events which announce that headwater itself takes the object away."""
+
+
+def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:
+    """Return the objects of a bucket that exist as far as the events tell, in the order of their keys.
+
+    `seen` tells by key the time of the newest event heard of by a table that has seen something there.
+    """
+    telling = [stored for stored in events if stored.event.bucket == bucket and _tells(stored.event)]
+    telling.sort(key=lambda stored: stored.event.key)
+    states = []
+    for key, group in groupby(telling, key=lambda stored: stored.event.key):
+        state, told_at = _find_newest(found := list(group))
+        if state is not None:
+            states.append(_to_known(state, _find_cleaning(found)))
+        elif told_at is not None and key in seen and seen[key] >= told_at:
+            states.append(KnownState(key, None, is_unheard=True))
+    return states
+
+
+def is_certain_removal(event: ObjectEvent) -> bool:
+    """True if nothing is stored under the key after the event.
+
+    In a bucket with versions, deleting one version by its id may make an older one the current one.
+    """
+    if event.kind != "removed":
+        return False
+    return event.version_id in (None, "", "null") or event.event_name.endswith("DeleteMarkerCreated")
+
+
+def _tells(event: ObjectEvent) -> bool:
+    if event.event_name in WISHES:
+        return False
+    return event.kind in ("created", "restored", "removed") or event.event_name in CLEANINGS
+
+
+def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, datetime | None]:
+    """What lies there, None for nothing, and when somebody told of the object last."""
+    about_content = [stored for stored in events if stored.event.event_name not in CLEANINGS]
+    listings = [s for s in about_content if s.source == "listing" and s.event.order_key is None]
+    sent = [stored.event for stored in about_content if stored not in listings]
+    created = max((event for event in sent if event.kind != "removed"), key=_order, default=None)
+    removals = [event for event in sent if event.kind == "removed"]
+    removed = max(filter(is_certain_removal, removals), key=_order, default=None)
+    of_version = max((e for e in removals if not is_certain_removal(e)), key=_order, default=None)
+    exists = created is not None and not any(
+        [
+            removed is not None and _order(removed) >= _order(created),
+            # Of another version than the newest it changes nothing.
+            of_version is not None
+            and of_version.version_id == created.version_id
+            and _order(of_version) > _order(created),
+        ]
+    )
+    times = [event.event_time for event in (removed, of_version, created) if event is not None]
+    told_at = created.event_time if exists and created is not None else max(times, default=None)
+    listed = max(listings, key=lambda s: (s.received_at, s.event.event_time), default=None)
+    if listed is None:
+        return (created if exists else None), told_at
+    if told_at is not None and listed.received_at <= told_at:
+        return (created if exists else None), told_at
+    return (None if listed.event.kind == "removed" else listed.event), listed.received_at
+
+
+def _order(event: ObjectEvent) -> tuple[str, datetime]:
+    return (event.order_key or "", event.event_time)
+
+
+def _find_cleaning(events: Sequence[StoredEvent]) -> ObjectEvent | None:
+    cleanings = [stored for stored in events if stored.event.event_name in CLEANINGS]
+    newest = max(cleanings, key=lambda s: (s.received_at, s.event.event_time), default=None)
+    return None if newest is None else newest.event
+
+
+def _to_known(state: ObjectEvent, cleaned: ObjectEvent | None) -> KnownState:
+    # What was put since has another etag, or came later.
+    may_be_gone = (
+        cleaned is not None and cleaned.etag == state.etag and cleaned.event_time >= state.event_time
+    )
+    return KnownState(
+        state.key, state.etag, state.version_id, state.size, state.event_time, may_be_gone=may_be_gone
+    )
