@@ -4,9 +4,12 @@ Exit codes: 0 all invariants held, 1 one was broken, 2 the arguments make no sen
 """
 
 import argparse
+import logging
 import sys
 from collections import Counter
 from collections.abc import Sequence
+
+import structlog
 
 from simulator.bugs import BUGS, NO_BUGS, Bugs
 from simulator.campaign import Findings, run_campaign
@@ -37,6 +40,8 @@ _SHOWN = (
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
     asked = _parse(arguments)
+    # The product warns of what the world does to it, thousands of times.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     bugs: Bugs = frozenset([asked.bug]) if asked.bug else NO_BUGS
     if asked.episode is not None:
         return _replay(build_scenario(asked.episode), bugs)

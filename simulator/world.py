@@ -123,7 +123,7 @@ class World:
             "replay": lambda a, _: self.channel.replay(a),
             "rubbish": lambda a, _: self.channel.send_rubbish(a),
             "receive": lambda a, b: self.process.capture.receive(1 + a % 10, b),
-            "commit": lambda a, _: self.process.capture.commit(force=a % 2 == 0),
+            "commit": lambda a, b: self.process.capture.commit(force=a % 2 == 0, quarantine_last=b % 2 == 0),
             "delete": self._delete,
             "beat": lambda _a, _b: self.process.capture.beat(),
             "ingest": lambda a, _: self._pipeline(a).run_batch() is not None,
@@ -211,13 +211,15 @@ class World:
         self._restart()
 
     def _stop(self, _a: int, _b: int) -> None:
-        """A clean end and a new start."""
+        """A clean end, as far as the tables can be written, and a new start."""
         self.process.capture.commit(force=True)
         self.process.capture.delete(1000)
         self.process.capture.stop()
-        for pipeline in self.process.pipelines:
-            pipeline.save_checkpoint()
-        self._restart()
+        try:
+            for pipeline in self.process.pipelines:
+                pipeline.save_checkpoint()
+        finally:
+            self._restart()
 
     # --- rest ---
 

@@ -1,8 +1,13 @@
 """Time that passes only when told to."""
 
+import threading
 from datetime import datetime, timedelta, timezone
 
 START = datetime(2026, 5, 1, tzinfo=timezone.utc)
+
+
+class HasToWaitError(Exception):
+    """A thread has nothing to do now; its step is taken later."""
 
 
 class SimulatedClock:
@@ -16,6 +21,11 @@ class SimulatedClock:
 
     def monotonic(self) -> float:
         return self._millis / 1000
+
+    def wait(self, condition: threading.Condition, seconds: float | None) -> None:
+        """Nobody waits in a simulation. Raises `HasToWaitError`."""
+        del condition, seconds
+        raise HasToWaitError
 
     def advance(self, seconds: float) -> None:
         self._millis += int(seconds * 1000)

@@ -1,25 +1,89 @@
-"""Queue to events table, as `headwater.capture.consumer` does it, one thread's step at a time."""
+"""Queue to events table: the real parts of `headwater.capture.consumer`, one thread's step at a time."""
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
-from headwater.capture.consumer.batch import Batch, BatchLimits, Pace
-from headwater.capture.consumer.in_flight import InFlight
-from headwater.capture.consumer.reading import read_message
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.committer import Committer
+from headwater.capture.consumer.deleter import delete_messages
+from headwater.capture.consumer.emptiness import Emptiness
+from headwater.capture.consumer.heartbeat import Heartbeat
+from headwater.capture.consumer.intake import Intake
+from headwater.capture.consumer.options import ConsumerOptions
+from headwater.capture.consumer.reading import MessageReading, read_message
+from headwater.capture.consumer.receivers import Receivers
+from headwater.capture.consumer.stats import StatsCounter
 from headwater.capture.notifications import ParsedMessage, parse_message
 from headwater.capture.object_event import ObjectEvent
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.capture.queues.protocol import Message
+from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import LakeError
 from simulator.bugs import Bugs
-from simulator.outside.clock import SimulatedClock
+from simulator.outside.clock import HasToWaitError, SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
 from simulator.outside.queue import SimulatedQueue
 from simulator.product.events_table import SimulatedEventsTable
 
-_DELETE_ROUNDS = 3
+_ASKED = 10
+_STOPPED = threading.Event()
+_STOPPED.set()
+
+
+class QueuePort:
+    """The queue as one process sees it; the step that is taken says what goes wrong.
+
+    `refused`: the queue deletes nothing and says so; `answer_lost`: it deletes, and nobody hears of it.
+    `overtakes`: what happens while a call to delete is on its way.
+    """
+
+    def __init__(self, queue: SimulatedQueue, crashes: Crashes, bugs: Bugs) -> None:
+        self._queue = queue
+        self._crashes = crashes
+        self._bugs = bugs
+        self._first_handles: dict[str, str] = {}
+        self.most, self.skip = _ASKED, 0
+        self.refused = self.answer_lost = False
+        self.overtakes: Callable[[Mapping[str, str]], None] | None = None
+
+    def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
+        del wait_seconds
+        messages = self._queue.receive(min(max_messages, self.most), self.skip)
+        for message in messages:
+            self._first_handles.setdefault(message.message_id, message.receipt_handle)
+        if messages:
+            self._crashes.at("received")
+        return messages
+
+    def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
+        overtakes, self.overtakes = self.overtakes, None
+        if overtakes is not None:
+            overtakes(handles)
+        if self.refused:
+            return dict.fromkeys(handles, "refused")
+        if "first_handle_used" in self._bugs:
+            handles = {name: self._first_handles[name] for name in handles}
+        for message_id, handle in handles.items():
+            self._queue.ack({message_id: handle})
+            self._crashes.at("message deleted, answer lost" if self.answer_lost else "message deleted")
+        return dict.fromkeys(handles, "no answer") if self.answer_lost else {}
+
+    def extend(self, handles: Mapping[str, str], seconds: int) -> Mapping[str, str]:
+        return dict.fromkeys(self._queue.extend(handles, seconds), "too late")
+
+    def release(self, handles: Mapping[str, str]) -> None:
+        self._queue.release(handles)
+
+    def depth(self) -> QueueDepth:
+        return QueueDepth(len(self._queue.letters), 0)
+
+    def close(self) -> None:
+        """It stays."""
 
 
 class SimulatedCapture:
@@ -30,142 +94,183 @@ class SimulatedCapture:
         queue: SimulatedQueue,
         events: SimulatedEventsTable,
         quarantine: HudiTable[QuarantineItem],
-        limits: BatchLimits,
+        max_messages: int,
         clock: SimulatedClock,
         crashes: Crashes,
         bugs: Bugs,
     ) -> None:
-        self._queue = queue
+        self._outside = queue
+        self._port = QueuePort(queue, crashes, bugs)
         self._events = events
         self._quarantine = quarantine
-        self._limits = limits
         self._clock = clock
         self._crashes = crashes
         self._bugs = bugs
-        self._in_flight = InFlight(queue.limits.visibility)
-        self._batch = Batch()
-        self._closed: Batch | None = None
-        self._pace = Pace()
+        visibility = int(queue.limits.visibility)
+        options = ConsumerOptions(
+            visibility_timeout=visibility,
+            max_messages_per_request=_ASKED,
+            max_messages_per_batch=max_messages,
+            batch_seconds=1.0,
+            batch_bytes=1 << 20,
+        )
+        self._stats = StatsCounter(None)
+        self._intake = Intake(options, self._read, self._stats, clock)
+        self._receivers = Receivers(
+            self._port, self._intake, clock, wait_seconds=0, patience=0, delete=self._note_done
+        )
+        self._heartbeat = Heartbeat(
+            self._port, self._intake, self._stats, clock, visibility_timeout=visibility
+        )
+        self._beside = LateExecutor()
+        self._committer = Committer(self._append_events, self._append_quarantine, options, self._beside)
+        self._failed: Batch | None = None
         self._to_delete: list[str] = []
-        self._first_handles: dict[str, str] = {}
 
     @property
     def is_idle(self) -> bool:
-        return not (self._batch.message_ids or self._closed or self._to_delete)
+        return not (self._intake.in_flight_count() or self._failed or self._to_delete)
+
+    def _note_done(self, message_ids: Sequence[str]) -> None:
+        self._to_delete += message_ids
 
     def receive(self, wanted: int, skip: int = 0) -> int:
         """One receive call and what becomes of its messages; returns how many came."""
-        if self._batch.is_full(self._limits):
+        self._port.most, self._port.skip = wanted, skip
+        try:
+            asked = self._intake.wait_for_turn(0)
+        except HasToWaitError:
             return 0
-        messages = self._queue.receive(wanted, skip)
-        if messages:
-            self._crashes.at("received")
-        for message in messages:
-            now = self._clock.monotonic()
-            delivery = self._in_flight.receive(message.message_id, message.receipt_handle, now)
-            self._first_handles.setdefault(message.message_id, message.receipt_handle)
-            if delivery == "new":
-                self._take(message)
-            elif delivery == "done":
-                self._to_delete.append(message.message_id)
+        messages = self._receivers.poll(asked)
         if messages:
             self._crashes.at("parsed")
-        return len(messages)
+        return len(messages or ())
 
-    def _take(self, message: Message) -> None:
+    def _read(self, message: Message) -> MessageReading:
         reading = read_message(message, self._parse)
         if "rejects_forgotten" in self._bugs:
             reading = replace(reading, quarantine=())
-        self._batch.add(reading, self._clock.monotonic())
         if "ack_on_parse" in self._bugs:
-            self._queue.ack({message.message_id: message.receipt_handle})
+            self._outside.ack({message.message_id: message.receipt_handle})
+        return reading
 
     def _parse(self, body: str, attributes: Mapping[str, str]) -> ParsedMessage:
         parsed = parse_message(body, attributes)
         return replace(parsed, events=tuple(spoil_event(event, self._bugs) for event in parsed.events))
 
-    def commit(self, *, force: bool = False) -> bool:
+    def commit(self, *, force: bool = False, quarantine_last: bool = False) -> bool:
         """Commit the batch if it is due, or the one whose commit failed; whether something was done."""
-        if self._closed is None:
-            due = self._batch.seconds_until_close(self._limits, self._pace, self._clock.monotonic())
-            if not self._batch.message_ids or (due > 0 and not force):
-                return False
-            self._closed, self._batch = self._batch, Batch()
-            self._pace = replace(self._pace, commit_started=self._clock.monotonic())
+        batch = self._failed or self._take_batch(force=force)
+        if batch is None:
+            return False
+        self._failed = batch
+        self._beside.is_late = quarantine_last
         try:
-            self._write(self._closed)
+            self._commit(batch)
         except LakeError:
             return False  # tried again at the next step; the heartbeat holds the messages
-        self._end(self._closed)
-        self._closed = None
+        self._failed = None
         return True
 
-    def _write(self, batch: Batch) -> None:
+    def _take_batch(self, *, force: bool) -> Batch | None:
+        # As in a run that has found the queue empty, a batch that is forced is not waited for.
+        self._intake.emptiness = Emptiness(self._clock.now(), 0) if force else None
+        try:
+            return self._intake.next_batch()
+        except HasToWaitError:
+            return None
+
+    def _commit(self, batch: Batch) -> None:
         if "poison_fails_batch" in self._bugs and batch.quarantine:
             raise LakeError("a message could not be parsed")
         if "delete_before_commit" in self._bugs:
-            self._queue.ack(self._in_flight.handles(batch.message_ids))
-        if "rejects_after_delete" not in self._bugs:
-            self._write_quarantine(batch)
-        if batch.events:
-            self._crashes.at("events to be written")
-            self._events.append(list(batch.events.values()))
+            self._outside.ack(self._intake.handles(batch.message_ids))
+        is_late = "rejects_after_delete" in self._bugs
+        self._committer.commit(replace(batch, quarantine={}) if is_late else batch, _STOPPED)
+        self._intake.end_commit(batch)
+        self._to_delete += batch.message_ids
+        if is_late:
+            self.delete(len(self._to_delete))
+            self._append_quarantine(list(batch.quarantine.values()))
+
+    def _append_events(self, events: Sequence[CapturedEvent]) -> None:
+        self._crashes.at("events to be written")
+        self._events.append(events)
         self._crashes.at("events written")
 
-    def _write_quarantine(self, batch: Batch) -> None:
-        if batch.quarantine:
+    def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
+        if items:
             self._crashes.at("quarantine to be written")
-            self._quarantine.write(Write(list(batch.quarantine.items())))
-
-    def _end(self, batch: Batch) -> None:
-        now = self._clock.monotonic()
-        seconds = now - self._pace.commit_started
-        self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds)
-        self._in_flight.commit(batch.message_ids)
-        self._to_delete += batch.message_ids
-        if "rejects_after_delete" in self._bugs:
-            self.delete(len(self._to_delete))
-            self._write_quarantine(batch)
+            self._quarantine.write(Write([(item.quarantine_id, item) for item in items]))
 
     def delete(
         self, count: int, *, answer_lost: bool = False, refused: bool = False, overtaken: bool = False
     ) -> int:
-        """Delete some of the committed messages; returns how many were tried.
+        """Delete some of the committed messages; returns how many were tried. See `QueuePort`.
 
-        `refused`: the queue does nothing and says so; `answer_lost`: it does it, and nobody hears of it.
-        Either way the message is let go, and recognised when it comes again. `overtaken`: while the call
-        is on its way the messages are delivered again, so that the handles it carries are stale.
+        `overtaken`: while the call is on its way the messages are delivered again, so that the handles it
+        carries are stale.
         """
         left, self._to_delete = self._to_delete[:count], self._to_delete[count:]
-        tried = len(left)
-        for _ in range(_DELETE_ROUNDS):
-            used = self._in_flight.handles(left)
-            if not used:
-                break
-            chosen = {name: self._first_handles[name] for name in used}
-            if overtaken:
-                self._queue.expire(used)
-                self.receive(10)
-                overtaken = False
-            handles = chosen if "first_handle_used" in self._bugs else used
-            if not refused:
-                for message_id, handle in handles.items():
-                    self._queue.ack({message_id: handle})
-                    self._crashes.at("message deleted, answer lost" if answer_lost else "message deleted")
-            left = self._in_flight.finish(used)
-        return tried
+        port = self._port
+        port.answer_lost, port.refused = answer_lost, refused
+        port.overtakes = self._deliver_again if overtaken else None
+        delete_messages(port, self._intake, self._stats, left)
+        port.answer_lost = port.refused = False
+        port.overtakes = None
+        return len(left)
+
+    def _deliver_again(self, used: Mapping[str, str]) -> None:
+        self._outside.expire(used)
+        self.receive(_ASKED)
 
     def beat(self) -> None:
-        """One heartbeat: extend what has been hidden for a third of the time-out."""
-        now = self._clock.monotonic()
-        due = self._in_flight.find_due(now)
+        """One heartbeat, if one is due."""
+        try:
+            due = self._intake.wait_for_heartbeat()
+        except HasToWaitError:
+            return
         if due:
-            failed = self._queue.extend(due, self._queue.limits.visibility)
-            self._in_flight.extend(due, failed, now)
+            self._heartbeat.extend(due)
 
     def stop(self) -> None:
         """A clean end: what is not committed goes back to the queue."""
-        self._queue.release(self._in_flight.take_uncommitted())
+        self._port.release(self._intake.finish())
+
+
+class LateExecutor(Executor):
+    """Runs what it is given at once or, if it is late, when somebody asks for the result."""
+
+    def __init__(self) -> None:
+        self.is_late = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future = LateFuture(lambda: fn(*args, **kwargs))
+        if not self.is_late:
+            future.run()
+        return future
+
+
+class LateFuture(Future[Any]):
+    """The result of a call that may still have to be made."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__()
+        self._call: Callable[[], Any] | None = call
+
+    def run(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            try:
+                self.set_result(call())
+            except BaseException as error:
+                if not isinstance(error, Exception):
+                    raise
+                self.set_exception(error)
+
+    def result(self, timeout: float | None = None) -> Any:
+        self.run()
+        return super().result(timeout)
 
 
 def spoil_event(event: ObjectEvent, bugs: Bugs) -> ObjectEvent:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headwater.capture.consumer.batch import BatchLimits
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry, with_content
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
@@ -76,7 +75,7 @@ class Process:
             outside.queue,
             self.events,
             lake.quarantine,
-            BatchLimits(seconds=1.0, messages=scenario.max_messages, bytes=1 << 20),
+            scenario.max_messages,
             clock,
             crashes,
             bugs,

@@ -7,7 +7,7 @@ from datetime import datetime
 from headwater.app.application import App
 from headwater.app.scope import source_bucket
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
-from headwater.capture.consumer.consumer import AppendEvents, AppendQuarantine
+from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
 from headwater.capture.folder_watcher import FolderWatcher
 from headwater.capture.folder_watcher.announced_files import read_announced_files

@@ -1,25 +1,15 @@
 """`Consumer`: the capture loop. Receive -> parse -> commit events and quarantine -> delete."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 import structlog
-from tenacity import (
-    Retrying,
-    retry_if_exception,
-    stop_after_delay,
-    stop_any,
-    stop_when_event_set,
-    wait_random_exponential,
-)
-from tenacity.nap import sleep_using_event
 
-from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer.batch import Batch, Demand
+from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine, Committer
 from headwater.capture.consumer.deleter import Deleter
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.heartbeat import Heartbeat
@@ -29,36 +19,17 @@ from headwater.capture.consumer.reading import read_message
 from headwater.capture.consumer.receivers import Receivers
 from headwater.capture.consumer.stats import CaptureStats, StatsCounter
 from headwater.capture.notifications import parse_message
-from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.queues.protocol import Queue
 from headwater.errors import (
-    HeadwaterError,
-    LakeError,
-    LakeNotWritableError,
     SourceError,
-    TableNotFoundError,
 )
 from headwater.observability.clock import Clock, SystemClock
-from headwater.observability.crash_points import crash_point
 from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)
 
 # How much longer than the visibility time-out a run waits for the messages of a dead predecessor.
 _PREDECESSOR_SECONDS = 5.0
-
-
-class Appended(Protocol):
-    """What an events table may say of a commit."""
-
-    @property
-    def duplicates(self) -> int:
-        """Events that were in the table already."""
-        ...
-
-
-AppendEvents = Callable[[Sequence[CapturedEvent]], "Appended | None"]
-AppendQuarantine = Callable[[Sequence[QuarantineItem]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +62,14 @@ class Consumer:
         clock: Clock | None = None,
     ) -> None:
         self._queue = queue
-        self._append_events = append_events
-        self._append_quarantine = append_quarantine
         self._options = options
         self._on_commit = on_commit
         self._stats = StatsCounter(metrics)
         self._clock = clock or SystemClock()
         self._intake: Intake | None = None
         self._predecessor_until = 0.0
-        # A commit mostly waits for files to be listed and renamed, and a batch may need two.
-        self._beside = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
+        beside = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
+        self._committer = Committer(append_events, append_quarantine, options, beside)
         self._demand: Demand = "some"
 
     @property
@@ -238,44 +207,13 @@ class Consumer:
         receivers.join(self._options.stop_patience)
 
     def _commit(self, batch: Batch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
-        events, items = list(batch.events.values()), list(batch.quarantine.values())
-        duplicates = batch.duplicates
-        quarantined = self._beside.submit(self._commit_quarantine, items, stop) if items else None
-        try:
-            if events:
-                crash_point("before_events_commit")
-                appended = self._retry(stop, lambda: self._append_events(events))
-                duplicates += appended.duplicates if appended else 0
-        finally:
-            if quarantined:
-                quarantined.result()
-        crash_point("after_events_commit")
+        duplicates = batch.duplicates + self._committer.commit(batch, stop)
         seconds = intake.end_commit(batch)
         self._note(batch, duplicates, seconds)
         deleter.submit(batch.message_ids)
-        if self._on_commit and (events or items):
-            self._on_commit(CommitReport(len(batch.message_ids), len(events), len(items), seconds))
-
-    def _commit_quarantine(self, items: Sequence[QuarantineItem], stop: threading.Event) -> None:
-        crash_point("before_quarantine_commit")
-        self._retry(stop, lambda: self._append_quarantine(items))
-
-    def _retry(self, stop: threading.Event, commit: "Callable[[], Appended | None]") -> "Appended | None":
-        """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
-        attempts = Retrying(
-            retry=retry_if_exception(_may_pass),
-            # A stopped run tries once: what is not committed is delivered again.
-            stop=stop_any(stop_after_delay(self._options.commit_patience), stop_when_event_set(stop)),
-            wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
-            sleep=sleep_using_event(stop),
-            before_sleep=lambda state: log.warning(
-                "a commit failed; trying again",
-                attempt=state.attempt_number,
-                error=str(state.outcome and state.outcome.exception()),
-            ),
-            reraise=True,
-        )
-        return attempts(commit)
+        if self._on_commit and (batch.events or batch.quarantine):
+            counts = len(batch.message_ids), len(batch.events), len(batch.quarantine)
+            self._on_commit(CommitReport(*counts, seconds))
 
     def _note(self, batch: Batch, duplicates: int, seconds: float) -> None:
         stats = self._stats
@@ -291,9 +229,3 @@ class Consumer:
             for captured in batch.events.values():
                 delay = (captured.received_at - captured.event.event_time).total_seconds()
                 metrics.observe("message_delay_seconds", max(0.0, delay))
-
-
-def _may_pass(error: BaseException) -> bool:
-    if isinstance(error, LakeNotWritableError | TableNotFoundError):
-        return False
-    return isinstance(error, LakeError) or (isinstance(error, HeadwaterError) and error.retryable)

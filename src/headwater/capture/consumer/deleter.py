@@ -58,23 +58,28 @@ class Deleter:
         self._pool.shutdown(wait=True)
 
     def _delete(self, message_ids: Sequence[str]) -> None:
-        left = list(message_ids)
-        for _ in range(_ROUNDS):
-            used = self._intake.handles(left)
-            if not used:
-                return
-            try:
-                failed = self._queue.ack(used)
-            except SourceError as error:
-                failed = dict.fromkeys(used, error.message)
-            crash_point("mid_delete")
-            left = self._intake.end_deletion(used)
-            self._stats.add("deleted", len(used) - len(failed.keys() | set(left)))
-            lost = failed.keys() - set(left)
-            if lost:
-                self._stats.add("deletes_failed", len(lost))
-                log.warning(
-                    "messages could not be deleted; they come back and are recognised",
-                    messages=len(lost),
-                    reason=failed[next(iter(lost))],
-                )
+        delete_messages(self._queue, self._intake, self._stats, message_ids)
+
+
+def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_ids: Sequence[str]) -> None:
+    """Delete committed messages, and again those that were delivered meanwhile, a few times."""
+    left = list(message_ids)
+    for _ in range(_ROUNDS):
+        used = intake.handles(left)
+        if not used:
+            return
+        try:
+            failed = queue.ack(used)
+        except SourceError as error:
+            failed = dict.fromkeys(used, error.message)
+        crash_point("mid_delete")
+        left = intake.end_deletion(used)
+        stats.add("deleted", len(used) - len(failed.keys() | set(left)))
+        lost = failed.keys() - set(left)
+        if lost:
+            stats.add("deletes_failed", len(lost))
+            log.warning(
+                "messages could not be deleted; they come back and are recognised",
+                messages=len(lost),
+                reason=failed[next(iter(lost))],
+            )

@@ -1,6 +1,7 @@
 """Keeps undeleted messages hidden while their batch is open or being committed."""
 
 import threading
+from collections.abc import Mapping
 
 import structlog
 
@@ -38,14 +39,18 @@ class Heartbeat:
 
     def _run(self) -> None:
         while (due := self._intake.wait_for_heartbeat()) is not None:
-            at = self._clock.monotonic()
-            try:
-                failed = self._queue.extend(due, self._visibility_timeout)
-            except SourceError as error:
-                self._stats.add("extensions_failed", len(due))
-                log.warning("messages could not be kept hidden; trying again", error=error.message)
-                self._intake.pause_heartbeat(_PAUSE_AFTER_FAILURE)
-                continue
-            self._intake.end_heartbeat(due, failed, at)
-            self._stats.add("extended", len(due) - len(failed))
-            self._stats.add("extensions_failed", len(failed))
+            self.extend(due)
+
+    def extend(self, due: Mapping[str, str]) -> None:
+        """Hide the messages with these handles for another time-out; one that fails is due again soon."""
+        at = self._clock.monotonic()
+        try:
+            failed = self._queue.extend(due, self._visibility_timeout)
+        except SourceError as error:
+            self._stats.add("extensions_failed", len(due))
+            log.warning("messages could not be kept hidden; trying again", error=error.message)
+            self._intake.pause_heartbeat(_PAUSE_AFTER_FAILURE)
+            return
+        self._intake.end_heartbeat(due, failed, at)
+        self._stats.add("extended", len(due) - len(failed))
+        self._stats.add("extensions_failed", len(failed))

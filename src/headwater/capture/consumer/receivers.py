@@ -70,11 +70,8 @@ class Receivers:
         try:
             while asked := self._intake.wait_for_turn(index):
                 started = self._clock.monotonic()
-                messages = self._receive(asked, started)
-                self._intake.end_call(asked, messages, started)
+                messages = self.poll(asked)
                 if messages:
-                    crash_point("after_receive")
-                    self._take_in(messages)
                     pause = _SHORTEST_PAUSE
                     continue
                 failed = messages is None
@@ -83,6 +80,16 @@ class Receivers:
                     pause = min(2 * pause, _LONGEST_PAUSE if failed else _LONGEST_IDLE_PAUSE)
         except Exception as error:  # a thread that dies silently would look like an idle queue
             self._intake.fail(error)
+
+    def poll(self, asked: int) -> Sequence[Message] | None:
+        """Receive once, and pass on what came; None if the call failed and may work later."""
+        started = self._clock.monotonic()
+        messages = self._receive(asked, started)
+        self._intake.end_call(asked, messages, started)
+        if messages:
+            crash_point("after_receive")
+            self._take_in(messages)
+        return messages
 
     def _receive(self, asked: int, started: float) -> Sequence[Message] | None:
         try:

@@ -1,0 +1,105 @@
+"""`Committer`: makes one batch durable: its events, and what goes to quarantine."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Protocol
+
+import structlog
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    stop_after_delay,
+    stop_any,
+    stop_when_event_set,
+    wait_random_exponential,
+)
+from tenacity.nap import sleep_using_event
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.options import ConsumerOptions
+from headwater.capture.quarantine_item import QuarantineItem
+from headwater.errors import HeadwaterError, LakeError, LakeNotWritableError, TableNotFoundError
+from headwater.observability.crash_points import crash_point
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Appended(Protocol):
+    """What an events table may say of a commit."""
+
+    @property
+    def duplicates(self) -> int:
+        """Events that were in the table already."""
+        ...
+
+
+AppendEvents = Callable[[Sequence[CapturedEvent]], Appended | None]
+AppendQuarantine = Callable[[Sequence[QuarantineItem]], None]
+
+
+class Committer:
+    """Commits the events of a batch, and in a thread of `beside` what goes to quarantine.
+
+    A commit mostly waits for files to be listed and renamed, and a batch may need two. Either part may be
+    committed again by another call.
+    """
+
+    def __init__(
+        self,
+        append_events: AppendEvents,
+        append_quarantine: AppendQuarantine,
+        options: ConsumerOptions,
+        beside: Executor,
+    ) -> None:
+        self._append_events = append_events
+        self._append_quarantine = append_quarantine
+        self._options = options
+        self._beside = beside
+
+    def commit(self, batch: Batch, stop: threading.Event) -> int:
+        """Return how many events the table had already. When this returns, all of the batch is durable.
+
+        Raises `HeadwaterError` when a commit cannot succeed, has failed for `commit_patience` seconds, or
+        fails once `stop` is set.
+        """
+        events, items = list(batch.events.values()), list(batch.quarantine.values())
+        appended: Appended | None = None
+        quarantined = self._beside.submit(self._commit_quarantine, items, stop) if items else None
+        try:
+            if events:
+                crash_point("before_events_commit")
+                appended = self._retry(stop, lambda: self._append_events(events))
+        finally:
+            if quarantined:
+                quarantined.result()
+        crash_point("after_events_commit")
+        return appended.duplicates if appended else 0
+
+    def _commit_quarantine(self, items: Sequence[QuarantineItem], stop: threading.Event) -> None:
+        crash_point("before_quarantine_commit")
+        self._retry(stop, lambda: self._append_quarantine(items))
+
+    def _retry(self, stop: threading.Event, commit: Callable[[], Appended | None]) -> Appended | None:
+        """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
+        attempts = Retrying(
+            retry=retry_if_exception(_may_pass),
+            # A stopped run tries once: what is not committed is delivered again.
+            stop=stop_any(stop_after_delay(self._options.commit_patience), stop_when_event_set(stop)),
+            wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
+            sleep=sleep_using_event(stop),
+            before_sleep=lambda state: log.warning(
+                "a commit failed; trying again",
+                attempt=state.attempt_number,
+                error=str(state.outcome and state.outcome.exception()),
+            ),
+            reraise=True,
+        )
+        return attempts(commit)
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, LakeNotWritableError | TableNotFoundError):
+        return False
+    return isinstance(error, LakeError) or (isinstance(error, HeadwaterError) and error.retryable)
