@@ -35,7 +35,6 @@ CrashPlace = Literal[
     "ledger to be forgotten",
     "ledger to be written",
     "ledger written",
-    "next table",
     # reconcile
     "listed",
     "compared",

@@ -1,23 +1,26 @@
-"""`clean_source` with the real decision of `headwater.ingest.cleaning`: announce, then act."""
+"""`clean_source`: the real `CleaningPass` on simulated ports, one announcement or object at a time."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
+from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import ObjectEvent
-from headwater.capture.own_events import CLEANED_EVENT, build_own_event, with_content
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.ingest.cleaning.decision import Claim, CleanDecision, CleanPolicy, decide_cleaning
-from headwater.ingest.planning.verification import Known
+from headwater.ingest.cleaners.protocol import CleanResult
+from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
+from headwater.ingest.cleaning.decision import CleanDecision, CleanPolicy, iter_clean_decisions
+from headwater.ingest.planning.verification import TableStreams
 from simulator.bugs import Bugs
-from simulator.outside.bucket import BUCKET, Bucket, Record
+from simulator.outside.bucket import Bucket, Record
 from simulator.outside.clock import SimulatedClock
 from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable
 from simulator.product.data_rows import DataRow, TableKind, build_rules, count_rows
 from simulator.product.events_table import SimulatedEventsTable
-from simulator.product.pipeline import SimulatedPipeline
+from simulator.product.pipeline import SimulatedPipeline, Watcher
 
 _POLICY = CleanPolicy("delete", timedelta())
 
@@ -35,100 +38,97 @@ class CleanPlaces(NamedTuple):
     notify: Callable[[Record], None]
 
 
-class SimulatedCleaning:
-    """The memory of one pass: a crash begins it anew. `on_due` and `on_clean` are told of keys beforehand."""
+class SimulatedCleaner:
+    """Deletes what lies under a key, if it is still what was listed."""
 
-    def __init__(
-        self,
-        places: CleanPlaces,
-        pipelines: Sequence[SimulatedPipeline],
-        on_due: Callable[[str], None],
-        on_clean: Callable[[str], None],
-    ) -> None:
+    def __init__(self, places: CleanPlaces, watch: Watcher) -> None:
         self._places = places
-        self._pipelines = pipelines
-        self._on_due = on_due
-        self._on_clean = on_clean
-        self._due: list[CleanDecision] | None = None
-        self._is_announced = False
+        self._watch = watch
 
-    @property
-    def is_idle(self) -> bool:
-        return self._due is None
-
-    def step(self, is_settled: Callable[[str], bool]) -> str:
-        """Decide, then announce, then act on one object; gives what was done.
-
-        `is_settled`: whether everything that happened to the key has been heard of. In the real world that is
-        what the delay is for.
-        """
-        if self._due is None:
-            for pipeline in self._pipelines:
-                # Between two passes there is time for that.
-                pipeline.save_checkpoint()
-            found = [self._decide(listed) for listed in self._places.bucket.list_objects()]
-            self._due = [d for d in found if d.reason == "due" and is_settled(d.listed.key)]
-            self._is_announced = False
-            for decision in self._due:
-                self._on_due(decision.listed.key)
-            return ", ".join(f"{d.listed.key!r} {d.reason}" for d in found)
-        if not self._is_announced:
-            due, self._due = self._due, None
-            if "cleaned_before_announced" not in self._places.bugs:
-                # A commit that fails ends the pass.
-                self._announce(due)
-            self._due, self._is_announced = due, True
-            return "announced"
-        if not self._due:
-            self._due = None
-            return "over"
-        return self._act(self._due.pop(0))
-
-    def _announce(self, due: Sequence[CleanDecision]) -> None:
-        now = self._places.clock.next_moment()
-        fresh = [decision for decision in due if not decision.is_announced]
-        events = [build_own_event(CLEANED_EVENT, "s3", BUCKET, d.listed.key, now) for d in fresh]
-        self._places.events.append(
-            [with_content(event, "other", d.listed.etag) for event, d in zip(events, fresh, strict=True)]
-        )
-        self._places.crashes.at("cleaning announced")
-
-    def _act(self, decision: CleanDecision) -> str:
-        listed, bucket = decision.listed, self._places.bucket
+    def clean(self, listed: ListedObject) -> CleanResult:
+        bucket = self._places.bucket
         live = bucket.find_live(listed.key)
         if live is None:
             return "gone"
         is_same = live.etag == listed.etag and live.at.replace(microsecond=0) == listed.last_modified
         if not is_same and "changed_object_cleaned" not in self._places.bugs:
             return "changed"
-        self._on_clean(listed.key)
+        self._watch.note_clean(listed.key)
         self._places.notify(bucket.remove(listed.key))
         self._places.crashes.at("object cleaned")
         return "cleaned"
 
-    def _decide(self, listed: ListedObject) -> CleanDecision:
-        claims = [self._build_claim(pipeline, listed.key) for pipeline in self._pipelines]
+
+class SimulatedCleaning:
+    """The memory of one pass: a crash begins it anew."""
+
+    def __init__(self, places: CleanPlaces, pipelines: Sequence[SimulatedPipeline], watch: Watcher) -> None:
+        self._places = places
+        self._pipelines = pipelines
+        self._watch = watch
+        self._report = CleanReport(_POLICY.action, False, places.clock.now())
+        self._progress: Iterator[None] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        return self._progress is None
+
+    def step(self, is_settled: Callable[[str], bool]) -> str:
+        """Decide, then announce, then act on one object; tells what was done so far.
+
+        `is_settled`: whether everything that happened to the key has been heard of. In the real world that is
+        what the delay is for.
+        """
+        if self._progress is None:
+            for pipeline in self._pipelines:
+                # Between two passes there is time for that.
+                pipeline.save_checkpoint()
+            clock = self._places.clock
+            self._report = CleanReport(_POLICY.action, False, clock.next_moment())
+            ports = CleaningPorts(
+                SimulatedCleaner(self._places, self._watch), self._append, clock.next_moment
+            )
+            clean = CleaningPass(ports, self._report, threading.Event())
+            self._progress = clean.iter_progress(list(self._iter_decisions(is_settled)))
+        # A commit that fails ends the pass.
+        progress, self._progress = self._progress, None
+        if next(progress, self) is not self:
+            self._progress = progress
+        return f"{dict(self._report.objects)} {dict(self._report.results)}"
+
+    def _append(self, events: Sequence[CapturedEvent]) -> None:
+        if "cleaned_before_announced" not in self._places.bugs:
+            self._places.events.append(events)
+        self._places.crashes.at("cleaning announced")
+
+    def _iter_decisions(self, is_settled: Callable[[str], bool]) -> Iterator[CleanDecision]:
+        listed = sorted(self._places.bucket.list_objects(), key=lambda one: one.key)
+        streams = [self._build_streams(pipeline) for pipeline in self._pipelines]
         if "one_table_is_enough" in self._places.bugs:
-            claims = claims[:1]
-        return decide_cleaning(listed, claims, _POLICY, self._places.clock.next_moment())
+            streams = streams[:1]
+        now = self._places.clock.next_moment()
+        for decision in iter_clean_decisions(listed, streams, _POLICY, now):
+            if decision.reason != "due" or not is_settled(decision.listed.key):
+                yield replace(decision, reason="too_young" if decision.reason == "due" else decision.reason)
+            else:
+                self._watch.note_due(decision.listed.key)
+                yield decision
 
-    def _build_claim(self, pipeline: SimulatedPipeline, key: str) -> Claim:
-        kind = pipeline.kind
-        object_id = _find_object_id(key)
-        checkpoint = pipeline.load_checkpoint()
-        waits = any(
-            stored.event.key == key and stored.position > checkpoint
-            for stored in self._places.events.iter_all()
+    def _build_streams(self, pipeline: SimulatedPipeline) -> TableStreams:
+        kind, checkpoint = pipeline.kind, pipeline.load_checkpoint()
+        stored = self._places.events.iter_all()
+        states = pipeline.ledger.find_states({one.event.object_id for one in stored})
+        known = {state.key for state in states.values()}
+        return TableStreams(
+            includes=lambda _key: True,
+            entries=sorted(states.values(), key=lambda state: state.key),
+            rows=sorted(count_rows(self._places.data[kind].peek()).items()),
+            pending=sorted({one.event.key for one in stored if one.position > checkpoint}),
+            # What was quarantined before may have been put anew since: the entry tells.
+            quarantined={
+                item.key: item.reason
+                for item in self._places.quarantine.peek()
+                if item.table == kind and item.key is not None and item.key not in known
+            },
+            rules=build_rules(kind),
         )
-        items = [i for i in self._places.quarantine.peek() if i.table == kind and i.key == key]
-        rows = count_rows(self._places.data[kind].peek(), {key}).get(key, {})
-        entry = pipeline.ledger.find_states({object_id}).get(object_id)
-        rules = build_rules(kind)
-        # What was quarantined before may have been put anew since: the entry tells.
-        quarantined = items[0].reason if items and entry is None else None
-        return Claim(Known(entry, rows, waits, quarantined), rules)
-
-
-def _find_object_id(key: str) -> str:
-    now = SimulatedClock().now()
-    return ObjectEvent("s3", BUCKET, key, None, None, None, "created", "", now, None, None).object_id

@@ -102,7 +102,7 @@ class Process:
         places = CleanPlaces(
             outside.bucket, self.events, lake.quarantine, lake.data, clock, crashes, bugs, outside.notify
         )
-        self.cleaning = SimulatedCleaning(places, self.pipelines, watch.note_due, watch.note_clean)
+        self.cleaning = SimulatedCleaning(places, self.pipelines, watch)
 
     def request(self, key: str, a: int, b: int) -> str:
         """Ask for a read of one object: a repair as by `verify`, or a retry of what is in quarantine."""

@@ -1,56 +1,26 @@
-"""One pass over the source: which objects are in all of their tables, and what `clean_source` does to them.
-
-The events come first: that an object may go is committed to the events table before anything is done to it,
-so that no table takes our own removal for somebody's.
-"""
+"""One pass over the source: which objects are in all of their tables, and what becomes of them."""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.streams import open_lister, open_streams
-from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.pacing import Pacer
-from headwater.capture.own_events import CLEANED_EVENT, TAGGED_EVENT, build_own_event, with_content
-from headwater.errors import ObjectError, UsageError
+from headwater.errors import UsageError
 from headwater.ingest.cleaners import SourceCleaner, build_cleaner
-from headwater.ingest.cleaning.decision import CleanDecision, CleanPolicy, iter_clean_decisions
+from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
+from headwater.ingest.cleaning.decision import CleanPolicy, iter_clean_decisions
 from headwater.observability.clock import SystemClock
-from headwater.observability.crash_points import crash_point
 from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)
 
 POOL = "clean-source"
-_OBJECTS_A_COMMIT = 500
 _REQUESTS_AN_OBJECT = 3
-_EXAMPLES_A_REASON = 20
-
-
-@dataclass(slots=True)
-class CleanReport:
-    """`objects` in the bucket by what was decided, the due ones included; `results` of the due ones by what
-    became of them: cleaned, changed, gone, failed. `examples` are keys by reason, some of each."""
-
-    action: str
-    dry_run: bool
-    started_at: datetime
-    finished_at: datetime | None = None
-    objects: Counter[str] = field(default_factory=Counter)
-    results: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-
-    def note(self, reason: str, key: str) -> None:
-        """Keep some keys of each reason."""
-        examples = self.examples.setdefault(reason, [])
-        if len(examples) < _EXAMPLES_A_REASON:
-            examples.append(key)
 
 
 class CleanSource:
@@ -91,26 +61,10 @@ class CleanSource:
         pace, list_pace = self._build_paces(stop)
         prefix = app.settings.source.prefix if app.settings.source.type == "s3" else ""
         streams = [open_streams(app, name) for name in app.settings.object_tables]
-        due: list[CleanDecision] = []
         with open_lister(app.settings, list_pace) as lister, closing(self._build()) as cleaner:
-            acting = _Acting(self, cleaner, pace, report, stop)
-            for decision in iter_clean_decisions(lister.iter_objects(prefix), streams, self._policy, now):
-                if stop.is_set():
-                    return self._tell(report)
-                report.objects[decision.reason] += 1
-                if decision.reason != "due":
-                    report.note(decision.reason, decision.listed.key)
-                elif dry_run:
-                    report.note("due", decision.listed.key)
-                else:
-                    due.append(decision)
-                if len(due) >= _OBJECTS_A_COMMIT:
-                    acting.act(due)
-                    due = []
-            acting.act(due)
-        if not stop.is_set():
-            report.finished_at = self._now()
-        return self._tell(report)
+            ports = CleaningPorts(cleaner, app.events.append, self._now, pace)
+            decisions = iter_clean_decisions(lister.iter_objects(prefix), streams, self._policy, now)
+            return self._tell(CleaningPass(ports, report, stop).run(decisions))
 
     def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
         """What is called before an object is acted on, and before a page is listed."""
@@ -125,11 +79,6 @@ class CleanSource:
         if self._metrics:
             self._metrics.count("clean_source_failed")
 
-    def announce(self, decisions: Sequence[CleanDecision], name: str) -> None:
-        """Commit one own event an object: what was decided on may leave the bucket, or is tagged."""
-        now = self._now()
-        self._app.events.append([event for d in decisions for event in _build_events(d, name, now)])
-
     def _tell(self, report: CleanReport) -> CleanReport:
         if report.dry_run:
             return report
@@ -139,65 +88,3 @@ class CleanSource:
             for result, count in report.results.items():
                 self._metrics.count("clean_source_objects", count, result=result)
         return report
-
-
-class _Acting:
-    """Announces, then acts, a batch at a time."""
-
-    def __init__(
-        self,
-        clean: CleanSource,
-        cleaner: SourceCleaner,
-        pace: Callable[[], None],
-        report: CleanReport,
-        stop: threading.Event,
-    ) -> None:
-        self._clean = clean
-        self._cleaner = cleaner
-        self._pace = pace
-        self._report = report
-        self._stop = stop
-
-    def act(self, due: Sequence[CleanDecision]) -> None:
-        """A crash anywhere in here leaves objects of which is known that they may go; they go later."""
-        self._clean.announce([decision for decision in due if not decision.is_announced], CLEANED_EVENT)
-        crash_point("after_clean_commit")
-        cleaned = []
-        try:
-            for decision in due:
-                self._pace()
-                if self._stop.is_set():
-                    break
-                if self._clean_one(decision) == "cleaned":
-                    cleaned.append(decision)
-                crash_point("mid_clean")
-        finally:
-            if self._report.action == "tag" and cleaned:
-                self._clean.announce(cleaned, TAGGED_EVENT)
-
-    def _clean_one(self, decision: CleanDecision) -> str:
-        key = decision.listed.key
-        result: str
-        try:
-            result = self._cleaner.clean(decision.listed)
-        except ObjectError as error:
-            result = "failed"
-            log.warning("an object could not be cleaned", key=key, error=error.message, hint=error.hint)
-        self._report.results[result] += 1
-        self._report.note(result, key)
-        return result
-
-
-def _build_events(decision: CleanDecision, name: str, now: datetime) -> list[CapturedEvent]:
-    listed = decision.listed
-    objects = {entry.object_id: entry for entry in decision.entries}.values()
-    return [
-        with_content(
-            build_own_event(name, entry.provider, entry.bucket, listed.key, now),
-            "other",
-            # The same content; only the ledger's etag may have the suffix that no listing shows.
-            entry.etag or listed.etag,
-            listed.size,
-        )
-        for entry in objects
-    ]

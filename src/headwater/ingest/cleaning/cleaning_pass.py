@@ -1,0 +1,153 @@
+"""`CleaningPass`: announces which objects may leave the source, then has them tagged, moved or deleted.
+
+The events come first: that an object may go is committed to the events table before anything is done to it,
+so that no table takes our own removal for somebody's.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.listers.protocol import ListedObject
+from headwater.capture.own_events import CLEANED_EVENT, TAGGED_EVENT, build_own_event, with_content
+from headwater.errors import ObjectError
+from headwater.ingest.cleaners.protocol import CleanResult
+from headwater.ingest.cleaning.decision import CleanDecision
+from headwater.observability.crash_points import crash_point
+
+log = structlog.stdlib.get_logger(__name__)
+
+_OBJECTS_A_COMMIT = 500
+_EXAMPLES_A_REASON = 20
+
+
+@dataclass(slots=True)
+class CleanReport:
+    """`objects` in the bucket by what was decided, the due ones included; `results` of the due ones by what
+    became of them: cleaned, changed, gone, failed. `examples` are keys by reason, some of each."""
+
+    action: str
+    dry_run: bool
+    started_at: datetime
+    finished_at: datetime | None = None
+    objects: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, reason: str, key: str) -> None:
+        """Keep some keys of each reason."""
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < _EXAMPLES_A_REASON:
+            examples.append(key)
+
+
+class Cleaner(Protocol):
+    """The part of `SourceCleaner` that a pass needs."""
+
+    def clean(self, listed: ListedObject) -> CleanResult:
+        """See `SourceCleaner`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningPorts:
+    """`append` commits events; `pace` is called before an object is acted on."""
+
+    cleaner: Cleaner
+    append: Callable[[Sequence[CapturedEvent]], object]
+    now: Callable[[], datetime]
+    pace: Callable[[], None] = lambda: None
+
+
+class CleaningPass:
+    """One pass over all objects; nothing is remembered between passes but what bucket and tables say."""
+
+    def __init__(self, ports: CleaningPorts, report: CleanReport, stop: threading.Event) -> None:
+        self._ports = ports
+        self._report = report
+        self._stop = stop
+
+    def run(self, decisions: Iterable[CleanDecision]) -> CleanReport:
+        """Act on the objects that are due; `finished_at` is None when `stop` came first.
+
+        Raises what reading the decisions raises, `LakeError`, and `SourceError` when the source refuses.
+        """
+        for _ in self.iter_progress(decisions):
+            pass
+        return self._report
+
+    def iter_progress(self, decisions: Iterable[CleanDecision]) -> Iterator[None]:
+        """The same, with a pause before and after each announcement, and after each object."""
+        report, due = self._report, list[CleanDecision]()
+        for decision in decisions:
+            if self._stop.is_set():
+                return
+            report.objects[decision.reason] += 1
+            if decision.reason == "due" and not report.dry_run:
+                due.append(decision)
+            else:
+                report.note(decision.reason, decision.listed.key)
+            if len(due) >= _OBJECTS_A_COMMIT:
+                yield from self._act(due)
+                due = []
+        yield from self._act(due)
+        if not self._stop.is_set():
+            report.finished_at = self._ports.now()
+
+    def _act(self, due: Sequence[CleanDecision]) -> Iterator[None]:
+        """A crash anywhere in here leaves objects of which is known that they may go; they go later."""
+        yield
+        self._announce([decision for decision in due if not decision.is_announced], CLEANED_EVENT)
+        crash_point("after_clean_commit")
+        yield
+        cleaned = []
+        try:
+            for decision in due:
+                self._ports.pace()
+                if self._stop.is_set():
+                    break
+                if self._clean_one(decision) == "cleaned":
+                    cleaned.append(decision)
+                crash_point("mid_clean")
+                yield
+        finally:
+            if self._report.action == "tag" and cleaned:
+                self._announce(cleaned, TAGGED_EVENT)
+
+    def _announce(self, decisions: Sequence[CleanDecision], name: str) -> None:
+        """Commit one own event an object: what was decided on may leave the bucket, or is tagged."""
+        now = self._ports.now()
+        self._ports.append([event for d in decisions for event in _build_events(d, name, now)])
+
+    def _clean_one(self, decision: CleanDecision) -> str:
+        key = decision.listed.key
+        result: str
+        try:
+            result = self._ports.cleaner.clean(decision.listed)
+        except ObjectError as error:
+            result = "failed"
+            log.warning("an object could not be cleaned", key=key, error=error.message, hint=error.hint)
+        self._report.results[result] += 1
+        self._report.note(result, key)
+        return result
+
+
+def _build_events(decision: CleanDecision, name: str, now: datetime) -> list[CapturedEvent]:
+    listed = decision.listed
+    objects = {entry.object_id: entry for entry in decision.entries}.values()
+    return [
+        with_content(
+            build_own_event(name, entry.provider, entry.bucket, listed.key, now),
+            "other",
+            # The same content; only the ledger's etag may have the suffix that no listing shows.
+            entry.etag or listed.etag,
+            listed.size,
+        )
+        for entry in objects
+    ]
