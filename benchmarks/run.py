@@ -35,6 +35,7 @@ BENCHMARKS = (
     "incremental_read",
     "cdc_read",
     "sql_no_jvm",
+    "help_cpu",
     "services_overhead",
     "verify",
     "poison",

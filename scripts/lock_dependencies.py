@@ -19,11 +19,18 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 FINGERPRINT = "# pyproject: "
 
+# `make setup` installs these. Not those that fetch models, and Java only on a machine that has none.
+EXTRAS = ("search", "documents", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot")
+
 # File -> what `uv pip compile` is given. Later files take the versions of earlier ones.
 SOURCES = {
     "runtime": ["pyproject.toml"],
     "java": ["--constraints", "requirements/runtime.txt", "-"],
-    "dev": ["--constraints", "requirements/runtime.txt", "--group", "dev", "pyproject.toml"],
+    "dev": [
+        *["--constraints", "requirements/runtime.txt", "--group", "dev"],
+        *[f"--extra={extra}" for extra in EXTRAS],
+        "pyproject.toml",
+    ],
     "emulator": ["-"],
 }
 
@@ -32,11 +39,12 @@ def read_wanted(root):
     """What pyproject.toml asks for, by the name of the file that locks it."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     runtime = [project["project"]["requires-python"], *project["project"]["dependencies"]]
+    extras = project["project"]["optional-dependencies"]
     groups = project["dependency-groups"]
     return {
         "runtime": runtime,
-        "java": project["project"]["optional-dependencies"]["java"],
-        "dev": runtime + groups["dev"],
+        "java": extras["java"],
+        "dev": runtime + [wanted for extra in EXTRAS for wanted in extras[extra]] + groups["dev"],
         "emulator": groups["emulator"],
     }
 

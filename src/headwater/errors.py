@@ -2,10 +2,11 @@
 
 HeadwaterError                exit code 1
 ├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
+│   └── MissingExtraError     2  a section or a command needs packages of an extra that is not installed
 ├── UsageError                2  a command was asked for something that does not exist
 │   ├── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
 │   └── InstantUnavailableError 2 a past state of a table that its files do not make whole any more
-├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a missing extra
+├── PlatformError             1  this machine cannot run it: Java, Spark, jars
 ├── LakeError                 1  a Hudi table or the place where it lies
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
@@ -71,6 +72,13 @@ class ConfigError(HeadwaterError):
     exit_code = 2
 
 
+class MissingExtraError(ConfigError):
+    """A section of the configuration, or a command, needs packages of an extra that is not installed.
+
+    `hint` is the command that installs it.
+    """
+
+
 class UsageError(HeadwaterError):
     """A command names a table, an id or a file that does not exist."""
 
@@ -89,7 +97,7 @@ class InstantUnavailableError(UsageError):
 
 
 class PlatformError(HeadwaterError):
-    """Java, Spark, the jars or an optional dependency are missing or unusable."""
+    """Java, Spark or the jars are missing or unusable."""
 
 
 class LakeError(HeadwaterError):

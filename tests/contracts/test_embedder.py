@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from headwater.config.search.index import EmbedderConfig
-from headwater.errors import ConfigError, EmbedderUnavailableError, HeadwaterError, PlatformError, SearchError
+from headwater.errors import (
+    ConfigError,
+    EmbedderUnavailableError,
+    HeadwaterError,
+    MissingExtraError,
+    SearchError,
+)
 from headwater.rag.embedding import Embedder, build_embedder
 from headwater.rag.embedding.vectors import iter_batches
 
@@ -273,7 +279,7 @@ def test_an_endpoint_needs_an_address_and_a_model() -> None:
 def test_a_missing_extra_is_named(kind: str) -> None:
     if find_spec(kind) is not None:
         pytest.skip(f"the extra {kind} is installed")
-    with pytest.raises(PlatformError) as caught:
+    with pytest.raises(MissingExtraError) as caught:
         build_embedder(EmbedderConfig.model_validate({"type": kind}), {})
     assert f"headwater[{kind.replace('_', '-')}]" in caught.value.hint
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -21,7 +22,6 @@ from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
 from headwater.app.scope import rename_moved
-from headwater.app.search import IndexLoop
 from headwater.app.services.whole_tables import with_whole_tables
 from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
@@ -32,6 +32,9 @@ from headwater.errors import DefectError, HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from headwater.app.search import IndexLoop
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -124,7 +127,7 @@ class Run:
         self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
         self._cleaned: CleanReport | None = None
         self._clean_failure: HeadwaterError | None = None
-        self._index = IndexLoop(app, metrics) if self._is_indexed() else None
+        self._index = self._build_index_loop(metrics)
         self._catalogs = self._build_catalogs() if app.settings.catalogs else None
         self._lineage = self._build_lineage()
         self._runner: Runner | None = None
@@ -135,9 +138,14 @@ class Run:
             app, self._append_events, self._append_quarantine, self._note_capture, metrics
         )
 
-    def _is_indexed(self) -> bool:
+    def _build_index_loop(self, metrics: Metrics | None) -> "IndexLoop | None":
         search = self._app.settings.search
-        return search is not None and search.table in self._totals
+        if search is None or search.table not in self._totals:
+            return None
+        # Its libraries are an extra, and a run without `search` must not need them.
+        from headwater.app.search import IndexLoop
+
+        return IndexLoop(self._app, metrics)
 
     def _build_catalogs(self) -> CatalogLoop:
         app = self._app

@@ -39,6 +39,9 @@ def demo(
     Nothing of your AWS set-up is read. At the end every row is compared with what was put; exit code 1:
     something is missing.
     """
+    from headwater.config.extras.packages import ensure_extra
+
+    ensure_extra("search", "`headwater demo`")
     from headwater.cli.run import stop_on_signals
     from headwater.demo.demo import DemoOptions, run_demo
 

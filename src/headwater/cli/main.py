@@ -1,60 +1,123 @@
 """The command line's frame: global options, the list of commands, what an error looks like.
 
-A command's file imports nothing heavy at its top, so that `headwater --help` stays quick.
+`headwater --help` imports no command; a command imports nothing heavy at its top.
 """
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.cli import config, demo, doctor, init, prepare, run, sql, status
 from headwater.cli.invocation import Invocation
-from headwater.cli.objects import clean_source, explain, quarantine, reconcile, routing, verify
 from headwater.cli.rendering import render_error, render_text
-from headwater.cli.search import index, serve
-from headwater.cli.source import resources
-from headwater.cli.tables import changes, group, lineage, schema, services_run, transform
 from headwater.errors import HeadwaterError
 
 # Imports make tens of thousands of objects that stay; looking for garbage among them every 700 is a twentieth
 # of a short command.
 _NEW_OBJECTS_A_COLLECTION = 100_000
-# In the order of `--help`. A new command is one file with `register(app)` and one entry here.
-COMMANDS = (
-    demo,
-    init,
-    resources,
-    run,
-    status,
-    verify,
-    explain,
-    routing,
-    sql,
-    changes,
-    reconcile,
-    clean_source,
-    schema,
-    transform,
-    lineage,
-    group,
-    services_run,
-    quarantine,
-    index,
-    serve,
-    config,
-    doctor,
-    prepare,
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "demo": (
+            "demo",
+            "Watch files become tables: an S3 and SQS emulator, a shop that writes, and this pipeline.",
+        ),
+        "init": (
+            "init",
+            "Write a commented headwater.yaml, with one table per folder and format of the files seen.",
+        ),
+        "plan": (
+            "source.resources",
+            "Show what `up` would create, change and remove, attribute by attribute. Changes nothing.",
+        ),
+        "up": (
+            "source.resources",
+            "Make the queue, its policies and the bucket's notification what they should be.",
+        ),
+        "down": (
+            "source.resources",
+            "Remove what `up` made: only what carries headwater's tag, and only its own notification rules.",
+        ),
+        "run": ("run", "Fill the events table and keep every data table up with it."),
+        "status": ("status", "Show what has arrived, what is behind, and what could not be used."),
+        "verify": (
+            "objects.verify",
+            "Compare the bucket with the events, the ledger and the rows of every table.",
+        ),
+        "explain": (
+            "objects.explain",
+            "Show every event, decision, commit, row count and error of one object.",
+        ),
+        "routing": (
+            "objects.routing",
+            "Show objects that no table or several take, and what a table's changed path or filters would "
+            "do.",
+        ),
+        "replay": (
+            "objects.routing",
+            "Have a table look again at every object that an event told of since then.",
+        ),
+        "sql": ("sql", "Query a table: those of the configuration, and events, quarantine and ledger."),
+        "changes": (
+            "tables.changes",
+            "Show the rows of a table that were inserted (i), updated (u) and deleted (d) since some time.",
+        ),
+        "reconcile": (
+            "objects.reconcile",
+            "Compare the bucket with the events table; objects missed, changed or gone become events.",
+        ),
+        "clean-source": (
+            "objects.clean_source",
+            "Do what `source.clean_source` says to objects that are in all of their tables; rows stay.",
+        ),
+        "schema": (
+            "tables.schema",
+            "Show a table's columns and how they changed, or what given objects would change.",
+        ),
+        "transform": (
+            "tables.transform",
+            "Show what a table's steps make of a sample, one after another; writes nothing.",
+        ),
+        "lineage": (
+            "tables.lineage",
+            "Show what is made from what: source, events, tables, chunks and index, with the rules in "
+            "between.",
+        ),
+        "serve": (
+            "search.serve",
+            "Answer /search and /recommend from the index, keep it up to date, and show a page.",
+        ),
+        "doctor": (
+            "doctor",
+            "Check Java, jars, credentials, bucket, notifications, queue, lake and lock; say how to mend it.",
+        ),
+        "prepare": (
+            "prepare",
+            "Fetch the jars and keep what Spark loads, so that every later start takes half as long.",
+        ),
+        "table": ("tables.group", "Look at one table, and look after it."),
+        "services": ("tables.services_run", "What writers leave to others, done beside them."),
+        "quarantine": ("objects.quarantine", "Messages, objects and records that could not be used."),
+        "index": ("search.index", "Make, keep up and look at the search index."),
+        "config": ("config", "Check the configuration; print its schema."),
+    }
 )
+"""Module below `headwater.cli` and the first line of its help, by command, in the order of `--help`.
+
+A new command is one file with `register(app)` and one entry here.
+"""
 
 
 class HeadwaterGroup(TyperGroup):
-    """Turns errors that a user can meet into a message and an exit code; all else is a traceback."""
+    """Imports a command when it is called. Turns errors that a user can meet into a message and an exit code;
+    all else is a traceback."""
 
     def main(  # type: ignore[override]  # noqa: D102 - typer's own words are on the method it overrides
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -67,6 +130,24 @@ class HeadwaterGroup(TyperGroup):
             render_error(error, as_json="--json" in words)
             sys.exit(error.exit_code)
 
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: D102
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: D102
+        return _load_command(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def _load_command(name: str) -> Any:
+    module, _ = COMMANDS[name]
+    holder = typer.Typer()
+    import_module(f"headwater.cli.{module}").register(holder)
+    return typer.main.get_group(holder).commands[name]
+
 
 def build_app() -> typer.Typer:
     """The typer application with all commands."""
@@ -74,6 +155,8 @@ def build_app() -> typer.Typer:
         name="headwater",
         cls=HeadwaterGroup,
         no_args_is_help=True,
+        # Rich would double the CPU of `--help`.
+        rich_markup_mode=None,
         # Typer's tracebacks show local variables, and those can hold secrets.
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -81,8 +164,6 @@ def build_app() -> typer.Typer:
         epilog="Exit codes: 0 good, 1 failed, 2 bad input, 3 finished with quarantined or missing objects.",
     )
     app.callback()(read_global_options)
-    for command in COMMANDS:
-        command.register(app)
     return app
 
 

@@ -1,7 +1,7 @@
 """headwater.yaml, the environment and `--set` -> `Settings`, or one error with every problem in it."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,12 +13,14 @@ from headwater.config.environment import (
     parse_environment,
     read_environment,
 )
+from headwater.config.extras.needs import Need, find_missing_extras
+from headwater.config.extras.packages import format_install_command, is_installed
 from headwater.config.problems.explain import explain, explain_combinations, repair_unknown_keys
 from headwater.config.problems.placeholders import iter_placeholder_problems
 from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
 from headwater.config.yaml_document import YamlDocument, parse_yaml
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, MissingExtraError
 from headwater.observability.redaction import holds_secret, is_secret_name, redact_text
 
 _log = logging.getLogger(__name__)
@@ -36,7 +38,8 @@ def load_settings(
     """Read and check the configuration. `overrides` wins over `environ`, which wins over the file.
 
     `environ` is the process's environment by default; `overrides` are `--set` pairs, such as
-    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line for each problem.
+    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line for each problem, and
+    `MissingExtraError` when nothing else is wrong but a section needs an extra that is not installed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -51,9 +54,17 @@ def load_settings(
 
 
 def parse_settings(
-    text: str, path: Path, environ: Mapping[str, str], overrides: Mapping[str, str] = NO_OVERRIDES
+    text: str,
+    path: Path,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    *,
+    installed: Callable[[str], bool] = is_installed,
 ) -> Settings:
-    """Like `load_settings`, for a text that would lie at `path`; reads nothing else."""
+    """Like `load_settings`, for a text that would lie at `path`; reads nothing else.
+
+    `installed` says whether an extra is installed.
+    """
     document = parse_yaml(text)
     data, secrets = _take_secrets(document.data, ())
     outside = [*parse_environment(environ), *parse_assignments(overrides)]
@@ -71,6 +82,11 @@ def parse_settings(
         problems += found
     if problems or settings is None:
         raise ConfigError("\n".join(_format_lines(problems, path, document, origins)), hint=_hint(problems))
+    missing = find_missing_extras(settings, installed)
+    if missing:
+        lines = _format_lines([_describe_need(need) for need in missing], path, document, origins)
+        command = format_install_command({need.extra for need in missing})
+        raise MissingExtraError("\n".join(lines), hint=command)
     warnings = [Problem(*found) for found in settings.iter_warnings()]
     for line in _format_lines(warnings, path, document, origins):
         _log.warning("%s", line)
@@ -144,6 +160,11 @@ def _find_origin(path: KeyPath, origins: Mapping[KeyPath, str]) -> str | None:
         if path[:length] in origins:
             return origins[path[:length]]
     return None
+
+
+def _describe_need(need: Need) -> Problem:
+    value = f"{need.value!r} " if need.value else ""
+    return Problem(need.path, f"{value}needs the extra {need.extra!r}, which is not installed")
 
 
 def _hint(problems: list[Problem]) -> str:

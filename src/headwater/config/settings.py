@@ -115,9 +115,14 @@ class Settings(Section):
         (), description="Catalogs that are told of the data tables, so that query engines find them."
     )
     lineage: LineageConfig | None = Field(
-        None, description="Who is told of each batch, what was made from what, as events of OpenLineage."
+        None,
+        description="Who is told of each batch, what was made from what, as events of OpenLineage. Needs "
+        "`pip install 'headwater[lineage]'`.",
     )
-    search: SearchConfig | None = Field(None, description="Which table is searched, and how.")
+    search: SearchConfig | None = Field(
+        None,
+        description="Which table is searched, and how. Needs `pip install 'headwater[search]'`.",
+    )
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
 
     @property

@@ -82,7 +82,11 @@ class TableConfig(Section):
     regex: str | None = Field(None, description="Only keys that this expression matches in full.")
     ignore_prefix: Patterns = Field((), description="No keys that start with one of these.")
     ignore_substring: Patterns = Field((), description="No keys that contain one of these.")
-    format: FileFormat | None = Field(None, description="File format; default: by the path's ending.")
+    format: FileFormat | None = Field(
+        None,
+        description="File format; default: by the path's ending. `document` needs "
+        "`pip install 'headwater[documents]'`.",
+    )
     mode: Literal["mirror", "merge", "append"] | None = Field(
         None, description="Default: merge with a record_key, append without."
     )

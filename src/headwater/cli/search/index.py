@@ -47,9 +47,9 @@ def build(
     Texts whose vectors are there are not embedded again. When the chunks are behind the table, Spark
     brings them up first: then not beside a running `run`. Exit code 1: it was not as good.
     """
-    from headwater.app.search.chunks import ensure_chunks
-
     with closing(open_index(ctx)) as index:
+        from headwater.app.search.chunks import ensure_chunks
+
         gate = choose_gate(index, queries, judgements)
         indexed = ensure_chunks(index)
         report = index.build(gate)
@@ -136,7 +136,10 @@ def rollback(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
 
 def open_index(ctx: typer.Context) -> "SearchIndex":
-    """The index of this invocation. Raises `ConfigError` without `search:`."""
+    """The index of this invocation. Raises `ConfigError` without `search:` or the extra for it."""
+    from headwater.config.extras.packages import ensure_extra
+
+    ensure_extra("search", "`headwater index`")
     from headwater.app.search import SearchIndex
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point

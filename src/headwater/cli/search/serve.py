@@ -31,6 +31,9 @@ def serve(
 
     Keys come from HEADWATER_API_KEYS, the language model's key from HEADWATER_LLM_API_KEY.
     """
+    from headwater.config.extras.packages import ensure_extra
+
+    ensure_extra("search", "`headwater serve`")
     from headwater.app.search.wiring import find_search
     from headwater.config.environment import read_environment
     from headwater.config.search.keys import API_KEYS_VARIABLE, parse_api_keys

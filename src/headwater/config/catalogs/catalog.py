@@ -29,10 +29,12 @@ class CatalogConfig(Section):
     is never in the way of a commit: one that does not answer is tried again."""
 
     type: CatalogType = Field(
-        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift, or HiveServer2, "
-        "by statements, which needs `pip install 'headwater[hiveserver2]'`; a password for that one comes "
-        "from `HEADWATER_HIVE_PASSWORD` of the environment. `datahub`: DataHub's metadata service; a token "
-        "for it comes from `DATAHUB_GMS_TOKEN` of the environment. "
+        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift, which needs "
+        "`pip install 'headwater[hive]'`, or HiveServer2, by statements, which needs "
+        "`pip install 'headwater[hiveserver2]'`; a password for that one comes from "
+        "`HEADWATER_HIVE_PASSWORD` of the environment. `datahub`: DataHub's metadata service; needs "
+        "`pip install 'headwater[datahub]'`; a token for it comes from `DATAHUB_GMS_TOKEN` of the "
+        "environment. "
         "`bigquery`: Google's BigQuery, as external tables over a manifest of files; needs "
         "`pip install 'headwater[bigquery]'`."
     )

@@ -67,7 +67,8 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
     source_path = (request.path or folder / "landing").expanduser().absolute()
     seen = survey_folder(source_path) if request.source == "local" else []
     text = _render_config(request, folder, source_path, seen)
-    settings = parse_settings(text, config_path, environ={})
+    # What is missing here may be installed where the configuration is used; `config check` says it.
+    settings = parse_settings(text, config_path, environ={}, installed=lambda _: True)
     try:
         schema_path.parent.mkdir(parents=True, exist_ok=True)
         schema_path.write_text(render_schema(), encoding="utf-8")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from headwater.config.extras.packages import ensure_extra
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
 from headwater.ingest.documents.kind import DocumentKind
 from headwater.ingest.documents.section import Document, Section
@@ -22,7 +23,11 @@ _ERRORS = {"oversize": ObjectTooLargeError, "unparsable": ObjectUnreadableError}
 
 @lru_cache(maxsize=4)
 def get_sandbox(timeout_seconds: float, max_memory_bytes: int) -> "Sandbox":
-    """One a process for each set of bounds: starting one takes longer than most documents."""
+    """One a process for each set of bounds: starting one takes longer than most documents.
+
+    Raises `MissingExtraError` without the extra: the parsers' missing libraries are no fault of a document.
+    """
+    ensure_extra("documents", "`format: document`")
     return Sandbox(timeout_seconds, max_memory_bytes)
 
 

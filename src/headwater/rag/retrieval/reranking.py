@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from headwater.config.extras.packages import importing_extra
 from headwater.config.search.retrieval import RerankConfig
-from headwater.errors import PlatformError, SearchError
+from headwater.errors import SearchError
 
 _BATCH = 4
 
@@ -54,13 +55,8 @@ def reorder(
 
 
 def _load(model: str) -> Any:
-    try:
+    with importing_extra("sentence-transformers", "search.retrieval.rerank"):
         from sentence_transformers import CrossEncoder
-    except ImportError as error:
-        raise PlatformError(
-            f"search.retrieval.rerank needs a library that is missing: {error}",
-            hint="pip install 'headwater[sentence-transformers]', or leave `rerank` out",
-        ) from error
     try:
         return CrossEncoder(model, device="cpu")
     except (OSError, ValueError, RuntimeError) as error:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,14 @@ def test_an_address_that_is_not_ours(lake):
 
 
 def test_the_model_is_missing(lake):
-    lake.configure(embedder={"type": "sentence_transformers", "model": "none"})
+    lake.configure(embedder={"type": "wordllama", "model": "none"})
     expect(serve(lake), 1, "hint:")
+
+
+def test_the_extra_of_the_model_is_missing(lake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    lake.configure(embedder={"type": "sentence_transformers", "model": "none"})
+    expect(serve(lake), 2, "search.embedder.type", "pip install 'headwater[sentence-transformers]'")
 
 
 def test_the_index_is_for_another_model(lake):

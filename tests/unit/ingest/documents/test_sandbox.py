@@ -1,13 +1,14 @@
 import io
+import sys
 import time
 import zipfile
 from collections.abc import Iterator
 
 import pytest
 
-from headwater.errors import ConfigError, ObjectTooLargeError, ObjectUnreadableError
+from headwater.errors import ConfigError, MissingExtraError, ObjectTooLargeError, ObjectUnreadableError
 from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.documents.sandbox import Sandbox
+from headwater.ingest.documents.sandbox import Sandbox, get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS
 from headwater.ingest.formats import load_format
 from headwater.ingest.formats.document import DOCUMENT_SCHEMA, DocumentFormat
@@ -127,3 +128,11 @@ def test_hostile_bytes_are_told_and_harm_nothing(uri: str, data: bytes) -> None:
 def test_bounds_must_be_numbers() -> None:
     with pytest.raises(ConfigError, match="timeoutSeconds"):
         read("a.md", b"# A", timeoutSeconds="soon")
+
+
+def test_missing_parsers_are_no_fault_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    get_sandbox.cache_clear()
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(MissingExtraError) as caught:
+        get_sandbox(20, MEMORY)
+    assert caught.value.hint == "pip install 'headwater[documents]'"

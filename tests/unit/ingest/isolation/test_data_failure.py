@@ -32,6 +32,8 @@ OTHERS = [
     "org.apache.spark.sql.AnalysisException: [UNRESOLVED_COLUMN] a column `x` cannot be resolved",
     "software.amazon.awssdk.services.s3.model.S3Exception: Slow Down",
     "java.io.FileNotFoundException: File file:/lake/t/a.parquet does not exist",
+    'org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n  File "sandbox.py", '
+    "line 3\nheadwater.errors.MissingExtraError: `format: document` needs the extra 'documents'",
 ]
 TRACE = """An error occurred while calling o1.save.
 : org.apache.hudi.exception.HoodieUpsertException: Failed to upsert for commit time 1

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from headwater.errors import PlatformError, UsageError
+from headwater.errors import MissingExtraError, UsageError
 from headwater.lake import inspection
 from headwater.lake.inspection import Growth, GrowthPoint
 from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture, find_fixture
@@ -82,7 +82,6 @@ def test_svg_of_few_or_empty_commits_is_drawn(sizes):
 
 
 def test_png_is_drawn_with_matplotlib(tmp_path):
-    pytest.importorskip("matplotlib")
     path = tmp_path / "growth.png"
     inspection.write_plot(build_growth(100, 400, 200), "orders", path)
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -91,7 +90,7 @@ def test_png_is_drawn_with_matplotlib(tmp_path):
 def test_png_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
     # None in its place is how Python is told that a module is not there.
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(PlatformError, match="matplotlib") as failure:
+    with pytest.raises(MissingExtraError, match="matplotlib") as failure:
         inspection.write_plot(build_growth(1), "orders", tmp_path / "growth.png")
     assert "headwater[plot]" in failure.value.hint
     inspection.write_plot(build_growth(1), "orders", tmp_path / "growth.svg")

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from headwater.config.search.retrieval import RerankConfig
-from headwater.errors import HeadwaterError, PlatformError
+from headwater.errors import HeadwaterError, MissingExtraError
 from headwater.rag.retrieval.reranking import CrossEncoderReranker, reorder
 
 
@@ -34,7 +34,7 @@ def test_without_its_library_the_extra_is_named() -> None:
     try:
         import sentence_transformers  # noqa: F401 - only whether it is there
     except ImportError:
-        with pytest.raises(PlatformError) as caught:
+        with pytest.raises(MissingExtraError) as caught:
             CrossEncoderReranker(RerankConfig())
         assert "sentence-transformers" in caught.value.hint
     else:

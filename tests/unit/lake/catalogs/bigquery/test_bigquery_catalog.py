@@ -17,7 +17,7 @@ from headwater.errors import (
     CatalogUnavailableError,
     CredentialsError,
     HeadwaterError,
-    PlatformError,
+    MissingExtraError,
 )
 from headwater.lake.catalogs import build_catalog
 from headwater.lake.catalogs.bigquery.catalog import BigQueryCatalog
@@ -306,6 +306,6 @@ def test_no_credentials_are_an_error_unless_the_address_is_another(server: BigQu
 def test_a_package_that_is_missing_is_named(server: BigQueryServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "headwater.lake.catalogs.bigquery.catalog")
     monkeypatch.setitem(sys.modules, "google.cloud", None)
-    with pytest.raises(PlatformError) as caught:
+    with pytest.raises(MissingExtraError) as caught:
         build_catalog(build_config(server))
     assert caught.value.hint == "pip install 'headwater[bigquery]'"

@@ -1,0 +1,65 @@
+"""Which sections of a configuration need which extra."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from headwater.config.catalogs import CatalogConfig
+from headwater.config.catalogs.hive_address import parse_hive_address
+from headwater.config.problems.problem import KeyPath
+from headwater.config.search import SearchConfig
+from headwater.config.settings import Settings
+
+_EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A section of the configuration that needs an extra.
+
+    `value` is the setting that decides, such as `type: hive`; empty if the section as a whole does.
+    """
+
+    path: KeyPath
+    value: str
+    extra: str
+
+
+def find_missing_extras(settings: Settings, installed: Callable[[str], bool]) -> list[Need]:
+    """The needs of the configuration whose extra is not installed, in the order of the configuration."""
+    needs = list(iter_needs(settings))
+    missing = {extra for extra in {need.extra for need in needs} if not installed(extra)}
+    return [need for need in needs if need.extra in missing]
+
+
+def iter_needs(settings: Settings) -> Iterator[Need]:
+    """Every need of the configuration. Reads nothing else."""
+    for name, table in settings.object_tables.items():
+        if table.effective_format == "document":
+            key = "path" if table.format is None else "format"
+            yield Need(("tables", name, key), "format: document", "documents")
+    for number, catalog in enumerate(settings.catalogs):
+        extra = _find_catalog_extra(catalog)
+        if extra is not None:
+            key = "address" if extra == "hiveserver2" else "type"
+            yield Need(("catalogs", number, key), f"{key}: {getattr(catalog, key)}", extra)
+    if settings.lineage is not None:
+        yield Need(("lineage",), "", "lineage")
+    if settings.search is not None:
+        yield from _iter_search_needs(settings.search)
+
+
+def _find_catalog_extra(catalog: CatalogConfig) -> str | None:
+    if catalog.type == "glue":
+        return None  # boto3, which a bucket as the source needs as well
+    if catalog.type == "hive":
+        return "hiveserver2" if parse_hive_address(str(catalog.address)).is_server else "hive"
+    return catalog.type
+
+
+def _iter_search_needs(search: SearchConfig) -> Iterator[Need]:
+    yield Need(("search",), "", "search")
+    embedder = search.embedder.type
+    if embedder in _EMBEDDER_EXTRAS:
+        yield Need(("search", "embedder", "type"), f"type: {embedder}", _EMBEDDER_EXTRAS[embedder])
+    if search.retrieval.rerank is not None:
+        yield Need(("search", "retrieval", "rerank"), "", "sentence-transformers")
