@@ -81,10 +81,10 @@ retrieval-figures: setup ## Judge every way to rank; writes docs/reference/retri
 	$(VENV)/python -m scripts.write_retrieval_reference
 
 ##@ Check
-CHECKS := check-format check-lint check-types check-imports check-structure check-locks
+CHECKS := check-format check-lint check-types check-imports check-structure check-language check-locks
 
 .PHONY: check $(CHECKS)
-check: $(CHECKS) ## Format, lint, types, import contracts, structure, locks; all findings at once: make -k check
+check: $(CHECKS) ## Format, lint, types, import contracts, structure, language, locks; all findings at once: make -k check
 $(CHECKS): setup
 
 check-format:
@@ -97,6 +97,8 @@ check-imports:
 	$(VENV)/lint-imports --no-logo
 check-structure:
 	$(VENV)/python scripts/check_structure.py
+check-language:
+	$(VENV)/python scripts/check_language.py
 check-locks:
 	$(VENV)/python scripts/lock_dependencies.py --check
 
