@@ -18,7 +18,7 @@ def block(language: str) -> str:
 
 
 def shown_rows() -> tuple[list[str], list[tuple[str, ...]]]:
-    lines = PAGE.split("gives these rows")[1].split("Try steps")[0].splitlines()
+    lines = PAGE.split("gives these rows")[1].split("Try transforms")[0].splitlines()
     cells = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines if line[:1] == "|"]
     return list(cells[0]), cells[2:]
 
