@@ -37,7 +37,7 @@ REPLACEMENTS = {
     r"listed by us|(has|have|had) shown": "observed by listing",
     r"vanish(es|ed|ing)?": "absent from the listing",
     r"wish(es)?": "intent; desired state",
-    r"own events?": "control event",
+    r"own events?(?! table)": "control event",
     r"lets? go|letting go|gone|(is|are) over": "retract, retracted, superseded; deleted, does not exist",
     r"beside": "alongside, concurrently; while a run is active",
     r"anew": "re-created, rebuilt",
