@@ -8,7 +8,6 @@ import pytest
 
 from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError
 from headwater.lake.snapshot_reader import SnapshotReader, explain_read_failure
-from headwater.lake.timeline_files import CommitName, parse_commit_name
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 ORDERS = ("orders_cow", "orders_mor")
@@ -217,21 +216,3 @@ def test_store_that_does_not_answer_is_no_absent_table():
     }
     with pytest.raises(LakeError, match="does not answer"):
         SnapshotReader("s3a://lake/orders", options).exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "parsed"),
-    [
-        (
-            "20260101000000000_20260101000001000.deltacommit",
-            CommitName("20260101000001000", "20260101000000000", "deltacommit"),
-        ),
-        ("20260101000000000.deltacommit.inflight", None),
-        ("20260101000000000.commit.requested", None),
-        ("20260101000000000_20260101000001000.clean", None),
-        ("20260101000000000_20260101000001000.rollback", None),
-        ("history", None),
-    ],
-)
-def test_only_completed_writes_are_commits(name, parsed):
-    assert parse_commit_name(name) == parsed

@@ -84,7 +84,7 @@ def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("growth.bmp", ".png, .ps"), ("growth", "ending"), ("none/growth.svg", "no such folder")],
+    [("growth.bmp", ".png, .ps"), ("growth", "no such file"), ("none/growth.svg", "no such folder")],
 )
 def test_file_that_cannot_be_drawn_to_is_bad_input(tmp_path, name, told):
     pytest.importorskip("matplotlib")
