@@ -156,6 +156,36 @@ def test_step_that_cannot_do_its_work_says_which_and_why(frame, tmp_path, step, 
     assert raised.value.hint
 
 
+LOOKUP = "(select 1 as code, 'one' as label union all select 2, 'two')"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"select {ORIGIN}, id as v from input where id < 3 "
+         f"union all select {ORIGIN}, -id from input where id = 1",
+         [("a", 0, -1), ("a", 0, 1), ("a", 1, 2)]),
+        (f"select i.{ORIGIN}, label as v from {LOOKUP} l join input i on l.code = i.id",
+         [("a", 0, "one"), ("a", 1, "two")]),
+        (f"with a as (select *, row_number() over (order by -id) as v from input) select {ORIGIN}, v from a",
+         [("a", 0, 3), ("a", 1, 2), ("b", 0, 1)]),
+        (f"select {ORIGIN}, v from (select {ORIGIN}, id + 1 as v from input) where v > 2",
+         [("a", 1, 3), ("b", 0, 4)]),
+        (f"select {ORIGIN}, v from input lateral view explode(nums) as v", [("a", 0, 1), ("a", 0, 2)]),
+        (f"select {ORIGIN}, sum(v) as v from (select {ORIGIN}, explode(nums) as v from input) "
+         f"group by {ORIGIN}",
+         [("a", 0, 3)]),
+        (f"select distinct {ORIGIN}, size(nums) > 0 as v from input where nums is not null",
+         [("a", 0, True), ("a", 1, False)]),
+        ("select *, id as v from input where id in (select code from " + LOOKUP + ")",
+         [("a", 0, 1), ("a", 1, 2)]),
+    ],
+)  # fmt: skip
+def test_statements_that_select_the_origin_keep_it(frame, tmp_path, text, found):
+    after = build(tmp_path, {"sql": text}).apply(frame, ORIGIN)
+    assert sorted((*row[ORIGIN], row["v"]) for row in after.collect()) == found
+
+
 def test_steps_of_two_tables_in_one_session_do_not_see_each_other(spark, frame, tmp_path):
     one = build(tmp_path, {"sql": "select _headwater_source, name as a from input"}).apply(frame, ORIGIN)
     other = build(tmp_path, {"sql": "select _headwater_source, id as b from input"}).apply(
