@@ -77,6 +77,22 @@ def test_statement_without_the_origin_of_each_row_is_refused_with_what_to_write(
     assert raised.value.hint
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"select {S}, a from o where a > (select avg(a) from input) union all select {S}, a from o",
+        f"select {S}, a, (select max(a) from input) from o union all select {S}, a, 1 from o",
+        f"select o.{S}, o.a from o join t on o.a = t.a and exists (select 1 from input) "
+        f"union all select {S}, a from o",
+    ],
+)
+def test_expression_over_all_rows_is_no_source_of_rows(text: str) -> None:
+    statement = f"with o as (select * from input) {text}"
+    check_origin(statement, S)
+    with pytest.raises(TransformError, match="reads `input` in a subquery of an expression"):
+        check_row_wise(statement, S)
+
+
 def test_origin_of_another_row_is_refused() -> None:
     with pytest.raises(TransformError, match="has to come out as it is"):
         check_origin(f"select first({S}) over (order by a) as {S}, a from input", S)

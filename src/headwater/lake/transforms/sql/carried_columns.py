@@ -37,7 +37,7 @@ def check_origin(text: str, origin: str) -> None:
 def check_row_wise(text: str, origin: str) -> None:
     """Raise `TransformError` as `check_origin`, and for a statement that looks at several rows at once.
 
-    Functions that it calls, and tables that it joins, are not looked at: nobody follows their changes.
+    Functions that it calls and tables that it joins are not checked: no consumer follows their changes.
     """
     _Rule((origin,), _ROWS_HINT).check_alone(parse_query(text))
 
@@ -45,7 +45,7 @@ def check_row_wise(text: str, origin: str) -> None:
 def check_group_wise(text: str, keys: Sequence[str]) -> None:
     """Raise `TransformError` for a statement that looks at rows of several groups at once, or changes `keys`.
 
-    Functions that it calls, and tables that it joins, are not looked at: nobody follows their changes.
+    Functions that it calls and tables that it joins are not checked: no consumer follows their changes.
     """
     _Rule(tuple(key.lower() for key in keys), _GROUPS_HINT).check_alone(parse_query(text))
 
@@ -76,6 +76,9 @@ class _Rule:
         if doubled:
             raise self._refuse(f"it reads `{doubled[0]}` several times, as in a join with itself")
         _Rule(self.keys, self.hint, is_alone=True).check(query)
+        for table in query.find_all(exp.Table):
+            if not table.db and table.name.lower() in own and not _is_source(table):
+                raise self._refuse(f"it reads `{table.name}` in a subquery of an expression, too")
 
     def _reads_input(self, query: exp.Expr, known: Known) -> bool:
         """Whether the query's rows come from `input`; then they are checked, here and below."""
@@ -176,6 +179,18 @@ class _Key:
             is_whole = not any(star.args.get(name) for name in ("except_", "except", "replace", "rename"))
             return is_whole and (of_table is None or of_table.table.lower() in self.tables)
         return selected.alias_or_name.lower() == self.name and self.is_in(selected.unalias())
+
+
+def _is_source(table: exp.Expr) -> bool:
+    """Whether rows of the statement come from the table, and not only values of an expression."""
+    node = table
+    while node.parent is not None:
+        if isinstance(node.parent, exp.Select) and node.arg_key not in ("from_", "joins", "with_"):
+            return False
+        if isinstance(node.parent, exp.Join) and node.arg_key != "this":
+            return False
+        node = node.parent
+    return True
 
 
 def _write_select(query: exp.Select, key: _Key) -> str:
