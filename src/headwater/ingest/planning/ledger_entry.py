@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from headwater.capture.object_event import ObjectEvent, is_same_etag
 from headwater.capture.stored_event import StoredEvent
@@ -24,6 +24,9 @@ CLEANED = "cleaned"
 TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 """Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
+
+EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
+"""What an object is to a table: undecided, ingested, without rows, removed, unusable."""
 
 MAX_DETAIL_CHARS = 300
 
@@ -56,7 +59,7 @@ class LedgerEntry:
     order_key: str = ""
     event_time: datetime | None = None
     event_id: str = ""
-    status: str = "pending"
+    status: EntryStatus = "pending"
     reason: str = ""
     detail: str = ""
     rows: int = 0
@@ -183,7 +186,8 @@ def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
         is_other = bool(outcome.kept) and not is_content_of(known, outcome.version)
         return is_other and stored.event.kind != "restored" and (outcome.looked or _is_newest(known, stored))
     if known.status == "pending":
-        return True
+        # That one content could not be read any more decides nothing about the others.
+        return outcome.status != "superseded"
     if outcome.reason == "dropped":
         return known.status == "quarantined"
     if outcome.status == "superseded" or outcome.reason in _NOTHING_NEW:
