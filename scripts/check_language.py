@@ -64,7 +64,9 @@ REPLACEMENTS = {
 }
 
 FENCED = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"(`+)(?!`)[^`]+?\1(?!`)|\]\([^)\s]*\)|<https?://[^>\s]*>")
+INLINE = re.compile(
+    r"(?<!`)(`+)(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)|\]\([^)\s]*\)|<https?://[^>\s]*>", re.DOTALL
+)
 QUESTION_HEADING = re.compile(r"^#+ What\b.*\b(is|are|was|were)\b.*$", re.MULTILINE)
 HEADING_ADVICE = "an imperative or a noun phrase as heading"
 

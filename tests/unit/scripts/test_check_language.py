@@ -48,6 +48,7 @@ def test_accepts_words_that_only_resemble_them(sentence: str) -> None:
 def test_skips_code_in_markdown_and_keeps_the_lines_after_it() -> None:
     text = "```sh\nheadwater run # goes on\n```\n`vanished` of [it](look-after-a-table.md)\n\nIt goes on.\n"
     assert found(text) == [(6, "goes on")]
+    assert found("between ```` ```beside ```` and `vanished`\n\n`x` goes\non `lies`\n") == [(3, "goes on")]
 
 
 def test_headings_are_no_questions_without_a_question_mark() -> None:
