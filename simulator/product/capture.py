@@ -25,7 +25,7 @@ from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import LakeError
 from simulator.bugs import Bugs
 from simulator.outside.clock import HasToWaitError, SimulatedClock
-from simulator.outside.crash import Crashes
+from simulator.outside.crash import Crashes, ProcessDied
 from simulator.outside.hudi import HudiTable, Write
 from simulator.outside.queue import SimulatedQueue
 from simulator.product.events_table import SimulatedEventsTable
@@ -122,7 +122,7 @@ class SimulatedCapture:
         self._heartbeat = Heartbeat(
             self._port, self._intake, self._stats, clock, visibility_timeout=visibility
         )
-        self._beside = LateExecutor()
+        self._beside = LateExecutor(crashes)
         self._committer = Committer(self._append_events, self._append_quarantine, options, self._beside)
         self._failed: Batch | None = None
         self._to_delete: list[str] = []
@@ -239,13 +239,21 @@ class SimulatedCapture:
 
 
 class LateExecutor(Executor):
-    """Runs what it is given at once or, if it is late, when somebody asks for the result."""
+    """Runs what it is given at once or, if it is late, when the result is wanted of a living process."""
 
-    def __init__(self) -> None:
+    def __init__(self, crashes: Crashes) -> None:
+        self._crashes = crashes
         self.is_late = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future = LateFuture(lambda: fn(*args, **kwargs))
+        deaths = self._crashes.deaths.total()
+
+        def call() -> Any:
+            if self._crashes.deaths.total() > deaths:
+                raise ProcessDied("its thread is gone with the process")
+            return fn(*args, **kwargs)
+
+        future = LateFuture(call)
         if not self.is_late:
             future.run()
         return future
@@ -268,9 +276,9 @@ class LateFuture(Future[Any]):
                     raise
                 self.set_exception(error)
 
-    def result(self, timeout: float | None = None) -> Any:
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         self.run()
-        return super().result(timeout)
+        return super().exception(timeout)
 
 
 def spoil_event(event: ObjectEvent, bugs: Bugs) -> ObjectEvent:

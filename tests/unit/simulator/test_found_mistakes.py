@@ -8,6 +8,24 @@ from simulator.scenario import Step, build_scenario
 from simulator.world import run_scenario
 
 MISTAKES = {
+    "content that was put again kept the time of its first event in a merge": (
+        101000223,
+        """
+        race(33142, 51727) race(47780, 19638) put(18689, 38676) put(30084, 23733) put(3051, 29349)
+        put(35311, 49967) put(59785, 44487) race(46810, 40562) deliver(30627, 48645) receive(41586, 38693)
+        put(26005, 10431) commit(17492, 63747) deliver(0, 41636) drop(18220, 52397) deliver(0, 7339)
+        deliver(8018, 49885) ingest(34610, 30449) ingest(64999, 13803) deliver(17099, 60163)
+        request(44102, 36266) race(45502, 21145) put(17329, 61494) deliver(0, 45439) ingest(51045, 10124)
+        put(6066, 47234) deliver(0, 23048) drop(21011, 40830)
+        """,
+    ),
+    "rows that a late request brought into a merge stayed older than those it had replaced": (
+        96000150,
+        """
+        request(10037, 46166) race(36857, 8980) ingest(40700, 40540) race(57053, 6727) request(47905, 31185)
+        ingest(5908, 49324) drop(52861, 49922)
+        """,
+    ),
     "a request took an object out of quarantine that the same batch had just put there": (
         11000006,
         "request(14025, 56258) put(37256, 65107) put(23997, 52859)",

@@ -72,8 +72,10 @@ class Committer:
                 crash_point("before_events_commit")
                 appended = self._retry(stop, lambda: self._append_events(events))
         finally:
-            if quarantined:
-                quarantined.result()
+            # Both have ended before either is tried again; the error of the events is the one to raise.
+            failure = quarantined.exception() if quarantined else None
+        if failure:
+            raise failure
         crash_point("after_events_commit")
         return appended.duplicates if appended else 0
 

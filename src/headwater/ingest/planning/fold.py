@@ -208,12 +208,17 @@ def _find_log_reason(stored: StoredEvent, state: LedgerEntry | None, rules: Fold
 def _is_ingested(stored: StoredEvent, state: LedgerEntry, rules: FoldRules) -> bool:
     if state.status not in ("ingested", "skipped") or not names_content_of(stored, state):
         return False
-    if is_from_listing(stored):
-        return True
-    if is_cleaned(state):
+    if is_cleaned(state) and not is_from_listing(stored):
         return not is_new_content(stored, state)
-    # A merge orders rows by the time of the event: that of the content's own event is still to be applied.
+    if is_from_listing(stored):
+        return not rules.merges or _has_time(stored, state)
     return state.looked and state.status == "ingested" and not rules.merges
+
+
+def _has_time(stored: StoredEvent, state: LedgerEntry) -> bool:
+    """True if rows of the content have the time of the event, or a later one: a merge orders rows by it."""
+    known = state.event_time
+    return not state.looked and known is not None and stored.event.event_time <= known
 
 
 def _may_exist(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> bool:
