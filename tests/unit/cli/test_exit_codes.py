@@ -168,7 +168,7 @@ def sync_case(code: int, error: LakeError | None) -> Case:
         list_catalogs=returns(["glue"]), sync=returns(TableSync("glue", "t", "d", error=error))
     )
     patches = {"headwater.app.catalogs.CatalogSync": returns(catalogs)}
-    needs = "catalogs.sync:FAILED" if code else ""
+    needs = "tables.sync:FAILED" if code else ""
     return Case(f"table sync: {error}", ("table", "orders_cow", "sync"), code, patches, needs)
 
 
