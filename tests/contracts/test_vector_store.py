@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.field_value import FieldValue
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
     Condition,
-    FieldValue,
     Index,
     Operator,
     SearchRequest,
-    SparseVector,
     VectorStore,
 )
 from tests.fixtures.search.points import SPEC, axis, chunk_id, find, keys, make_point, near, words

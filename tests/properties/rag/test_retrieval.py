@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.analyzer import analyze, fold, list_stems
 from headwater.rag.lexical.sparse import SparseEncoder
 from headwater.rag.normalising import normalise
@@ -14,7 +15,7 @@ from headwater.rag.retrieval.query import SearchQuery
 from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.conditions import satisfies
-from headwater.rag.vector_stores.protocol import Condition, FieldValue
+from headwater.rag.vector_stores.protocol import Condition
 from tests.fixtures.search.filled_index import EMBEDDER, build_points, build_search_index
 
 # Lone surrogates too: a query may come from anywhere.

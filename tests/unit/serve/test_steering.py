@@ -8,10 +8,11 @@ import pytest
 from headwater.rag.generation.grounding import Grounding
 from headwater.rag.generation.orders import is_order
 from headwater.rag.generation.product import build_products
-from headwater.rag.generation.prompt import build_messages, close_line, house_lines, open_line
+from headwater.rag.generation.prompt import build_messages
 from headwater.rag.generation.statements import Statement
 from headwater.rag.language_models.protocol import Message
 from headwater.rag.language_models.scripted import ObedientLanguageModel, ScriptedLanguageModel, iter_orders
+from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 from headwater.rag.retrieval.query import FoundRow
 from tests.fixtures.search.api import open_shop
 from tests.fixtures.search.attacks import ATTACKS, MARK

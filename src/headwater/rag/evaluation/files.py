@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.errors import UsageError
 from headwater.rag.evaluation.judged import GAINS, JudgedQuery, JudgedSet, Product, Split
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 NAMES = ("catalogue", "queries", "judgements")
 _IDS = ("product_id", "id", "item_id", "asin")

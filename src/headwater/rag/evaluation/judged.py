@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 Grade = Literal["E", "S", "C", "I"]
 """Exact, substitute, complement, irrelevant: the grades of Amazon's ESCI."""

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.generation.orders import is_order, split_sentences
 from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.generation.statements import Statement
 from headwater.rag.lexical.analyzer import list_stems
 from headwater.rag.lexical.english import STOP_WORDS
-from headwater.rag.vector_stores.protocol import FieldValue
 
 Fault = Literal["id", "uncited", "price", "attribute", "off_topic"]
 

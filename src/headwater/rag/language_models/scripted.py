@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import LanguageModelError
-from headwater.rag.generation.prompt import close_line, house_lines, open_line
 from headwater.rag.language_models.protocol import JsonSchema, Message
+from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from headwater.rag.vector_stores.protocol import Condition, FieldValue
+from headwater.rag.field_value import FieldValue
+from headwater.rag.vector_stores.protocol import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from headwater.rag.vector_stores.protocol import Condition, FieldValue, Filter
+from headwater.rag.field_value import FieldValue
+from headwater.rag.vector_stores.protocol import Condition, Filter
 
 TENANT = "tenant"
 _Scalar = str | int | float | bool

@@ -8,18 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.conditions import satisfies
 from headwater.rag.vector_stores.postings import Postings
-from headwater.rag.vector_stores.protocol import (
-    Checkpoint,
-    Hit,
-    IndexSpec,
-    Point,
-    PointState,
-    SearchRequest,
-    SparseVector,
-)
+from headwater.rag.vector_stores.protocol import Checkpoint, Hit, IndexSpec, Point, PointState, SearchRequest
 
 DENSE = "dense"
 # Sums of the same numbers differ in the last bits from row to row; ties must not depend on that.

@@ -2,23 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from headwater.rag.passage import Passage
+from headwater.rag.field_value import FieldValue
+from headwater.rag.lexical.sparse_vector import SparseVector
+from headwater.rag.passage import Passage
 
-FieldValue = str | int | float | bool | None | list[str]
 FieldKind = Literal["keyword", "number", "bool"]
 Operator = Literal["eq", "ne", "in", "not_in", "lt", "lte", "gt", "gte"]
-
-
-@dataclass(frozen=True, slots=True)
-class SparseVector:
-    """Term ids and their weights in one text, without IDF: the store weighs with the IDF of its own points,
-    ln(1 + (N - n + 0.5) / (n + 0.5))."""
-
-    indices: tuple[int, ...]
-    values: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +62,7 @@ class PointState:
 class Hit(NamedTuple):
     """A point found; `score` only compares within one answer."""
 
-    passage: "Passage"
+    passage: Passage
     score: float
 
 
@@ -140,7 +131,7 @@ class Index(Protocol):
         """All points, in the order of chunk ids."""
         ...
 
-    def iter_passages(self) -> "Iterator[Passage]":
+    def iter_passages(self) -> Iterator[Passage]:
         """All points, in no order."""
         ...
 

@@ -9,6 +9,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from headwater.errors import IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.payload import (
@@ -39,7 +40,6 @@ from headwater.rag.vector_stores.protocol import (
     Point,
     PointState,
     SearchRequest,
-    SparseVector,
 )
 
 _SPEC_KEY = "headwater_spec"

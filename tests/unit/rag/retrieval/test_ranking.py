@@ -1,10 +1,11 @@
 import pytest
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.passage import Passage, read_price
 from headwater.rag.retrieval.candidates import Candidate, gather
 from headwater.rag.retrieval.ranking import rank
 from headwater.rag.retrieval.understanding import understand
-from headwater.rag.vector_stores.protocol import FieldValue, Hit
+from headwater.rag.vector_stores.protocol import Hit
 
 
 def make(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headwater.rag.evaluation.judged import Product
 from headwater.rag.evaluation.shop.vocabulary import BRANDS, CATEGORIES, COLORS, Category, Feature, Type
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 PRODUCTS_A_TYPE = 30
 COMPLEMENTS_A_TYPE = 4
