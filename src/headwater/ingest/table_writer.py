@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_typed_options
 from headwater.ingest.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
 from headwater.ingest.reading.batch_read import BatchRead

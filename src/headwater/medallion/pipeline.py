@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
 from headwater.ingest.processing.processor import explained_steps

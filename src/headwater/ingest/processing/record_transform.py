@@ -7,9 +7,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns, list_ordering
 from headwater.ingest.conforming import make_storable
 from headwater.ingest.isolation.row_address import RowAddress
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType, StringType, StructField, StructType
 
 from headwater.capture.stored_event import StoredEvent
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns, list_ordering
 from headwater.errors import IngestError
 from headwater.ingest.conforming import find_rounded
 from headwater.ingest.decoding.csv_header import is_unnamed, with_header

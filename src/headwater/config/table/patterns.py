@@ -2,38 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from headwater.config.addresses import ADDRESS
+from headwater.config.table.fields import TableFields
 
-    from headwater.config.table import TableConfig
-
-_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/+(?P<bucket>[^/]*)/*(?P<rest>.*)", re.DOTALL)
 _PATTERNS = ("path", "prefix", "ignore_prefix")
 
 KeyProblem = tuple[tuple[str, ...], str]
 
 
-def check_bucket_name(bucket: str) -> str:
-    """The name of a bucket as it is. Raises `ValueError` for an address or a path."""
-    if bucket.startswith("arn:"):
-        return bucket
-    address = _ADDRESS.fullmatch(bucket.strip())
-    if address is None:
-        name, _, rest = bucket.strip().strip("/").partition("/")
-    else:
-        name, rest = address["bucket"], address["rest"]
-    if name == bucket:
-        return bucket
-    prefix = f" and `prefix: {rest.rstrip('/')}/`" if rest else ""
-    raise ValueError(f"{bucket!r} is not the name of a bucket; write `bucket: {name or 'NAME'}`{prefix}")
-
-
-def iter_pattern_problems(table: "TableConfig") -> Iterator[KeyProblem]:
+def iter_pattern_problems(table: TableFields) -> Iterator[KeyProblem]:
     """Patterns of a table that can match no key, whatever the source is."""
     for key, pattern in _iter_patterns(table):
-        address = _ADDRESS.fullmatch(pattern)
+        address = ADDRESS.fullmatch(pattern)
         if address is not None:
             meant = f", such as {address['rest']!r}" if address["rest"] else ""
             yield (key,), f"{pattern!r} is an address; write keys relative to the source{meant}"
@@ -45,7 +27,7 @@ def iter_pattern_problems(table: "TableConfig") -> Iterator[KeyProblem]:
 
 
 def iter_folder_problems(
-    folder: "Path", tables: "Mapping[str, TableConfig]"
+    folder: Path, tables: Mapping[str, TableFields]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Patterns that can match no file of a folder: they are relative to it."""
     for name, table in tables.items():
@@ -58,7 +40,7 @@ def iter_folder_problems(
                 yield ("tables", name, key), text
 
 
-def _iter_patterns(table: "TableConfig") -> Iterator[tuple[str, str]]:
+def _iter_patterns(table: TableFields) -> Iterator[tuple[str, str]]:
     for key in _PATTERNS:
         given: str | tuple[str, ...] = getattr(table, key)
         yield from ((key, pattern) for pattern in ((given,) if isinstance(given, str) else given))

@@ -1,12 +1,9 @@
 """What cannot be of a table whose keys Hudi generates: nothing there is found by a key."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from headwater.config.hudi.checking import PREFIX
-
-if TYPE_CHECKING:
-    from headwater.config.table import TableConfig
+from headwater.config.table.fields import TableFields
 
 Problem = tuple[tuple[str, ...], str]
 
@@ -22,7 +19,7 @@ _REFUSED_OPTIONS = {
 """With these Hudi itself refuses the first write."""
 
 
-def iter_generated_key_problems(table: "TableConfig") -> Iterator[Problem]:
+def iter_generated_key_problems(table: TableFields) -> Iterator[Problem]:
     """What does not go together with `generated_keys`, as keys below the table with a sentence."""
     if not table.generated_keys:
         return
@@ -38,7 +35,7 @@ def iter_generated_key_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_option_problems(table)
 
 
-def _iter_mode_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_mode_problems(table: TableFields) -> Iterator[Problem]:
     if table.record_key:
         yield (
             ("record_key",),
@@ -52,7 +49,7 @@ def _iter_mode_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
-def _iter_hudi_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_hudi_problems(table: TableFields) -> Iterator[Problem]:
     if table.filter_duplicates:
         yield (
             ("filter_duplicates",),
@@ -79,7 +76,7 @@ def _iter_hudi_problems(table: "TableConfig") -> Iterator[Problem]:
     )
 
 
-def _iter_option_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_option_problems(table: TableFields) -> Iterator[Problem]:
     given = {key: value.strip() for key, value in table.hoodie.items()}
     key = f"{_WRITE}recordkey.field"
     if key in given:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from headwater.config.hudi.table_options import TYPED_FIELDS, list_typed_options
 from headwater.config.loader import parse_settings
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import TYPED_FIELDS, list_typed_options
 from headwater.errors import ConfigError
 
 MERGE = {"path": "*.json", "record_key": "id"}

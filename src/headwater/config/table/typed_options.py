@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from headwater.config.hudi.checking import PREFIX
-from headwater.config.hudi.generated_keys import iter_generated_key_problems
-
-if TYPE_CHECKING:
-    from headwater.config.table import TableConfig
+from headwater.config.table.fields import TableFields
+from headwater.config.table.generated_keys import iter_generated_key_problems
 
 OptionValue = str | int | bool | tuple[str, ...]
 
@@ -37,7 +34,7 @@ TYPED_FIELDS = (
     "column_stats",
     "indexing",
 )
-"""Fields of `TableConfig` that are nothing but Hudi's."""
+"""Fields of `TableFields` that are nothing but Hudi's."""
 
 _CLASSES = ("payload", "merger")
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
@@ -55,7 +52,7 @@ _NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set 
 Problem = tuple[tuple[str, ...], str]
 
 
-def list_typed_options(table: "TableConfig") -> dict[str, OptionValue]:
+def list_typed_options(table: TableFields) -> dict[str, OptionValue]:
     """Those that are not at their default, by their path below the table, such as `index.buckets`."""
     given: dict[str, OptionValue] = {}
     for name, value in table.model_dump(include=set(TYPED_FIELDS), exclude_defaults=True).items():
@@ -66,7 +63,7 @@ def list_typed_options(table: "TableConfig") -> dict[str, OptionValue]:
     return given
 
 
-def list_needed_columns(table: "TableConfig") -> dict[str, tuple[str, ...]]:
+def list_needed_columns(table: TableFields) -> dict[str, tuple[str, ...]]:
     """Columns that rows have to have, by the key below the table that names them."""
     sort_by = table.clustering.sort_by if table.clustering else ()
     return {
@@ -77,13 +74,13 @@ def list_needed_columns(table: "TableConfig") -> dict[str, tuple[str, ...]]:
     }
 
 
-def list_ordering(table: "TableConfig") -> tuple[str, ...]:
+def list_ordering(table: TableFields) -> tuple[str, ...]:
     """Columns by whose values Hudi chooses among rows of one key; none where a class of the user's does."""
     is_own = table.payload or table.merger or table.merge_mode == "commit_time"
     return () if is_own or table.effective_mode != "merge" else table.ordering
 
 
-def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
+def iter_typed_problems(table: TableFields) -> Iterator[Problem]:
     """What does not go together, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
@@ -97,7 +94,7 @@ def iter_typed_problems(table: "TableConfig") -> Iterator[Problem]:
     yield from _iter_writers_problems(table)
 
 
-def _iter_index_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_index_problems(table: TableFields) -> Iterator[Problem]:
     index = table.index
     if index is None:
         return
@@ -124,7 +121,7 @@ def _iter_index_problems(table: "TableConfig") -> Iterator[Problem]:
         yield ("metadata_table",), f"`index: {{type: {index.type}}}` {_NEEDS_METADATA}"
 
 
-def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_layout_problems(table: TableFields) -> Iterator[Problem]:
     if not table.partition:
         for name in ("partition_style", "url_encode_partitions", "drop_partition_columns"):
             if name in list_typed_options(table):
@@ -154,7 +151,7 @@ def _iter_layout_problems(table: "TableConfig") -> Iterator[Problem]:
         yield from _iter_indexing_problems(table)
 
 
-def _iter_indexing_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_indexing_problems(table: TableFields) -> Iterator[Problem]:
     if not table.column_stats:
         yield ("indexing",), "'async' has no meaning without `column_stats`. Allowed: inline"
     if table.services != "async":
@@ -170,7 +167,7 @@ def _iter_indexing_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
-def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_generator_problems(table: TableFields) -> Iterator[Problem]:
     for name in ("class", "type"):
         key = f"{PREFIX}datasource.write.keygenerator.{name}"
         found = table.hoodie.get(key, "")
@@ -179,7 +176,7 @@ def _iter_generator_problems(table: "TableConfig") -> Iterator[Problem]:
             yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
 
 
-def _iter_class_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_class_problems(table: TableFields) -> Iterator[Problem]:
     """Of a user's class that merges rows: a payload, or a merger."""
     given = list_typed_options(table)
     kind = next((name for name in _CLASSES if name in given), None)
@@ -202,7 +199,7 @@ def _iter_class_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
-def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
     if table.effective_mode != "merge":
         for name in ("merge_mode", "partial_updates", *_CLASSES):
             if name in list_typed_options(table):
@@ -236,7 +233,7 @@ def _iter_merge_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
-def _iter_bulk_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_bulk_problems(table: TableFields) -> Iterator[Problem]:
     bulk = table.bulk_insert
     if bulk is None:
         return
@@ -250,7 +247,7 @@ def _iter_bulk_problems(table: "TableConfig") -> Iterator[Problem]:
         yield ("bulk_insert", "sort_by"), f"cannot be beside `sort: {bulk.sort}`: leave one of them out"
 
 
-def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_cleaning_problems(table: TableFields) -> Iterator[Problem]:
     given = [name for name in _KEEP if getattr(table, name) is not None]
     for name in given[1:]:
         yield (name,), f"cannot be beside `{given[0]}`: one rule says which files are kept"
@@ -277,7 +274,7 @@ def _iter_cleaning_problems(table: "TableConfig") -> Iterator[Problem]:
         )
 
 
-def _iter_clustering_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_clustering_problems(table: TableFields) -> Iterator[Problem]:
     limit = type(table).model_fields["max_pending_clustering"].default
     if table.max_pending_clustering != limit:
         if table.clustering is None:
@@ -302,7 +299,7 @@ def _iter_clustering_problems(table: "TableConfig") -> Iterator[Problem]:
             yield ("hoodie", key), "cannot be beside `clustering`, which with `services` says who does it"
 
 
-def _iter_writers_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_writers_problems(table: TableFields) -> Iterator[Problem]:
     is_compacted = table.table_type == "merge_on_read"
     if table.services == "semi_async" and not is_compacted and table.clustering is None:
         yield (

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from headwater.config.hudi.lock import LockConfig
-from headwater.config.table import TableConfig
+from headwater.config.table.fields import TableFields
 
 _OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs"})
 _STORAGE_JARS = {
@@ -19,7 +19,7 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def iter_lock_problems(
-    lock: LockConfig | None, lake: str, tables: Mapping[str, TableConfig], jars: Collection[str]
+    lock: LockConfig | None, lake: str, tables: Mapping[str, TableFields], jars: Collection[str]
 ) -> Iterator[Problem]:
     """Keys with a sentence. `jars` are texts that name the further jars of a session."""
     if lock is not None:
@@ -51,7 +51,7 @@ def _iter_provider_problems(lock: LockConfig, scheme: str, jars: Collection[str]
 
 
 def _iter_table_problems(
-    key: tuple[str, ...], table: TableConfig, lock: LockConfig | None
+    key: tuple[str, ...], table: TableFields, lock: LockConfig | None
 ) -> Iterator[Problem]:
     mode = table.hoodie.get(_MODE, "SINGLE_WRITER").upper()
     if mode != "SINGLE_WRITER" and lock is None and _PROVIDER not in table.hoodie:

@@ -2,23 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from headwater.config.file_format import FIXED_COLUMNS
 from headwater.config.processing.ddl import DdlError, check_ddl
 from headwater.config.processing.reader_options import iter_reader_option_problems
-
-if TYPE_CHECKING:
-    from headwater.config.table import TableConfig
-
-FIXED_COLUMNS = frozenset({"text", "binary", "document"})
-"""Formats whose columns are always the same."""
+from headwater.config.table.fields import TableFields
 
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Problem = tuple[tuple[str, ...], str]
 
 
-def iter_schema_problems(table: "TableConfig") -> Iterator[Problem]:
+def iter_schema_problems(table: TableFields) -> Iterator[Problem]:
     """Lists of columns that cannot be parsed, options that the format does not have, and what evolving and
     rescued columns cannot be combined with. The table's format is known.
     """

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from headwater.config.hudi.column_types import VectorType, list_column_types, parse_column_type
+from headwater.config.hudi.column_types import VectorType, parse_column_type
 from headwater.config.loader import parse_settings
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
 from headwater.errors import ConfigError
 from headwater.lake.transforms.checking import check_processing
 

@@ -1,12 +1,9 @@
 """Tables built from other tables: what may stand beside `from`, and which table comes before which."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from headwater.config.problems.nearest import find_nearest
-
-if TYPE_CHECKING:
-    from headwater.config.table import TableConfig
+from headwater.config.table.fields import TableFields
 
 Problem = tuple[tuple[str | int, ...], str]
 
@@ -20,7 +17,7 @@ _OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
 _OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter_duplicates", "concurrency")
 
 
-def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
+def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
     """What cannot be beside `from`, or has no meaning without it."""
     if table.from_ is None:
         for name in ("refresh", "group_key"):
@@ -57,7 +54,7 @@ def iter_derived_problems(table: "TableConfig") -> Iterator[Problem]:
             )
 
 
-def _iter_group_problems(table: "TableConfig") -> Iterator[Problem]:
+def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
     """What would take the columns away by which groups of the source and of the result are the same."""
     if table.refresh != "changed_keys":
         if table.group_key:
@@ -82,7 +79,7 @@ def _iter_group_problems(table: "TableConfig") -> Iterator[Problem]:
             )
 
 
-def iter_order_problems(tables: "Mapping[str, TableConfig]") -> Iterator[Problem]:
+def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
     """Tables that come from none there is, or in the end from themselves."""
     for name, table in tables.items():
         if table.from_ is None:
@@ -100,12 +97,12 @@ def iter_order_problems(tables: "Mapping[str, TableConfig]") -> Iterator[Problem
             yield path, f"the tables go round in a circle: {shown}; one of them has to be built from objects"
 
 
-def order_tables(tables: "Mapping[str, TableConfig]") -> list[str]:
+def order_tables(tables: Mapping[str, TableFields]) -> list[str]:
     """The names, each behind that of the table it is built from; in the file's order else."""
     return sorted(tables, key=lambda name: len(_list_way(name, tables)))
 
 
-def _list_way(name: str, tables: "Mapping[str, TableConfig]") -> list[str]:
+def _list_way(name: str, tables: Mapping[str, TableFields]) -> list[str]:
     """The table's source, the source of that, and so on, up to what is not known or was seen before."""
     way: list[str] = []
     source = tables[name].from_
