@@ -27,10 +27,10 @@ from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.ports import Ports
 from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.rejects import QuarantineRejects
 from headwater.ingest.rows import HudiRows, RowParts
-from headwater.ingest.stored_contents import StoredContents
+from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path

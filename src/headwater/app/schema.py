@@ -10,9 +10,9 @@ from headwater.app.scope import build_scope
 from headwater.capture.position import parse_instant
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
+from headwater.ingest.columns.column_names import list_renamed, rename_for_hudi
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
 from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
-from headwater.ingest.inference.column_names import list_renamed, rename_for_hudi
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.layout import table_path

@@ -15,14 +15,8 @@ from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
-from headwater.ingest.conforming import conform_frame
-from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.verification import ComparedObject
-from headwater.ingest.processing.record_transform import RecordTransform
-from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import (
+from headwater.ingest.columns.conforming import conform_frame
+from headwater.ingest.lineage import (
     EVENT_ID,
     LINEAGE_COLUMNS,
     OBJECT,
@@ -30,9 +24,15 @@ from headwater.ingest.reading.lineage import (
     build_lineage,
     build_uri,
 )
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.verification import ComparedObject
+from headwater.ingest.processing.record_transform import RecordTransform
+from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.object_reader import look_through
-from headwater.ingest.reading.record_source import RecordSource
 from headwater.ingest.reading.resolution import Request, build_requests
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.table_state import TableState
 from headwater.lake.local_frames import build_frame
 from headwater.lake.table import Table

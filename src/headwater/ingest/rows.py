@@ -12,8 +12,7 @@ from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import Outdated
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.stored_contents import StoredContents
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.table_state import (
     TableState,
     load_metadata,
@@ -21,7 +20,8 @@ from headwater.ingest.table_state import (
     resume_state,
     with_columns,
 )
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.writing.stored_contents import StoredContents
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
 
 _log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.config.hudi.table_sections import IndexConfig
 from headwater.config.table import TableConfig
 from headwater.errors import LakeError, TableMismatchError
+from headwater.ingest.columns.column_names import assign_old_names
 from headwater.ingest.evolution.schema_history import (
     SchemaVersion,
     add_version,
@@ -18,7 +19,6 @@ from headwater.ingest.evolution.schema_history import (
     parse_history,
     write_history,
 )
-from headwater.ingest.inference.column_names import assign_old_names
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table

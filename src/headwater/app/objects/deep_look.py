@@ -7,7 +7,7 @@ from headwater.app.application import App
 from headwater.app.objects.streams import build_rules
 from headwater.ingest.object_comparison import ComparedTable, ObjectComparison
 from headwater.ingest.planning.verification import DeepCounts, Finding, is_in_sample, judge_compared
-from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.table_state import parse_table_state
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table

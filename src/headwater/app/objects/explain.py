@@ -15,9 +15,9 @@ from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.stored_contents import find_row_counts
+from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table

@@ -11,11 +11,11 @@ from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineRead
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.stored_contents import iter_announced, iter_row_counts
 from headwater.ingest.table_state import parse_table_state
+from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table

@@ -2,7 +2,7 @@
 
 from headwater.config.table import TableConfig
 from headwater.ingest.table_state import begin_with
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.migration import bootstrapping
 from headwater.lake.migration.bootstrap_plan import BootstrapPlan, BootstrapRequest
 from headwater.lake.services.service_table import ServiceTable

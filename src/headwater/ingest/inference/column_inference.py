@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import ConfigError, ObjectError
+from headwater.ingest.columns.schema import as_instants, from_arrow, infer_from_lines
 from headwater.ingest.decoding.arrow_types import unify_columns
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, with_header
@@ -30,7 +31,6 @@ from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import Request, build_requests
-from headwater.ingest.reading.schema import as_instants, from_arrow, infer_from_lines
 from headwater.ingest.reading.split_scan import SplitScan
 
 Head = tuple[Sequence[str] | None, list[str]]

@@ -12,14 +12,14 @@ from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
+from headwater.ingest.lineage import LINEAGE_COLUMNS, build_lineage
 from headwater.ingest.object_stores import ObjectRef, StoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.processor import BatchProcessor, explained_steps
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, build_lineage
-from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.table_state import TableState
 from headwater.lake.sql.spark import to_plain
 from headwater.lake.transforms.checking import SOURCE

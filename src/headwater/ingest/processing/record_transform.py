@@ -10,12 +10,12 @@ from pyspark.sql.types import StructType
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.typed_options import list_needed_columns, list_ordering
-from headwater.ingest.conforming import make_storable
-from headwater.ingest.isolation.row_address import RowAddress
+from headwater.ingest.columns.conforming import make_storable
+from headwater.ingest.columns.row_address import RowAddress
+from headwater.ingest.columns.schema import check_names, check_ordering
+from headwater.ingest.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
-from headwater.ingest.reading.schema import check_names, check_ordering
 from headwater.lake.checks.judging import Checks
 from headwater.lake.logical_types.columns import check_convertible, convert_frame
 from headwater.lake.transforms.chain import Chain, check_storable

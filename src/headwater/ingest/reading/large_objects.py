@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType
 
 from headwater.errors import ObjectError
-from headwater.ingest.evolution.large_sampler import LargeSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
 from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.csv_layouts import CsvLayouts
+from headwater.ingest.reading.large_sampler import LargeSampler
 from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,

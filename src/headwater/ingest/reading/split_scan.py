@@ -19,9 +19,9 @@ from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.decoding.text import JAVA_BLANKS
 from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
-from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import Request
 from headwater.lake.local_frames import build_frame

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other, parse_schema_sample
-from headwater.ingest.object_fetch import FetchPlan, fetch_objects
+from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.object_stores.memory import load_memory_store
 

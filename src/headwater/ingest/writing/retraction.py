@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
-from headwater.ingest.reading.lineage import EVENT_ID, OBJECT
+from headwater.ingest.lineage import EVENT_ID, OBJECT
 from headwater.lake.local_frames import build_frame
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
-from headwater.ingest.reading.lineage import EVENT_TIME, OBJECT, ROW
+from headwater.ingest.lineage import EVENT_TIME, OBJECT, ROW
 
 # Different values of these are different keys to Hudi too; of a timestamp it may keep milliseconds only.
 _EXACT = (ByteType, IntegerType, LongType, ShortType, StringType)

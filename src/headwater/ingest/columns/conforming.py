@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType, MapType, StructType
 
-from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
+from headwater.ingest.columns.column_names import assign_names, rename_for_hudi
 from headwater.lake.logical_types.storable import store_frame
 from headwater.lake.table import Table
 

@@ -14,28 +14,10 @@ from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.typed_options import list_needed_columns, list_ordering
 from headwater.errors import IngestError
-from headwater.ingest.conforming import find_rounded
-from headwater.ingest.decoding.csv_header import is_unnamed, with_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
-from headwater.ingest.evolution.schema_sample import parse_schema_sample
-from headwater.ingest.inference.column_inference import ColumnInference
-from headwater.ingest.inference.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
-from headwater.ingest.isolation.row_address import RowAddress
-from headwater.ingest.object_stores import StoreConfig
-from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
-from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
-from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.reading.object_reader import (
-    MAX_BAD_CHARS,
-    ObjectReader,
-    ReaderConfig,
-    Records,
-)
-from headwater.ingest.reading.resolution import Request
-from headwater.ingest.reading.schema import (
+from headwater.ingest.columns.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
+from headwater.ingest.columns.conforming import find_rounded
+from headwater.ingest.columns.row_address import RowAddress
+from headwater.ingest.columns.schema import (
     CORRUPT,
     FIXED_SCHEMAS,
     apply_column_types,
@@ -45,6 +27,24 @@ from headwater.ingest.reading.schema import (
     check_partition,
     parse_ddl,
 )
+from headwater.ingest.decoding.csv_header import is_unnamed, with_header
+from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
+from headwater.ingest.evolution.schema_sample import parse_schema_sample
+from headwater.ingest.inference.column_inference import ColumnInference
+from headwater.ingest.lineage import build_uri
+from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
+from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
+from headwater.ingest.reading.object_reader import (
+    MAX_BAD_CHARS,
+    ObjectReader,
+    ReaderConfig,
+    Records,
+)
+from headwater.ingest.reading.resolution import Request
 from headwater.ingest.reading.split_scan import is_large
 from headwater.ingest.table_state import TableState
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.object_event import name_version
+from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ContentState
@@ -18,8 +19,7 @@ from headwater.ingest.planning.outdated import (
     choose_replaced,
 )
 from headwater.ingest.planning.verification import WriteCounts
-from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
-from headwater.ingest.retraction import Gone
+from headwater.ingest.writing.retraction import Gone
 from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
 

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql.types import ArrayType, LongType, MapType, StringType, StructField, StructType
 
-from headwater.ingest.inference.column_names import (
+from headwater.ingest.columns.column_names import (
     assign_names,
     assign_old_names,
     list_renamed,

@@ -7,6 +7,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from headwater.ingest.columns.schema import as_instants
 from headwater.ingest.decoding.csv_fields import CsvDialect
 from headwater.ingest.decoding.csv_header import has_header
 from headwater.ingest.decoding.reader_options import ReaderOptions
@@ -15,7 +16,6 @@ from headwater.ingest.evolution.unknown_fields import FieldScanner
 from headwater.ingest.formats.csv import name_columns
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import Request
-from headwater.ingest.reading.schema import as_instants
 from headwater.ingest.reading.split_scan import LINE_FORMATS, SplitScan
 
 _SAMPLE_RECORDS = 1_000

@@ -13,8 +13,8 @@ import pytest
 
 from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUnavailableError
 from headwater.ingest.fetching import download
+from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
-from headwater.ingest.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectState, ObjectStore, StoreConfig
 from headwater.ingest.object_stores.local import LocalObjectStore
 from headwater.ingest.object_stores.memory import MemoryObjectStore, load_memory_store

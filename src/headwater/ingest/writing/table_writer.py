@@ -12,10 +12,9 @@ from pyspark.sql.types import DataType, StructType
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.typed_options import list_typed_options
-from headwater.ingest.conforming import conform_frame
+from headwater.ingest.columns.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
-from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.lineage import (
+from headwater.ingest.lineage import (
     EVENT_ID,
     EVENT_TIME,
     OBJECT,
@@ -25,8 +24,9 @@ from headwater.ingest.reading.lineage import (
     build_lineage,
     with_lineage,
 )
-from headwater.ingest.reading.record_keys import are_keys_unique, keep_last
-from headwater.ingest.retraction import Gone, build_deletes, read_stored
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
+from headwater.ingest.writing.retraction import Gone, build_deletes, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions

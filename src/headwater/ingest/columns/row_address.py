@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-if TYPE_CHECKING:
-    from headwater.config.table import TableConfig
+from headwater.config.table import TableConfig
 
 AMBIGUOUS_KEY = "ambiguous_key"
 BAD_PARTITION = "bad_partition"
@@ -36,7 +34,7 @@ class RowAddress:
     is_plain: bool = False
 
     @classmethod
-    def of(cls, table: "TableConfig") -> "RowAddress":
+    def of(cls, table: TableConfig) -> "RowAddress":
         """The address of the rows of a table."""
         return cls(
             tuple(table.record_key),

@@ -1,0 +1,1 @@
+"""Rows of a batch to a data table: upserts, retractions and the checkpoint in one commit."""
