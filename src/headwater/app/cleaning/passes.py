@@ -11,7 +11,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.objects.streams import open_lister, open_streams
 from headwater.capture.listers.pacing import Pacer
 from headwater.errors import UsageError
-from headwater.ingest.cleaners import SourceCleaner, build_cleaner
+from headwater.ingest.cleaning import SourceCleaner, build_cleaner
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
 from headwater.ingest.cleaning.decision import CleanPolicy, iter_clean_decisions
 from headwater.observability.clock import SystemClock

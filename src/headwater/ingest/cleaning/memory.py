@@ -1,7 +1,7 @@
 """Objects in this process, tagged, moved or deleted."""
 
 from headwater.capture.listers.protocol import ListedObject
-from headwater.ingest.cleaners.protocol import CleanResult, CleanTarget
+from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
 from headwater.ingest.object_stores.memory import MemoryObjectStore
 from headwater.ingest.object_stores.protocol import ObjectRef
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from headwater.capture.listers.local import build_file_etag
 from headwater.capture.listers.protocol import ListedObject
 from headwater.errors import ObjectMissingError, SourceError
-from headwater.ingest.cleaners.protocol import CleanResult, CleanTarget
+from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
 from headwater.ingest.object_stores.local import resolve_key
 from headwater.ingest.object_stores.protocol import ObjectRef
 

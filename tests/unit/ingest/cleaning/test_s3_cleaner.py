@@ -9,8 +9,8 @@ from botocore.stub import Stubber
 
 from headwater.capture.listers.protocol import ListedObject
 from headwater.errors import CredentialsError, ObjectForbiddenError, SourceUnavailableError
-from headwater.ingest.cleaners.protocol import CleanTarget
-from headwater.ingest.cleaners.s3 import S3Cleaner
+from headwater.ingest.cleaning.protocol import CleanTarget
+from headwater.ingest.cleaning.s3 import S3Cleaner
 
 TIME = datetime(2026, 5, 1, 1, 2, 3, tzinfo=timezone.utc)
 LISTED = ListedObject("a.json", 3, "e1", None, TIME.replace(microsecond=250_000))

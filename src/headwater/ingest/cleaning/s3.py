@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from headwater.capture.aws import AwsPlace, asking, error_code, error_status
 from headwater.capture.listers.protocol import ListedObject
 from headwater.errors import ObjectForbiddenError
-from headwater.ingest.cleaners.protocol import CleanResult, CleanTarget
+from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
