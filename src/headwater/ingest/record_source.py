@@ -27,10 +27,10 @@ from headwater.ingest.columns.schema import (
     check_partition,
     parse_ddl,
 )
-from headwater.ingest.decoding.csv_header import is_unnamed, with_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
+from headwater.ingest.formats.csv_header import is_unnamed, with_header
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.object_stores import StoreConfig

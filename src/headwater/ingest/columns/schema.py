@@ -24,8 +24,8 @@ from headwater.config.hudi.column_types import ColumnType
 from headwater.errors import ConfigError, IngestError
 from headwater.ingest.columns.column_names import rename_for_hudi
 from headwater.ingest.columns.text_types import fold_names, keep_texts
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import LINEAGE_COLUMNS
 from headwater.lake.logical_types.columns import build_read_type
 from headwater.lake.logical_types.storable import find_storable

@@ -10,13 +10,13 @@ from pyspark.sql.types import StructType
 from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
 from headwater.ingest.columns.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, has_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_evolution import SchemaEvolution
 from headwater.ingest.evolution.schema_merge import ColumnChange, merge_schemas
 from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample_lines
 from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import detect_header, has_header
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
 

@@ -12,11 +12,11 @@ from headwater.config.table import TableConfig
 from headwater.errors import NewColumnsError
 from headwater.ingest.columns.column_names import rename_for_hudi
 from headwater.ingest.columns.schema import from_arrow, infer_from_lines, parse_ddl
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.number_types import find_numbers_in_fields, find_numbers_in_json
 from headwater.ingest.evolution.schema_merge import ColumnChange, MergeRules, merge_schemas
 from headwater.ingest.evolution.schema_sample import SchemaSample
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 _log = logging.getLogger(__name__)
 

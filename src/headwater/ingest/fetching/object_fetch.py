@@ -10,10 +10,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
-from headwater.ingest.decoding.arrow_types import conform_table
-from headwater.ingest.decoding.differences import describe_differences
-from headwater.ingest.decoding.json_values import mark_ambiguous
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.column_sampler import ColumnSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.fetching.download import Download, FetchRequest, describe, iter_downloads, skip_empty
@@ -28,6 +24,10 @@ from headwater.ingest.formats import (
     load_format,
     open_object,
 )
+from headwater.ingest.formats.arrow_types import conform_table
+from headwater.ingest.formats.column_differences import describe_differences
+from headwater.ingest.formats.json_values import mark_ambiguous
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.object_stores import (
     ObjectContent,
     ObjectRef,

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from headwater.errors import ConfigError, ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.documents.kind import find_kind
 from headwater.ingest.documents.sandbox import get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS, Section
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 DOCUMENT_SCHEMA = pa.schema(
     [

@@ -13,13 +13,13 @@ from pyspark.sql.types import StructType
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import ConfigError, ObjectError
 from headwater.ingest.columns.schema import as_instants, from_arrow, infer_from_lines
-from headwater.ingest.decoding.arrow_types import unify_columns
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, with_header
-from headwater.ingest.decoding.json_values import find_value
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
+from headwater.ingest.formats.arrow_types import unify_columns
 from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import detect_header, find_other_delimiter, with_header
+from headwater.ingest.formats.json_values import find_value
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.ordering_types import (
     are_times,
     build_text_refusal,

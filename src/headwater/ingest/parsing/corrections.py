@@ -31,8 +31,8 @@ from pyspark.sql.types import (
 )
 
 from headwater.ingest.columns.schema import CORRUPT
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.parsing.epochs import build_epoch
 from headwater.ingest.parsing.leaves import has_kind, has_leaf
 

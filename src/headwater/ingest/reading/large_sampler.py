@@ -8,12 +8,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from headwater.ingest.columns.schema import as_instants
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import has_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other
 from headwater.ingest.evolution.unknown_fields import FieldScanner
 from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import has_header
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import Request
 from headwater.ingest.reading.split_scan import LINE_FORMATS, SplitScan

@@ -19,10 +19,10 @@ from pyspark.sql.types import (
 )
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.formats.marks import MARK
 from headwater.ingest.object_stores import StoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.reading.handful import fetch_here

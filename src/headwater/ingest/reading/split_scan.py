@@ -12,13 +12,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.json_values import COMMENT, LONE_SURROGATE
-from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import JAVA_BLANKS
 from headwater.ingest.evolution.unknown_columns import has_unknown_fields
+from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
+from headwater.ingest.formats.json_values import COMMENT, LONE_SURROGATE
+from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import JAVA_BLANKS
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure

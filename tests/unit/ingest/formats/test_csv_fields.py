@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from headwater.ingest.decoding.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_fields import CsvDialect
 
 STRICT = CsvDialect(is_strict=True)
 

@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.compression import decompress
+from headwater.ingest.formats.compression import decompress
 
 TEXT = b"".join(b'{"id": %d, "name": "n%d"}\n' % (n, n * 7919) for n in range(200))
 Compress = Callable[[bytes], bytes]

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
+from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # Only where values end matters here. Numbers are not converted (Python refuses very long ones), and

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import ObjectSchemaError
-from headwater.ingest.decoding.arrow_types import conform_table, to_spark_schema, unify_columns
+from headwater.ingest.formats.arrow_types import conform_table, to_spark_schema, unify_columns
 
 DAY = dt.date(2024, 1, 2)
 UTC = dt.timezone.utc

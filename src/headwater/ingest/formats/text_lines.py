@@ -4,8 +4,8 @@ import codecs
 import re
 
 from headwater.errors import ConfigError, ObjectUnreadableError
-from headwater.ingest.decoding.marks import UNDECODED
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 _BYTE_ORDER_MARKS = (

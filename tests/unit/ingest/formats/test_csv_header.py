@@ -1,8 +1,8 @@
 import pytest
 
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, has_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import detect_header, find_other_delimiter, has_header
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 DIALECT = CsvDialect(is_strict=True)
 

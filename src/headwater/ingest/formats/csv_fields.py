@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from headwater.errors import ConfigError
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 FieldEnding = Literal["closed", "open", "odd"]
 

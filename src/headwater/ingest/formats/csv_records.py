@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.marks import MALFORMED
-from headwater.ingest.decoding.text import JAVA_BLANKS, split_lines
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.marks import MALFORMED
+from headwater.ingest.formats.text_lines import JAVA_BLANKS, split_lines
 
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 

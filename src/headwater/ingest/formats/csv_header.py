@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 _TYPED = re.compile(
     r"[-+]?(\d+([.,]\d*)*|\.\d+)([eE][-+]?\d+)?%?"  # numbers

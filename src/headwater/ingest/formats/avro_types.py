@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from fastavro.types import Schema
 
-from headwater.ingest.decoding.arrow_types import write_json
+from headwater.ingest.formats.arrow_types import write_json
 
 Convert = Callable[[object], object]
 

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 import pyarrow as pa
 
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 XmlValue = str | None | list["XmlValue"] | dict[str, "XmlValue"]
 JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
