@@ -15,6 +15,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
 from headwater.errors import PlatformError
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
@@ -41,6 +42,7 @@ from headwater.lake.session import build_session, find_jvm_process, is_session_a
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
+from headwater.lake.typed_options.partition_encoding import settle_partition_encoding
 from headwater.medallion.pipeline import DerivedPipeline, Steps
 from headwater.observability.crash_points import crash_point
 
@@ -111,10 +113,11 @@ class App:
 
         `adopts_rules` as in `HudiRows`.
         """
-        settings, config, stores = self.settings, self.settings.tables[name], self.stores
+        settings, stores = self.settings, self.stores
         scope = build_scope(settings, name)
         table = Table(self.spark, table_path(settings.lake, name))
-        processor, store = self.build_processor(name), self.build_store_config()
+        config = self.find_config(name)
+        processor, store = self.build_processor(name, config), self.build_store_config()
         trials = Trials(name, config, processor, table, partial(scratch_path, settings.lake))
         source = RecordSource(self.spark, name, config, store, store.scheme)
         records = ProcessedRecords(source, processor, BadParts(name, trials))
@@ -136,9 +139,14 @@ class App:
         rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
         return TablePipeline(name, rules, ports)
 
-    def build_processor(self, name: str) -> BatchProcessor:
-        """The transform and the checks of one configured table. Raises `ConfigError`."""
-        return BatchProcessor(name, self.settings.tables[name], read_secrets(self.environ))
+    def find_config(self, name: str) -> TableConfig:
+        """The configuration of one table, with what was decided when the table was created."""
+        table = Table(self.spark, table_path(self.settings.lake, name))
+        return settle_partition_encoding(self.settings.tables[name], table)
+
+    def build_processor(self, name: str, config: TableConfig) -> BatchProcessor:
+        """The transform and the checks of one table. Raises `ConfigError`."""
+        return BatchProcessor(name, config, read_secrets(self.environ))
 
     def build_store_config(self) -> StoreConfig:
         """Where the objects of the source are fetched from."""
@@ -158,12 +166,14 @@ class App:
 
     def build_derived_pipeline(self, name: str) -> DerivedPipeline:
         """The pipeline of one table built from another one. Raises `ConfigError`."""
-        config, lake = self.settings.tables[name], self.settings.lake
+        lake = self.settings.lake
+        table = Table(self.spark, table_path(lake, name))
+        config = self.find_config(name)
         return DerivedPipeline(
             name,
             config,
             source=Table(self.spark, table_path(lake, config.from_ or "")),
-            table=Table(self.spark, table_path(lake, name)),
+            table=table,
             steps=Steps(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)
             ),

@@ -15,7 +15,7 @@ from headwater.ingest.planning.ledger_entry import (
     is_cleaned,
 )
 from headwater.ingest.planning.observation import is_from_listing, is_request
-from headwater.ingest.planning.outcome import ObjectOutcome, count_outcomes
+from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus, count_outcomes
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
@@ -23,7 +23,7 @@ QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 def to_skip(decision: Decision) -> ObjectOutcome:
     """Return the outcome of an object that was decided without reading it."""
     reason, stored = decision.reason or "", decision.stored
-    status = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
+    status: OutcomeStatus = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
     return ObjectOutcome(stored, status, reason, version=version, etag=etag, kept=decision.kept)
 

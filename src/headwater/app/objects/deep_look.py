@@ -21,13 +21,13 @@ class DeepLook:
 
     def __init__(self, app: App, name: str, counts: DeepCounts, now: datetime, one_in: int) -> None:
         settings = app.settings
-        config, table = settings.tables[name], Table(app.spark, table_path(settings.lake, name))
+        config, table = app.find_config(name), Table(app.spark, table_path(settings.lake, name))
         timeline = table.load_timeline()
         state = parse_table_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
         store = app.build_store_config()
         records = RecordSource(app.spark, name, config, store, store.scheme)
         self._comparison = ObjectComparison(
-            ComparedTable(name, config, table, records, state, app.build_processor(name).records)
+            ComparedTable(name, config, table, records, state, app.build_processor(name, config).records)
         )
         self._rules = build_rules(config)
         self._counts = counts

@@ -56,7 +56,7 @@ def try_transform(
     and else the table's. Raises `UsageError` for one that is not there, and what reading and steps raise.
     """
     build_scope(app.settings, name)
-    config = app.settings.tables[name]
+    config = app.find_config(name)
     check_step(name, config, step)
     chosen = sample if sample is not None else _find_newest(app, name)
     store, ref = locate_object(app, chosen)

@@ -16,6 +16,8 @@ def bootstrap_table(table: ServiceTable, config: TableConfig, request: Bootstrap
     """
     plan = bootstrapping.plan_bootstrap(table, config, request)
     made = Table(table.spark, table.address.path)
+    # The folders are there already, by the names that they have.
+    config = config.model_copy(update={"url_encode_partitions": bool(config.url_encode_partitions)})
     writer = TableWriter(table.address.name, config, made)
     bootstrapping.bootstrap(table, plan, request, writer.build_options())
     # Hudi's bootstrap puts nothing of ours into its commit.

@@ -100,8 +100,10 @@ class TableFields(Section):
     partition_style: Literal["hive", "plain"] = Field(
         "hive", description="Folders of partitions: `day=2026-05-01`, or `2026-05-01` only."
     )
-    url_encode_partitions: bool = Field(
-        False, description="Values with `/`, `:` and the like are written as `%2F` in folders of partitions."
+    url_encode_partitions: bool | None = Field(
+        None,
+        description="Values with `/`, `:` and the like are written as `%2F` in folders of partitions; "
+        "default: true for a new table, and what an existing table has.",
     )
     drop_partition_columns: bool = Field(
         False, description="Partition fields are kept in the folders' names only, not in the files too."

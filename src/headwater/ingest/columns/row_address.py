@@ -40,7 +40,7 @@ class RowAddress:
             tuple(table.record_key),
             tuple(table.ordering),
             tuple(table.partition),
-            is_encoded=table.url_encode_partitions,
+            is_encoded=bool(table.url_encode_partitions),
             is_plain=table.partition_style == "plain",
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.ledger_entry import MAX_DETAIL_CHARS
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus
 
 OUTCOMES_KEY = "outcomes"
 _SAME = "="
@@ -19,7 +19,7 @@ class LoggedOutcome:
     """An `ObjectOutcome` whose event is told by its id."""
 
     event_id: str
-    status: str
+    status: OutcomeStatus
     reason: str = ""
     version: str = ""
     rows: int = 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from headwater.capture.object_event import ObjectEvent, is_same_etag
 from headwater.capture.stored_event import StoredEvent
@@ -24,6 +24,9 @@ CLEANED = "cleaned"
 TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 """Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
+
+EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
+"""What an object is to a table: undecided, its rows are there, it has none, it was removed, it is unusable."""
 
 MAX_DETAIL_CHARS = 300
 
@@ -56,7 +59,7 @@ class LedgerEntry:
     order_key: str = ""
     event_time: datetime | None = None
     event_id: str = ""
-    status: str = "pending"
+    status: EntryStatus = "pending"
     reason: str = ""
     detail: str = ""
     rows: int = 0

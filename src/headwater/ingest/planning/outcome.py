@@ -3,12 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.observation import order_events
 
 ContentState = tuple[str, str, str]
 """Bucket, key, and version id or etag."""
+
+OutcomeStatus = Literal[
+    "ingested", "skipped", "superseded", "removed", "missing", "quarantined", "unavailable"
+]
+"""What became of an object in one batch. `missing` and `unavailable`: the read did not find or reach it."""
 
 CHECKPOINT = "checkpoint"
 """The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
@@ -18,15 +24,13 @@ FOLLOWED = "followed"
 
 @dataclass(frozen=True, slots=True)
 class ObjectOutcome:
-    """`status` is ingested, skipped, superseded, removed, missing, quarantined or unavailable.
-
-    `rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
+    """`rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
     version id or etag that was read, `etag` that of the same content; `looked` says that it is
     what lay there, and the event's own only by chance. `kept` rows of that content were in the table before.
     """
 
     stored: StoredEvent
-    status: str
+    status: OutcomeStatus
     reason: str = ""
     detail: str = ""
     bytes: int = 0

@@ -11,7 +11,12 @@ from headwater.ingest.hints.record_shape import describe_shape
 from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_from_listing, is_repair, is_sent, names_version
-from headwater.ingest.planning.outcome import ContentState, ObjectOutcome, build_already_ingested
+from headwater.ingest.planning.outcome import (
+    ContentState,
+    ObjectOutcome,
+    OutcomeStatus,
+    build_already_ingested,
+)
 
 _ATTEMPTS = 3
 """So often an object is read for one event: it may be written to between two reads."""
@@ -217,20 +222,23 @@ def _is_looked(request: Request) -> bool:
 def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
     """Return one object's outcome from what reading it gave."""
     found, good, bad = seen.outcome, seen.good, seen.bad
-    status, reason, detail = str(found.status), found.reason or "", found.detail or ""
-    if status in ("missing", "unavailable", "superseded"):
-        reason = reason or status
-    elif status == "read" and good == 0 and bad > 0:
+    reason, detail = found.reason or "", found.detail or ""
+    status: OutcomeStatus
+    if found.status != "read":
+        status = found.status
+        if status in ("missing", "unavailable", "superseded"):
+            reason = reason or status
+    elif good:
+        status = "ingested"
+    elif bad:
         status, reason = "quarantined", "unparsable"
         detail = (
             f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, or "
             "have no key"
         )
         bad = 0
-    elif status == "read" and good == 0:
+    else:
         status, reason = "skipped", "no_records"
-    elif status == "read":
-        status = "ingested"
     return ObjectOutcome(
         stored=request.stored,
         status=status,

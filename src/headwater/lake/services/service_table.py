@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from headwater.errors import TableNotFoundError
 from headwater.lake.jvm import Jvm, connect, explained_lake, read_session_settings
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import Operation, WriteOptions, service_options
+from headwater.lake.options import TABLE_PROPERTY_KEYS, Operation, WriteOptions, service_options
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
 from headwater.lake.typed_options.locks import read_session_lock
@@ -76,6 +76,9 @@ def build_write_options(
     with explained_lake(table.address.path):
         keys, partition = config.getRecordKeyFields(), config.getPartitionFields()
         is_merged = config.getTableType().name() == "MERGE_ON_READ"
+        # Decided when the table was created, mostly without a word in its configuration.
+        encoding = str(config.getUrlEncodePartitioning() or "false")
+        made = {TABLE_PROPERTY_KEYS["url_encoded"]: encoding} if partition.isPresent() else {}
         return WriteOptions(
             table_name=str(config.getTableName()),
             operation=operation,
@@ -83,7 +86,7 @@ def build_write_options(
             partition=tuple(partition.get()) if partition.isPresent() else (),
             ordering=tuple(config.getOrderingFields()),
             table_type="merge_on_read" if is_merged else "copy_on_write",
-            extra={**table.extra, **NO_SERVICES, **(extra or {})},
+            extra={**made, **table.extra, **NO_SERVICES, **(extra or {})},
         )
 
 

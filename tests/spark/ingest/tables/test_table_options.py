@@ -109,7 +109,7 @@ def test_folders_of_partitions_are_as_configured(build):
 
 
 def test_values_of_partitions_are_encoded_and_come_back_as_they_were(build):
-    lake = build(t=DAYS | {"url_encode_partitions": True})
+    lake = build(t=DAYS)
     lake.ingest_each("t", FIRST.replace("mo", "2026/05"), UPDATE.replace("mo", "2026/05"))
     assert list_folders(lake) == {"day=2026%2F05", "day=tu"}
     assert lake.rows("t", "id", "v", "day") == [(1, "A", "2026/05"), (2, "b", "tu"), (3, "c", "tu")]
