@@ -21,7 +21,7 @@ from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
@@ -148,12 +148,12 @@ class App:
         """The transform and the checks of one table. Raises `ConfigError`."""
         return BatchProcessor(name, config, read_secrets(self.environ))
 
-    def build_store_config(self) -> StoreConfig:
+    def build_store_config(self) -> ObjectStoreConfig:
         """Where the objects of the source are fetched from."""
         source = self.settings.source
-        config = StoreConfig("local")
+        config = ObjectStoreConfig("local")
         if source.type == "s3":
-            config = StoreConfig(
+            config = ObjectStoreConfig(
                 "s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme
             )
         if source.moved_from is None:

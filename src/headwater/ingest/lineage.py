@@ -32,7 +32,7 @@ LINEAGE_COLUMNS = (OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME)
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class ObjectLineage:
     """Where the rows of one object of a batch come from. `version` is the version id or etag read."""
 
     object_index: int
@@ -43,11 +43,11 @@ class Lineage:
     partition_values: tuple[str | None, ...] = ()
 
 
-def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> Lineage:
+def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> ObjectLineage:
     """Of the object of an outcome, with the values that its key has for the columns."""
     event = outcome.stored.event
     values = parse_partition_values(event.key, partition_columns)
-    return Lineage(
+    return ObjectLineage(
         object_index=at,
         uri=build_uri(event.provider, event.bucket, event.key),
         version=outcome.version,
@@ -66,7 +66,10 @@ def build_uri(provider: str, bucket: str, key: str) -> str:
 
 
 def with_lineage(
-    rows: DataFrame, spark: SparkSession, lineages: Sequence[Lineage], partition_columns: tuple[str, ...]
+    rows: DataFrame,
+    spark: SparkSession,
+    lineages: Sequence[ObjectLineage],
+    partition_columns: tuple[str, ...],
 ) -> DataFrame:
     """Add lineage and path partition columns in place of `object_index` and `row_number`.
 
@@ -106,7 +109,7 @@ def _build_schema(partition_columns: tuple[str, ...]) -> StructType:
     )
 
 
-def _to_values(lineage: Lineage) -> tuple[object, ...]:
+def _to_values(lineage: ObjectLineage) -> tuple[object, ...]:
     return (
         lineage.uri,
         lineage.version,
@@ -116,7 +119,7 @@ def _to_values(lineage: Lineage) -> tuple[object, ...]:
     )
 
 
-def _to_literal(lineages: Sequence[Lineage], schema: StructType) -> Column:
+def _to_literal(lineages: Sequence[ObjectLineage], schema: StructType) -> Column:
     texts = {
         str(lineage.object_index): dict(zip(schema.fieldNames(), _to_values(lineage), strict=True))
         for lineage in lineages

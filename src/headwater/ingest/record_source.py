@@ -27,13 +27,14 @@ from headwater.ingest.columns.schema import (
     check_partition,
     parse_ddl,
 )
+from headwater.ingest.committed_state import CommittedState
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.formats.csv_header import is_unnamed, with_header
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
@@ -44,9 +45,8 @@ from headwater.ingest.reading.object_reader import (
     ReaderConfig,
     Records,
 )
-from headwater.ingest.reading.resolution import Request
+from headwater.ingest.reading.resolution import ReadRequest
 from headwater.ingest.reading.split_scan import is_large
-from headwater.ingest.table_state import TableState
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
 from headwater.lake.table import Table
 
@@ -64,7 +64,7 @@ class RecordSource:
     """Reads objects of one table as records with one schema."""
 
     def __init__(
-        self, spark: SparkSession, name: str, table: TableConfig, store: StoreConfig, scheme: str
+        self, spark: SparkSession, name: str, table: TableConfig, store: ObjectStoreConfig, scheme: str
     ) -> None:
         self._spark = spark
         self._name = name
@@ -75,7 +75,7 @@ class RecordSource:
         self._options = dict(table.options)
         self._schema: StructType | None = None
         self._is_provisional = self._is_first = False
-        self._split: list[Request] = []
+        self._split: list[ReadRequest] = []
         self._reordered: frozenset[int] = frozenset()
         self._prepared: _Prepared | None = None
         self._evolution = SchemaEvolution(spark, name, table)
@@ -111,7 +111,7 @@ class RecordSource:
         """Addresses of the objects that changed columns, by column path."""
         return self._evolution.brought_by
 
-    def ensure_schema(self, events: Sequence[StoredEvent], state: TableState) -> None:
+    def ensure_schema(self, events: Sequence[StoredEvent], state: CommittedState) -> None:
         """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
 
         Raises `ConfigError` when a key field is not among them.
@@ -242,7 +242,7 @@ class RecordSource:
         sample = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
         return [(row["object_index"], row["text"]) for row in sample]
 
-    def read(self, requests: Sequence[Request]) -> Records:
+    def read(self, requests: Sequence[ReadRequest]) -> Records:
         """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
         prepared = self._prepare()
         large, small = self._divide(requests)
@@ -282,14 +282,14 @@ class RecordSource:
                 record = record.withField(field.name, value)
         return record
 
-    def _divide(self, requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
-        large: list[Request] = []
-        small: list[Request] = []
+    def _divide(self, requests: Sequence[ReadRequest]) -> tuple[list[ReadRequest], list[ReadRequest]]:
+        large: list[ReadRequest] = []
+        small: list[ReadRequest] = []
         for request in requests:
             (large if self._is_large(request) else small).append(request)
         return large, small
 
-    def _is_large(self, request: Request) -> bool:
+    def _is_large(self, request: ReadRequest) -> bool:
         return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
 
     def ensure_unchanged(self) -> None:

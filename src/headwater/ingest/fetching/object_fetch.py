@@ -32,7 +32,7 @@ from headwater.ingest.object_stores import (
     ObjectContent,
     ObjectRef,
     ObjectStore,
-    StoreConfig,
+    ObjectStoreConfig,
     build_object_store,
 )
 
@@ -49,7 +49,7 @@ class FetchPlan:
     `max_object_bytes` what it may have when it is unpacked, too.
     """
 
-    store: StoreConfig
+    store: ObjectStoreConfig
     format: str
     options: dict[str, str]
     columns: tuple[str, ...]

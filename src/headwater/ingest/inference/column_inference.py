@@ -30,7 +30,7 @@ from headwater.ingest.object_stores import ObjectRef, build_object_store
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.object_reader import ReaderConfig
-from headwater.ingest.reading.resolution import Request, build_requests
+from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
 
 Head = tuple[Sequence[str] | None, list[str]]
@@ -62,7 +62,9 @@ class ColumnInference:
         self._ordering = ordering
         self.options = dict(config.options)
 
-    def infer(self, events: Sequence[StoredEvent], is_large: Callable[[Request], bool]) -> StructType | None:
+    def infer(
+        self, events: Sequence[StoredEvent], is_large: Callable[[ReadRequest], bool]
+    ) -> StructType | None:
         """Columns of these events' objects; None where no object can be understood.
 
         Raises `ConfigError` where only the user can tell whether they have a header, or in which order the
@@ -100,7 +102,7 @@ class ColumnInference:
                 break
         return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
-    def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
+    def _infer_from_large_footers(self, requests: Sequence[ReadRequest]) -> StructType | None:
         reader = SplitScan(self._spark, self._config, self._scheme)
         schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
@@ -198,7 +200,7 @@ class ColumnInference:
             if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
                 return
 
-    def _iter_large_heads(self, requests: Sequence[Request]) -> Iterator[Head]:
+    def _iter_large_heads(self, requests: Sequence[ReadRequest]) -> Iterator[Head]:
         reader = SplitScan(self._spark, self._config, self._scheme)
         for request in requests[:_SAMPLE_OBJECTS]:
             try:

@@ -15,7 +15,7 @@ from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.csv_header import has_header
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.reading.object_reader import ReaderConfig
-from headwater.ingest.reading.resolution import Request
+from headwater.ingest.reading.resolution import ReadRequest
 from headwater.ingest.reading.split_scan import LINE_FORMATS, SplitScan
 
 _SAMPLE_RECORDS = 1_000
@@ -39,7 +39,7 @@ class LargeSampler:
         self._scan = scan
         self._known = to_arrow_schema(config.schema)
 
-    def look(self, requests: Sequence[Request], flagged: set[int]) -> LargeFindings:
+    def look(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
         """`flagged` are objects whose records may have unknown names; a columns format has none."""
         config, findings = self._config, LargeFindings()
         if not requests or not (config.reports or config.rescues):
@@ -53,7 +53,7 @@ class LargeSampler:
             self._look_at_footers(requests, findings)
         return findings
 
-    def _look_at_records(self, requests: Sequence[Request], findings: LargeFindings) -> None:
+    def _look_at_records(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
         if not requests:
             return
         scanner = FieldScanner(self._known, self._config.ignored)
@@ -64,7 +64,7 @@ class LargeSampler:
             if found.sample:
                 findings.samples[index] = SchemaSample(records=found.sample)
 
-    def _look_at_header(self, request: Request, findings: LargeFindings) -> None:
+    def _look_at_header(self, request: ReadRequest, findings: LargeFindings) -> None:
         head = self._scan.read_head(request, 1)
         options = ReaderOptions(self._config.options)
         dialect = CsvDialect.from_options(options)
@@ -81,7 +81,7 @@ class LargeSampler:
         if self._config.rescues:
             findings.whole.add(request.object_index)
 
-    def _look_at_footers(self, requests: Sequence[Request], findings: LargeFindings) -> None:
+    def _look_at_footers(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
         # Mostly none has any, and one job says so for all.
         if self._sample_columns(requests) is None:
             return
@@ -92,7 +92,7 @@ class LargeSampler:
                 if self._config.rescues:
                     findings.whole.add(request.object_index)
 
-    def _sample_columns(self, requests: Sequence[Request]) -> SchemaSample | None:
+    def _sample_columns(self, requests: Sequence[ReadRequest]) -> SchemaSample | None:
         """Columns where there are others than the table's; empty ones where Spark cannot tell."""
         try:
             found = to_arrow_schema(as_instants(self._scan.read_schema(requests)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text, cut_text
-from headwater.rag.language_models.protocol import JsonSchema, Message
+from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
 from headwater.rag.prompts import load_prompt
 from headwater.rag.prompts.data_block import PROMPT_VERSION, close_line, open_line
 
@@ -37,7 +37,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _PHONE = re.compile(r"(?<!\w)\+?\d[\d ()/.-]{7,}\d(?!\w)")
 
 
-def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[Message]:
+def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[ChatMessage]:
     """Instructions and data. `nonce` is new for each request, so nobody can have written its lines before."""
     data = {
         "question": redact_person(clean_text(question, 1_000)),
@@ -54,8 +54,8 @@ def build_messages(question: str, products: Sequence[Product], nonce: str) -> li
     # One line without angle brackets: neither a closing line nor a role's mark can be in it.
     block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
     return [
-        Message("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
-        Message("user", f"{open_line(nonce)}\n{block}\n{close_line(nonce)}"),
+        ChatMessage("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
+        ChatMessage("user", f"{open_line(nonce)}\n{block}\n{close_line(nonce)}"),
     ]
 
 

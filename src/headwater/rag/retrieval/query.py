@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from headwater.rag.field_value import FieldValue
-from headwater.rag.vector_stores.protocol import Condition
+from headwater.rag.vector_stores.protocol import IndexCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class SearchQuery:
 
     text: str
     limit: int = 10
-    conditions: Sequence[Condition] = ()
+    conditions: Sequence[IndexCondition] = ()
     tenant: str | None = None
     diversity: float | None = None
     as_of: str = ""

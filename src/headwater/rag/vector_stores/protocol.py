@@ -13,7 +13,7 @@ Operator = Literal["eq", "ne", "in", "not_in", "lt", "lte", "gt", "gte"]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class IndexCondition:
     """One condition on a field (or `tenant`). A list field satisfies `eq` and `in` with any of its values; a
     point without the field satisfies only `ne` and `not_in`."""
 
@@ -22,7 +22,7 @@ class Condition:
     value: FieldValue | Sequence[str | int | float | bool]
 
 
-Filter = Sequence[Condition]
+Filter = Sequence[IndexCondition]
 """All must hold."""
 
 
@@ -59,7 +59,7 @@ class PointState:
     fields_hash: str
 
 
-class Hit(NamedTuple):
+class PassageHit(NamedTuple):
     """A point found; `score` only compares within one answer."""
 
     passage: Passage
@@ -119,7 +119,7 @@ class Index(Protocol):
         """Remove points; those not there are no error."""
         ...
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """One list of hits for each request, in one round trip."""
         ...
 

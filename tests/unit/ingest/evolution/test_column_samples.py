@@ -11,7 +11,7 @@ import pytest
 
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other, parse_schema_sample
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.object_stores.memory import load_memory_store
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -25,7 +25,7 @@ def write_parquet(**columns: Any) -> bytes:
 
 def fetch(format_name: str, data: bytes | str, **plan: Any) -> list[dict[str, Any]]:
     """The rows of one object, its outcome last."""
-    config = StoreConfig("memory", name=uuid.uuid4().hex)
+    config = ObjectStoreConfig("memory", name=uuid.uuid4().hex)
     state = load_memory_store(config.name).put("b", "k", data.encode() if isinstance(data, str) else data)
     request = {"object_index": 0, "provider": "memory", "bucket": "b", "key": "k", "size": state.size}
     request |= {"version_id": state.version_id, "etag": state.etag}

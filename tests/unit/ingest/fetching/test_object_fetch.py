@@ -15,7 +15,13 @@ from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUna
 from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
-from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectState, ObjectStore, StoreConfig
+from headwater.ingest.object_stores import (
+    ObjectContent,
+    ObjectRef,
+    ObjectState,
+    ObjectStore,
+    ObjectStoreConfig,
+)
 from headwater.ingest.object_stores.local import LocalObjectStore
 from headwater.ingest.object_stores.memory import MemoryObjectStore, load_memory_store
 
@@ -37,7 +43,7 @@ class Bench:
     """A memory store of its own, and one call to read from it."""
 
     def __init__(self) -> None:
-        self.config = StoreConfig("memory", name=uuid.uuid4().hex)
+        self.config = ObjectStoreConfig("memory", name=uuid.uuid4().hex)
         self.objects: MemoryObjectStore = load_memory_store(self.config.name)
 
     def put(self, key: str, data: bytes | str) -> ObjectRef:
@@ -189,7 +195,7 @@ def test_a_key_that_leads_out_of_the_folder_is_forbidden(bench: Bench, tmp_path:
     (tmp_path / "secret").write_text("secret")
     ref = ObjectRef("local", str(tmp_path / "in"), "../secret")
 
-    found = bench.fetch([ref], bench.plan(store=StoreConfig("local")))
+    found = bench.fetch([ref], bench.plan(store=ObjectStoreConfig("local")))
 
     assert (outcomes(found)[0]["status"], outcomes(found)[0]["reason"]) == ("quarantined", "forbidden")
 

@@ -15,7 +15,7 @@ from headwater.errors import (
     ObjectUnavailableError,
     SourceError,
 )
-from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig
 from headwater.ingest.object_stores.s3 import S3ObjectStore, build_s3_store
 from tests.fixtures.servers.scripted_server import Answer, ScriptedServer, run_scripted_server
 
@@ -32,7 +32,7 @@ def server() -> Iterator[ScriptedServer]:
 def store(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> S3ObjectStore:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    return build_s3_store(StoreConfig("s3", endpoint=server.endpoint, max_attempts=1))
+    return build_s3_store(ObjectStoreConfig("s3", endpoint=server.endpoint, max_attempts=1))
 
 
 def ref(key: str = "k", version: str | None = None, etag: str | None = None) -> ObjectRef:
@@ -153,7 +153,7 @@ def test_too_large_an_object_is_not_downloaded(store: S3ObjectStore, server: Scr
 def test_a_server_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    store = build_s3_store(StoreConfig("s3", endpoint="http://127.0.0.1:9", max_attempts=1))
+    store = build_s3_store(ObjectStoreConfig("s3", endpoint="http://127.0.0.1:9", max_attempts=1))
 
     with pytest.raises(ObjectUnavailableError, match=r"127\.0\.0\.1:9"):
         store.read(ref())
@@ -167,7 +167,7 @@ def test_no_credentials_are_the_whole_sources_trouble(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    store = build_s3_store(StoreConfig("s3", endpoint=server.endpoint))
+    store = build_s3_store(ObjectStoreConfig("s3", endpoint=server.endpoint))
 
     with pytest.raises(CredentialsError, match="no usable AWS credentials"):
         store.read(ref())

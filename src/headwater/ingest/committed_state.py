@@ -25,7 +25,7 @@ from headwater.lake.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class CommittedState:
     """Committed together with the rows; a restart begins from here and from nothing else.
 
     `history` are the versions of the schema; `rescued_column` is the name of the table's column for what
@@ -56,15 +56,15 @@ class TableState:
         return metadata
 
 
-def parse_table_state(metadata: Mapping[str, str] | None) -> TableState:
-    """Inverse of `TableState.to_metadata`; a table without metadata starts at the beginning.
+def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
+    """Inverse of `CommittedState.to_metadata`; a table without metadata starts at the beginning.
 
     Raises `LakeError` for what is none.
     """
     if not metadata:
-        return TableState()
+        return CommittedState()
     try:
-        return TableState(
+        return CommittedState(
             checkpoint=Position.parse(metadata[CHECKPOINT]),
             schema=_parse_schema(metadata["schema"]) if "schema" in metadata else None,
             rules=metadata.get("rules", ""),
@@ -103,12 +103,12 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
     return found
 
 
-def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> TableState:
+def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> CommittedState:
     """The state that a table's newest commit carries; of a new table, the one it begins with.
 
     Raises `TableMismatchError` when its rows were put into files by another rule than `index` has now.
     """
-    state, buckets = parse_table_state(metadata), describe_buckets(index)
+    state, buckets = parse_committed_state(metadata), describe_buckets(index)
     if metadata is not None and state.buckets != buckets:
         there, here = (text or "no bucket index" for text in (state.buckets, buckets))
         raise TableMismatchError(
@@ -119,10 +119,10 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
     return replace(state, buckets=buckets)
 
 
-def begin_with(table: Table, config: TableConfig) -> TableState:
+def begin_with(table: Table, config: TableConfig) -> CommittedState:
     """The state of a table that others have filled: its columns are known, and no event was taken yet."""
     fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
-    return TableState(
+    return CommittedState(
         schema=assign_old_names(StructType(fields)),
         rules=config.rules,
         buckets=describe_buckets(config.index),
@@ -138,12 +138,12 @@ def describe_buckets(index: IndexConfig | None) -> str:
 
 
 def with_columns(
-    state: TableState,
+    state: CommittedState,
     schema: StructType,
     rescued_column: str | None,
     brought_by: Mapping[str, str],
     now: datetime,
-) -> TableState:
+) -> CommittedState:
     """The state of a table with these columns: a new version of its schema where they differ.
 
     `brought_by` are addresses of objects by column path.
@@ -154,7 +154,7 @@ def with_columns(
     return replace(state, schema=schema, history=history, rescued_column=rescued_column)
 
 
-def name_version(state: TableState, table: Table) -> TableState:
+def name_version(state: CommittedState, table: Table) -> CommittedState:
     """The state with the commit that brought the newest version of its schema.
 
     A commit does not know its own instant: the one after it says it.
