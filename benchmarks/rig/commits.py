@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.timeline_files import TIMELINE_FOLDER, CommitName, list_commit_names
+from headwater.lake.timeline import Commit
 
 
-def list_commits(table: Path | str) -> list[CommitName]:
+def list_commits(table: Path | str) -> list[Commit]:
     """Completed commits of a table, oldest first; none where there is no table."""
-    return list_commit_names(str(table), {})
+    reader = SnapshotReader(str(table))
+    return reader.commit_names if reader.exists() else []
 
 
 def count_commits(lake: Path) -> int:
     """Completed commits of all tables of a lake."""
-    timelines = lake.rglob(TIMELINE_FOLDER)
-    return sum(len(list_commits(timeline.parents[1])) for timeline in timelines)
+    return sum(len(list_commits(folder.parent)) for folder in lake.rglob(".hoodie"))
 
 
-def parse_completion(commit: CommitName) -> float:
+def parse_completion(commit: Commit) -> float:
     """When a commit completed, in seconds of the wall clock; our tables' instants are UTC."""
     moment = datetime.strptime(commit.completed + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
     return moment.timestamp()

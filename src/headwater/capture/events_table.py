@@ -118,7 +118,7 @@ class EventsTable:
     def _find_batch(self, batch_id: str) -> Commit:
         timeline = self._table.load_timeline()
         for commit in reversed(timeline.commits):
-            if timeline.read_metadata(commit).get("batch_id") == batch_id:
+            if timeline.read_own_metadata(commit).get("batch_id") == batch_id:
                 return commit
         raise AssertionError(f"the commit of batch {batch_id} is not on the timeline")
 
@@ -241,7 +241,7 @@ class EventsTable:
         """What the newest active commit that carries `key` says of it; None for none."""
         timeline = self._table.load_timeline()
         commit = timeline.find_commit(key) if timeline.exists() else None
-        return None if commit is None else timeline.read_metadata(commit)[key]
+        return None if commit is None else timeline.read_own_metadata(commit)[key]
 
     def has_events_of(self, bucket: str) -> bool:
         """Whether any event is of that bucket."""

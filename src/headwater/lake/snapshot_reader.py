@@ -3,11 +3,11 @@
 Table versions 6 (rows only), 8 and 9, copy-on-write and merge-on-read, in a folder or a store.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -32,19 +32,14 @@ from headwater.lake.logical_types.decoding import (
     may_have_types,
 )
 from headwater.lake.options import (
-    COMMIT_METADATA_PREFIX,
     READ_OPTIMIZED_OPTION,
     TABLE_NAME_PROPERTY,
     TABLE_PROPERTY_KEYS,
 )
-from headwater.lake.timeline_files import (
-    ArrowFiles,
-    CommitName,
-    find_day_before,
-    list_commit_names,
-    list_pending_plans,
-    read_earliest_retained,
-)
+from headwater.lake.properties import TableProperties
+from headwater.lake.table_files import ArrowFiles
+from headwater.lake.timeline import Commit
+from headwater.lake.timeline.files import FileReader, FileTimeline
 from headwater.lake.typed_options.bootstrap import BOOTSTRAP_INDEX_FOLDER, BOOTSTRAPPED_PROPERTY
 
 Filter = tuple[str, str, str]
@@ -65,29 +60,6 @@ _REFUSED = re.compile(
 _UNREACHABLE = re.compile(
     r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION"
 )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Commit:
-    """A completed write; both instants are Hudi's `yyyyMMddHHmmssSSS` text; ordered by completion.
-
-    `extra_metadata` is as Hudi keeps it, the table's schema aside.
-    """
-
-    completed: str
-    requested: str
-    action: str
-    extra_metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
-
-    @property
-    def own_metadata(self) -> Mapping[str, str]:
-        """What headwater wrote into this commit, without the prefix."""
-        prefix = COMMIT_METADATA_PREFIX
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.extra_metadata.items()
-            if name.startswith(prefix)
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +190,7 @@ class SnapshotReader:
     def list_pending(self, action: Literal["compaction", "clustering"]) -> tuple[str, ...]:
         """Requested times of what is planned and not complete, oldest first."""
         with self.explained():
-            return tuple(list_pending_plans(self._uri, self._options, action))
+            return self._load_timeline().list_pending(action)
 
     def find_earliest_retained(self) -> str:
         """Requested time of the oldest commit whose snapshot no clean has taken files from, as of now, cleans
@@ -226,7 +198,7 @@ class SnapshotReader:
         if not self._instants:
             return ""
         with self.explained():
-            return read_earliest_retained(self._uri, self._options)
+            return self._load_timeline().find_earliest_retained()
 
     def read_since(self, completed: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Newest state of the rows written by commits that completed after `completed`.
@@ -239,7 +211,7 @@ class SnapshotReader:
         if names and completed >= names[0].completed:
             options = HudiReadOptions(projection=_as_list(columns)).with_query_type(HudiQueryType.Incremental)
             return self._read(options.with_start_timestamp(completed), columns)
-        begun = find_day_before(completed)
+        begun = _find_day_before(completed)
         read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
         table = self.read(read, [(COMMIT_TIME, ">=", begun)] if begun else None)
         return table if columns is None else table.select(list(columns))
@@ -263,11 +235,8 @@ class SnapshotReader:
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Own metadata of the newest commit that carries `key`: other writers' commits do not hide it."""
-        for name in reversed(self.commit_names):
-            metadata = self._load_commit(name).own_metadata
-            if key in metadata:
-                return metadata
-        return None
+        found = (self._load_commit(name).own_metadata for name in reversed(self.commit_names))
+        return next((metadata for metadata in found if key in metadata), None)
 
     @cached_property
     def _instants(self) -> dict[str, HudiInstant]:
@@ -281,24 +250,30 @@ class SnapshotReader:
         return {instant.timestamp: instant for instant in found}
 
     @cached_property
-    def commit_names(self) -> list[CommitName]:
+    def commit_names(self) -> list[Commit]:
         """Completed writes of the active timeline, oldest first, without their metadata."""
-        known = self._instants
         with self.explained():
-            names = list_commit_names(self._uri, self._options)
-        # The files are listed after the table was opened: what came between belongs to the next look.
-        return [name for name in names if name.requested in known]
+            return list(self._timeline.commits)
+
+    @cached_property
+    def _timeline(self) -> FileTimeline:
+        # Its files are listed after the table was opened: what came between belongs to the next look.
+        return self._load_timeline(known=self._instants.keys())
+
+    def _load_timeline(self, known: Collection[str] | None = None) -> FileTimeline:
+        """The timeline as it is now."""
+        files, properties = self.open_files(), TableProperties(self.hudi_table.hudi_options())
+        return FileTimeline(FileReader(self.path, files, properties, known))
 
     def load_commit(self, requested: str) -> Commit:
         """The commit requested then. Raises `KeyError` for none of `commit_names`."""
         return self._load_commit(next(name for name in self.commit_names if name.requested == requested))
 
-    def _load_commit(self, name: CommitName) -> Commit:
+    def _load_commit(self, name: Commit) -> Commit:
         with self.explained():
-            text = self.hudi_table.get_timeline().get_instant_metadata_in_json(self._instants[name.requested])
-        extra = json.loads(text).get("extraMetadata") or {}
+            extra = dict(self._timeline.read_extra_metadata(name))
         extra.pop("schema", None)
-        return Commit(name.completed, name.requested, name.action, extra)
+        return replace(name, extra_metadata=extra)
 
     def check_own_rows(self) -> None:
         """Raises `TableUnsupportedError` when rows may lie in files that the table was bootstrapped from:
@@ -394,6 +369,15 @@ def to_uri(path: str) -> str:
     if not separator:
         return str(Path(path).absolute())
     return f"s3://{rest}" if scheme == "s3a" else path
+
+
+def _find_day_before(instant: str) -> str:
+    """The beginning of the day before that of an instant; empty where the text is no time."""
+    try:
+        day = datetime.strptime(instant[:8], "%Y%m%d") - timedelta(days=1)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{day:%Y%m%d}000000000"
 
 
 def _as_list(columns: Sequence[str] | None) -> list[str] | None:

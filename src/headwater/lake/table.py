@@ -20,6 +20,7 @@ from headwater.lake.options import (
     snapshot_read,
 )
 from headwater.lake.timeline import Timeline
+from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
 from headwater.lake.typed_options.declared import BY_SPARK, MERGE_STRATEGY_OPTION, find_merger
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
@@ -41,7 +42,7 @@ class Table:
 
     def load_timeline(self) -> Timeline:
         """The timeline as it is now."""
-        return Timeline(self.spark, self.path)
+        return load_timeline(self.spark, self.path)
 
     def write(self, frame: DataFrame, options: WriteOptions) -> None:
         """One commit. Raises `LakeError`; then nothing of `frame` is visible.
@@ -92,7 +93,7 @@ class Table:
         timeline = self.load_timeline()
         if timeline.exists():
             check_is_same_table(self.path, timeline.read_properties(), hoodie)
-        elif timeline.clear_unfinished_creation():
+        elif clear_unfinished_creation(self.spark, self.path):
             _log.warning("table %s: removed what a creation that was cut short left", name)
 
     def _warn_of_overrides(self, options: WriteOptions) -> None:

@@ -17,7 +17,7 @@ tables:
     options: {header: true}
     record_key: id
     transform:
-      - sql: select id, upper(name) as name, price from input where price is not null
+      - sql: select _headwater_source, id, upper(name) as name, price from input where price is not null
       - name: with tax
         python: taxes:add_tax
     checks:
@@ -25,7 +25,7 @@ tables:
   items:
     path: "items/*.json"
     transform:
-      - sql: select sku from input
+      - sql: select _headwater_source, sku from input
     checks:
       - unique: sku
 """

@@ -22,7 +22,6 @@ from headwater.errors import LakeError
 from headwater.lake.layout import table_path
 from headwater.lake.prerequisites.spark_settings import build_spark_settings
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.timeline_files import list_pending_plans
 from headwater.lake.typed_options.locks import read_session_lock
 from tests.fixtures.end_to_end import foreign_writer
 from tests.fixtures.end_to_end.command import Running, run_command
@@ -168,6 +167,6 @@ def test_of_several_writers_one_is_killed_and_all_rows_are_there_once(folder):
     timeline = [file.name for file in (folder.path / "lake/shop/.hoodie/timeline").iterdir()]
     # The writer leaves all compactions to the worker; a killed one has left none half done.
     assert sum(name.endswith(".compaction.requested") for name in timeline) >= 1
-    assert list_pending_plans(str(folder.path / "lake/shop"), {}, "compaction") == []
+    assert SnapshotReader(str(folder.path / "lake/shop")).list_pending("compaction") == ()
     report = folder.command("run", "--once")
     assert [table["objects"] for table in report["tables"].values()] == [{}, {}, {}]

@@ -207,7 +207,7 @@ def test_consumer_older_than_the_active_timeline_still_gets_everything(
     timeline = Table(spark, path).load_timeline()
     assert timeline.list_archived(), "the test needs archived commits to say anything"
     # However the parts fall that the archive is read in.
-    monkeypatch.setattr("headwater.lake.timeline._READ_AT_ONCE", 4)
+    monkeypatch.setattr("headwater.lake.timeline.timeline._READ_AT_ONCE", 4)
     assert [metadata.get("events") for _, metadata in timeline.iter_metadata("")] == ["1"] * 14
     reader = EventsTable(spark, path)
     third = Position(timeline.list_archived()[2].completed)
@@ -220,7 +220,7 @@ def test_commits_that_are_archived_while_they_are_read(spark, path, events, monk
     keep_few_commits(monkeypatch)
     for n in range(1, 5):
         events.append(capture(n))
-    read_metadata, late = Timeline.read_metadata, []
+    read_metadata, late = Timeline.read_own_metadata, []
 
     def read_late(timeline: Timeline, commit: Commit) -> Mapping[str, str]:
         # A reader that is slower than the writer and its archiving. The writer reads its commits by it, too.
@@ -232,7 +232,7 @@ def test_commits_that_are_archived_while_they_are_read(spark, path, events, monk
         return read_metadata(timeline, commit)
 
     reader = EventsTable(spark, path)
-    monkeypatch.setattr(Timeline, "read_metadata", read_late)
+    monkeypatch.setattr(Timeline, "read_own_metadata", read_late)
     assert read_all(reader, BEGINNING) == [f"a/{n}.json" for n in range(1, 15)]
 
 

@@ -8,6 +8,7 @@ import pytest
 from headwater.lake.options import WriteOptions
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
+from headwater.lake.timeline.jvm import clear_unfinished_creation
 
 OPTIONS = WriteOptions(table_name="t", operation="upsert", record_key=("id",))
 
@@ -56,7 +57,7 @@ def test_table_with_a_write_that_was_begun_is_kept(spark, folder):
     leave_unfinished(folder, None)
     begun = folder / ".hoodie" / "timeline" / "20260101000000000.commit.requested"
     begun.touch()
-    assert not Table(spark, str(folder)).load_timeline().clear_unfinished_creation()
+    assert not clear_unfinished_creation(spark, str(folder))
     assert begun.exists()
 
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 PRODUCTS = {"path": "*.json", "mode": "mirror"}
 TITLES = {
     "from": "products",
-    "transform": [{"sql": "select id, upper(title) as title from input where sold"}],
+    "transform": [{"sql": "select _headwater_source, id, upper(title) as title from input where sold"}],
 }
 
 

@@ -12,7 +12,9 @@ PRODUCTS = {"path": "*.json", "mode": "mirror", "columns": TYPES | {"picture": "
 DOUBLED = {
     "from": "products",
     "columns": TYPES,
-    "transform": [{"sql": "select id, transform(embedding, x -> x * 2) as embedding from input"}],
+    "transform": [
+        {"sql": "select _headwater_source, id, transform(embedding, x -> x * 2) as embedding from input"}
+    ],
 }
 
 
@@ -37,7 +39,7 @@ def test_tables_that_follow_one_with_vectors_have_them_too(spark, tmp_path, tabl
 
 
 def test_a_step_that_makes_other_vectors_stops_its_table_only(spark, tmp_path):
-    short = [{"sql": "select id, slice(embedding, 1, id) as embedding from input"}]
+    short = [{"sql": "select _headwater_source, id, slice(embedding, 1, id) as embedding from input"}]
     lake = MedallionLake(spark, tmp_path, products=PRODUCTS, cut=DOUBLED | {"transform": short})
     lake.put_rows("1.json", [{"id": 1, "embedding": [1, 0]}, {"id": 2, "embedding": [1, 0]}])
     lake.ingest("products")

@@ -65,7 +65,7 @@ def test_rows_and_groups_follow_inserts_updates_and_deletes(
 def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, tmp_path: Path) -> None:
     words = {
         "from": "texts",
-        "transform": [{"sql": "select id, explode(split(text, ' ')) as word from input"}],
+        "transform": [{"sql": "select _headwater_source, id, explode(split(text, ' ')) as word from input"}],
     }
     lake = MedallionLake(
         spark, tmp_path, texts={"path": "*.json", "record_key": "id", "ordering": "at"}, words=words
@@ -77,7 +77,9 @@ def test_all_rows_that_come_from_one_are_replaced_together(spark: SparkSession, 
     lake.flow()
     assert lake.rows("words", "id", "word") == [(1, "b"), (1, "c"), (2, "x")]
     # Other steps: everything is made anew, and what nobody makes any more goes.
-    lake.change("words", transform=[{"sql": "select id, text as word from input where id = 1"}])
+    lake.change(
+        "words", transform=[{"sql": "select _headwater_source, id, text as word from input where id = 1"}]
+    )
     result = lake.follow("words")
     assert lake.rows("words", "id", "word") == [(1, "c b")]
     assert result is not None

@@ -79,6 +79,15 @@ def test_bad_configuration_exits_2_with_message_and_hint_and_no_traceback(folder
     assert "Traceback" not in done.stderr
 
 
+def test_sql_step_without_the_origin_of_its_rows_exits_2_with_the_select_to_write(folder: Path) -> None:
+    step = "{path: a.json, transform: [{sql: 'select id, upper(name) as name from input'}]}"
+    (folder / "headwater.yaml").write_text(GOOD.replace("{a: {path: a.json}}", f"{{a: {step}}}"))
+    done = run_process("config", "check", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "tables.a.transform[0].sql: SQL: `_headwater_source` has to come out as it is" in done.stderr
+    assert "write SELECT _headwater_source, id, UPPER(name) AS name, or SELECT *" in done.stderr
+
+
 def test_error_is_one_json_object_when_json_was_asked(folder: Path) -> None:
     (folder / "headwater.yaml").write_text(GOOD + "lakee: x\n")
     done = run_process("config", "check", "--json", cwd=folder)

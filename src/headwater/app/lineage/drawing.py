@@ -1,8 +1,6 @@
-"""A lineage as a tree of text, and in the words of Mermaid."""
+"""A lineage as a flowchart of Mermaid."""
 
-from collections.abc import Iterator
-
-from headwater.app.lineage.graph import Lineage, LineageEdge, LineageNode, NodeKind
+from headwater.app.lineage.graph import Lineage, LineageNode, NodeKind
 
 # Mermaid's brackets: a store is a drum, a source a slanted box.
 _SHAPES: dict[NodeKind, tuple[str, str]] = {
@@ -15,33 +13,16 @@ _SHAPES: dict[NodeKind, tuple[str, str]] = {
 }
 
 
-def draw_text(lineage: Lineage) -> str:
-    """A line a node, indented below what it is made from, with the rules of the way there."""
-    targets = {edge.target for edge in lineage.edges}
-    roots = [node.name for node in lineage.nodes if node.name not in targets]
-    return "\n".join(line for root in roots for line in _iter_tree(lineage, root, "", ""))
-
-
 def draw_mermaid(lineage: Lineage) -> str:
     """A flowchart from left to right, for Markdown pages that draw Mermaid."""
     numbers = {node.name: f"n{at}" for at, node in enumerate(lineage.nodes)}
     lines = ["flowchart LR"]
     lines += [f"    {numbers[node.name]}{_shape(node)}" for node in lineage.nodes]
     for edge in lineage.edges:
-        label = f"|{_quote(_describe(edge))}|" if edge.rules else ""
+        rules = "; ".join(f"{key}: {value}" for key, value in edge.rules.items())
+        label = f"|{_quote(rules)}|" if rules else ""
         lines.append(f"    {numbers[edge.source]} -->{label} {numbers[edge.target]}")
     return "\n".join(lines)
-
-
-def _iter_tree(lineage: Lineage, name: str, rules: str, indent: str) -> Iterator[str]:
-    yield f"{indent}{name}{rules}"
-    for edge in lineage.list_from(name):
-        rules = f"  ({_describe(edge)})" if edge.rules else ""
-        yield from _iter_tree(lineage, edge.target, rules, f"{indent}  ")
-
-
-def _describe(edge: LineageEdge) -> str:
-    return "; ".join(f"{key}: {value}" for key, value in edge.rules.items())
 
 
 def _shape(node: LineageNode) -> str:

@@ -120,7 +120,8 @@ def partitions(
 def size(
     ctx: typer.Context,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: a .svg or a .png.")
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png, .pdf ... Needs headwater[plot]."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -17,12 +17,12 @@ def register(app: typer.Typer) -> None:
 def lineage(
     ctx: typer.Context,
     mermaid: Annotated[
-        bool, typer.Option("--mermaid", help="As a Mermaid flowchart, for Markdown pages.")
+        bool, typer.Option("--mermaid", help="Write a Mermaid flowchart, for Markdown pages. The default.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what is made from what: source, events, tables, chunks and index, with the rules in between."""
-    from headwater.app.lineage.drawing import draw_mermaid, draw_text
+    from headwater.app.lineage.drawing import draw_mermaid
     from headwater.app.lineage.graph import build_lineage
 
     if mermaid and as_json:
@@ -31,4 +31,4 @@ def lineage(
     if as_json:
         render_json(found)
     else:
-        render_text(draw_mermaid(found) if mermaid else draw_text(found))
+        render_text(draw_mermaid(found))

@@ -81,7 +81,10 @@ class TransformStep(Section):
 
     name: str | None = Field(None, min_length=1, description="What messages call it. Default: its place.")
     sql: str | None = Field(
-        None, min_length=1, description="One SELECT in Spark's SQL; the rows are the view `input`."
+        None,
+        min_length=1,
+        description="One SELECT in Spark's SQL; the rows are the view `input`. It selects "
+        "`_headwater_source`, as `*` does.",
     )
     sql_file: Annotated[Path, AfterValidator(_resolve)] | None = Field(
         None, description="The same from a file, relative to this one."

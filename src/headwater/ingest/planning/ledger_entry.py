@@ -26,7 +26,7 @@ CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 """Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
 
 EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
-"""What an object is to a table: undecided, its rows are there, it has none, it was removed, it is unusable."""
+"""What an object is to a table: undecided, ingested, without rows, removed, unusable."""
 
 MAX_DETAIL_CHARS = 300
 

@@ -169,9 +169,9 @@ class TableWriter:
         timeline = self._table.load_timeline()
         if not timeline.exists():
             return True, True
-        compactions, clusterings = timeline.count_pending_compactions(), 0
+        compactions, clusterings = len(timeline.list_pending("compaction")), 0
         if config.clustering is not None:
-            clusterings = timeline.count_pending_clusterings()
+            clusterings = len(timeline.list_pending("clustering"))
         return (
             self._has_room("compactions", compactions, config.max_pending_compactions),
             self._has_room("clusterings", clusterings, config.max_pending_clustering),

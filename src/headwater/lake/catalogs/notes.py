@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from headwater.lake.layout import catalog_notes_path
 from headwater.lake.snapshot_reader import to_uri
-from headwater.lake.timeline_files import open_file_system
+from headwater.lake.table_files import open_file_system
 
 
 @dataclass(frozen=True, slots=True)

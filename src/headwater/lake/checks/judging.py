@@ -135,7 +135,7 @@ def _judge_count(check: CheckConfig, count: int) -> str:
 
 
 def _judge_sql(frame: DataFrame, check: CheckConfig) -> str:
-    found = run_select(frame, (check.sql or "").rstrip().rstrip(";")).limit(2).collect()
+    found = run_select(frame, check.sql or "").limit(2).collect()
     if len(found) != 1 or len(found[0]) != 1:
         rows = "no row" if not found else "more than one value"
         return f"the statement gives {rows}; a check compares one value"

@@ -13,7 +13,8 @@ from headwater.lake.indexes.building import BuiltIndex, drop_indexes
 from headwater.lake.indexes.definitions import COLUMN_STATS, FILES, shorten
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import TABLE_PROPERTY_KEYS
-from headwater.lake.services.service_table import ServiceTable, list_requested
+from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.timeline.jvm import load_timeline
 
 _LOOK_SECONDS = 0.1
 
@@ -28,7 +29,7 @@ def keep_indexed(table: ServiceTable) -> tuple[BuiltIndex, ...]:
     if left:
         # Only one builds at a time: this is of one that was killed.
         drop_indexes(table, left)
-    built = [_build(table, instant) for instant in _list_planned(table)]
+    built = [_build(table, instant) for instant in table.load_timeline().list_pending("indexing")]
     if COLUMN_STATS not in _list_partitions(table, "metadata_partitions"):
         with table.open_client({}) as client:
             planned = client.scheduleIndexing(
@@ -66,14 +67,8 @@ def _wait_for_files(table: ServiceTable, task: "Future[Any]", begun: set[str]) -
 
 
 def _list_metadata_commits(table: ServiceTable) -> set[str]:
-    timeline: Any = table.java.build_meta_client(f"{table.address.path}/.hoodie/metadata").getActiveTimeline()
-    return set(list_requested(timeline.getDeltaCommitTimeline()))
-
-
-def _list_planned(table: ServiceTable) -> list[str]:
-    timeline: Any = table.load_meta_client().getActiveTimeline()
-    with explained_lake(table.address.path):
-        return list_requested(timeline.filterPendingIndexTimeline())
+    active = load_timeline(table.spark, f"{table.address.path}/.hoodie/metadata").active
+    return {instant.requested for instant in active if instant.action == "deltacommit"}
 
 
 def _list_partitions(table: ServiceTable, name: str) -> list[str]:

@@ -10,9 +10,10 @@ from headwater.errors import LakeError
 from headwater.lake.indexes.advice import ColumnSpread, TableProfile
 from headwater.lake.inspection.actions import changes_rows, count_written, iter_write_stats
 from headwater.lake.inspection.layout import FileSlice, read_layout
-from headwater.lake.inspection.timeline import Metadata, TableTimeline
+from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import find_write_index
+from headwater.lake.timeline.files import Metadata
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData

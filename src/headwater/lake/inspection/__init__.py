@@ -4,7 +4,7 @@ from headwater.lake.inspection.actions import Action, Written, list_actions
 from headwater.lake.inspection.commits import CommitDetail, list_commits, load_commit
 from headwater.lake.inspection.description import TableDescription, describe
 from headwater.lake.inspection.growth import Growth, GrowthPoint, read_growth
-from headwater.lake.inspection.growth_plot import check_plot, draw_svg, write_plot
+from headwater.lake.inspection.growth_plot import check_plot, write_plot
 from headwater.lake.inspection.layout import FileSlice, TableLayout, parse_small_file_limit, read_layout
 from headwater.lake.inspection.partitions import PartitionSummary, list_partitions
 
@@ -20,7 +20,6 @@ __all__ = [
     "Written",
     "check_plot",
     "describe",
-    "draw_svg",
     "list_actions",
     "list_commits",
     "list_partitions",

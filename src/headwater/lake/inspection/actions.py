@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from headwater.errors import LakeError
-from headwater.lake.inspection.instants import Instant, State, parse_time
-from headwater.lake.inspection.timeline import Metadata, TableTimeline
+from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
+from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.instants import Instant, State, parse_time
 
 # These move rows; Hudi counts what they write as inserts and updates all the same.
 _REWRITES = frozenset({"compact", "log_compact", "cluster"})

@@ -15,10 +15,11 @@ from headwater.lake.inspection.actions import (
     iter_write_stats,
     list_replaced,
 )
-from headwater.lake.inspection.instants import Instant
-from headwater.lake.inspection.timeline import Metadata, TableTimeline, sort_by_completion
+from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
+from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.instants import Instant, sort_by_completion
 
 _SCHEMA = "schema"
 

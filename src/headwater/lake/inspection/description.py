@@ -15,14 +15,14 @@ from headwater.lake.indexes.definitions import (
     shorten,
 )
 from headwater.lake.inspection.actions import Action, build_actions
-from headwater.lake.inspection.instants import parse_time
 from headwater.lake.inspection.layout import LayoutTotals, TableLayout, read_layout
-from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.logical_types.decoding import name_logical_type
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
+from headwater.lake.properties import TableProperties
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.timeline.instants import parse_time
 
 _META_PREFIX = "_hoodie_"
 
@@ -94,7 +94,7 @@ def describe(
     layout = read_layout(address, rows=True, merged=True, small_file_limit=small_file_limit)
     problems = list(layout.problems)
     indexes = _read_indexes(timeline, problems)
-    archived = [i for i in timeline.archived_names if i.is_write]
+    archived = [i for i in timeline.archived if i.is_write]
     writes = timeline.completed_writes
     first = min((i.requested for i in (*archived, *writes)), default=None)
     return TableDescription(

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hudi import HudiFileGroupReader, HudiReadOptions
 
 from headwater.errors import LakeError
-from headwater.lake.inspection.properties import TableProperties, parse_properties
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
+from headwater.lake.properties import TableProperties, parse_properties
 from headwater.lake.snapshot_reader import SnapshotReader, build_absence, check_readable, to_uri
-from headwater.lake.timeline_files import open_file_system
+from headwater.lake.table_files import StoredFile, open_file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -21,24 +20,6 @@ if TYPE_CHECKING:
 
 # Requests to a store wait; a local disk does not mind.
 _READERS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """`path` is below the table's folder, `size` in bytes."""
-
-    path: str
-    size: int
-
-    @property
-    def name(self) -> str:
-        """Without its folder."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def folder(self) -> str:
-        """Below the table's; empty for the table's own."""
-        return self.path.rpartition("/")[0]
 
 
 class TableFolder:
@@ -86,17 +67,9 @@ class TableFolder:
                 return None
         return self.read(path)
 
-    def read_all(self, paths: Sequence[str]) -> dict[str, bytes | LakeError]:
-        """Whole files by their paths, several at a time; what cannot be read is its error."""
-
-        def load(path: str) -> bytes | LakeError:
-            try:
-                return self.read(path)
-            except LakeError as error:
-                return error
-
-        with ThreadPoolExecutor(_READERS) as threads:
-            return dict(zip(paths, threads.map(load, paths), strict=True))
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """See `TableFiles.list_sizes`."""
+        return {file.name: file.size for file in self.list_files(folder)}
 
     def list_files(self, folder: str, *, recursive: bool = False) -> list[StoredFile]:
         """Files of a folder below the table's; none where there is no folder."""

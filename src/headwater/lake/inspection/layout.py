@@ -8,10 +8,10 @@ from typing import Literal
 from headwater.errors import LakeError
 from headwater.lake.inspection.actions import list_replaced
 from headwater.lake.inspection.file_names import DataFileName, parse_data_file_name
-from headwater.lake.inspection.folder import StoredFile
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT, SMALL_FILE_LIMIT_OPTION
+from headwater.lake.table_files import StoredFile
 
 SliceState = Literal["current", "superseded", "replaced"]
 

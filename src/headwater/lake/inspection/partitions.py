@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headwater.lake.inspection.instants import parse_time
 from headwater.lake.inspection.layout import FileSlice, TableLayout, read_layout
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import DEFAULT_SMALL_FILE_LIMIT
+from headwater.lake.timeline.instants import parse_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from headwater.lake.migration.bootstrap_plan import (
 from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.table import Table
-from headwater.lake.timeline import Timeline
+from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
 from headwater.lake.typed_options.bootstrap import bootstrap_options
 from headwater.lake.typed_options.locks import read_session_lock
 
@@ -57,7 +57,7 @@ def bootstrap(
     Raises `LakeError`, also when the table has not as many rows as the files.
     """
     path = table.address.path
-    Timeline(table.spark, path).clear_unfinished_creation()
+    clear_unfinished_creation(table.spark, path)
     lock = read_session_lock(read_session_settings(table.spark), table.address.name)
     asked = bootstrap_options(plan.source, plan.file_format, request.mode, request.regex)
     nothing = table.spark.read.format(plan.file_format).load(plan.source).limit(0)
@@ -72,7 +72,7 @@ def bootstrap(
 
 
 def _check_place(table: ServiceTable) -> None:
-    timeline = Timeline(table.spark, table.address.path)
+    timeline = load_timeline(table.spark, table.address.path)
     if not timeline.exists():
         return
     if timeline.commits:

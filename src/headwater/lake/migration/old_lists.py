@@ -12,7 +12,7 @@ from headwater.lake.services.compaction import compact
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.timeline_files import open_file_system
+from headwater.lake.table_files import open_file_system
 
 # The repeated level of a list: `array` in the old structure, `list` in the one of Parquet's specification.
 _OLD_LIST = re.compile(r"\brepeated (?:group|\w+)\b[^{;]*\barray\b[^{;]*[{;]")

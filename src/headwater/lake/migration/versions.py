@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.errors import UsageError
-from headwater.lake.inspection.properties import TableProperties
+from headwater.lake.properties import TableProperties
 
 NEWEST_VERSION = 9
 OLDEST_VERSION = 6

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from headwater.errors import InstantUnavailableError
 from headwater.lake.queries.instants import EARLIEST, describe_instant
-from headwater.lake.timeline_files import CommitName
+from headwater.lake.timeline import Commit
 
 _NEVER = "9" * 17
 
@@ -27,7 +27,7 @@ class TableHistory:
     """
 
     path: str
-    commits: tuple[CommitName, ...]
+    commits: tuple[Commit, ...]
     pending: tuple[str, ...] = ()
     earliest_retained: str = ""
     restores: tuple[tuple[str, str], ...] = ()
@@ -54,7 +54,7 @@ class Step:
 
     before: Cut
     after: Cut
-    commits: tuple[CommitName, ...]
+    commits: tuple[Commit, ...]
     snapshots: tuple[str, str]
 
 
@@ -175,7 +175,7 @@ def check_change_log(history: TableHistory, since: str) -> Cut:
     return start
 
 
-def _list_between(history: TableHistory, before: Cut, after: Cut) -> tuple[CommitName, ...]:
+def _list_between(history: TableHistory, before: Cut, after: Cut) -> tuple[Commit, ...]:
     return tuple(c for c in history.commits if before.completed < c.completed <= after.completed)
 
 
@@ -201,5 +201,5 @@ def _check_restores(history: TableHistory, instant: str) -> None:
             )
 
 
-def _describe(commit: CommitName) -> str:
+def _describe(commit: Commit) -> str:
     return describe_instant(commit.completed)

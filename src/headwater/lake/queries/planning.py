@@ -5,7 +5,7 @@ from headwater.lake.queries.history import TableHistory, check_change_log, find_
 from headwater.lake.queries.history_reader import load_history
 from headwater.lake.queries.query import Query
 from headwater.lake.snapshot_reader import Scan
-from headwater.lake.timeline_files import TableFiles
+from headwater.lake.table_files import TableFiles
 
 
 def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory:

@@ -22,9 +22,9 @@ class SparkFiles:
         """See `TableFiles.list_sizes`."""
         return list_file_sizes(self._spark, f"{self._path}/{folder}")
 
-    def read(self, name: str) -> bytes:
+    def read(self, path: str) -> bytes:
         """See `TableFiles.read`."""
-        return read_file(self._spark, f"{self._path}/{name}")
+        return read_file(self._spark, f"{self._path}/{path}")
 
 
 def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from headwater.lake.options import archiving_options
 from headwater.lake.services.service_table import ServiceTable
-from headwater.lake.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,6 @@ def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
     Raises `LakeError`.
     """
     started = time.monotonic()
-    table.load_meta_client()
     before = count_active(table)
     with table.open_client({} if keep is None else archiving_options(keep)) as client:
         client.archive()
@@ -33,4 +31,4 @@ def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
 
 def count_active(table: ServiceTable) -> int:
     """Completed writes on the active timeline now. Raises `LakeError`."""
-    return len(Timeline(table.spark, table.address.path).commits)
+    return len(table.load_timeline().commits)

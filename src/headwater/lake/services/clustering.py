@@ -1,5 +1,6 @@
 """Clustering: small files become large ones, sorted so that queries skip most of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ from headwater.lake.services.result import Candidates, ServiceResult, sum_result
 from headwater.lake.services.service_table import (
     ServiceTable,
     execute_plan,
-    list_requested,
     plan_and_execute,
 )
 from headwater.lake.snapshot_reader import SnapshotReader
@@ -79,8 +79,7 @@ def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
     bucket index, whose files are given, and `LakeError`.
     """
     _check(table.address, options)
-    meta_client = table.load_meta_client()
-    pending = list_requested(meta_client.getActiveTimeline().filterPendingClusteringTimeline())
+    pending = table.load_timeline().list_pending("clustering")
     built = clustering_options(
         options.sort, options.layout, options.small_bytes, options.target_bytes, options.partitions
     )
@@ -101,21 +100,16 @@ def keep_clustered(table: ServiceTable, most_pending: int = 0) -> Clustered:
     done: list[ServiceResult] = []
     given_up: list[str] = []
     with table.open_client(PLANNED_BY_WORKER if most_pending else {}) as client:
-        _carry_out(table, client, _list_pending(table), done, given_up)
-        if len(_list_pending(table)) < most_pending:
+        _carry_out(table, client, table.load_timeline().list_pending("clustering"), done, given_up)
+        if len(table.load_timeline().list_pending("clustering")) < most_pending:
             planned = client.scheduleClustering(table.java.build_none())
             if planned.isPresent():
                 _carry_out(table, client, [str(planned.get())], done, given_up)
     return Clustered(sum_results(done), tuple(given_up))
 
 
-def _list_pending(table: ServiceTable) -> list[str]:
-    timeline = table.load_meta_client().getActiveTimeline()
-    return list_requested(timeline.filterPendingClusteringTimeline())
-
-
 def _carry_out(
-    table: ServiceTable, client: Any, instants: list[str], done: list[ServiceResult], given_up: list[str]
+    table: ServiceTable, client: Any, instants: Sequence[str], done: list[ServiceResult], given_up: list[str]
 ) -> None:
     for instant in instants:
         try:

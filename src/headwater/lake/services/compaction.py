@@ -4,7 +4,7 @@ from headwater.errors import UsageError
 from headwater.lake.damage import ensure_whole
 from headwater.lake.layout import TableAddress
 from headwater.lake.services.result import Candidates, ServiceResult
-from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
+from headwater.lake.services.service_table import ServiceTable, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.typed_options.services import compaction_options, log_compaction_options
 
@@ -36,7 +36,7 @@ def compact(table: ServiceTable, *, accept_loss: bool = False) -> ServiceResult:
     _check_type(table.address.name, meta_client.getTableType().name())
     if not accept_loss:
         ensure_whole(table.address)
-    pending = list_requested(meta_client.getActiveTimeline().filterPendingCompactionTimeline())
+    pending = table.load_timeline().list_pending("compaction")
     with table.open_client(compaction_options()) as client:
         return plan_and_execute(
             pending,
@@ -57,7 +57,7 @@ def compact_logs(table: ServiceTable) -> ServiceResult:
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
     ensure_whole(table.address)
-    pending = list_requested(meta_client.getActiveTimeline().filterPendingLogCompactionTimeline())
+    pending = table.load_timeline().list_pending("logcompaction")
     with table.open_client(log_compaction_options(_FEWEST_BLOCKS)) as client:
         return plan_and_execute(
             pending,

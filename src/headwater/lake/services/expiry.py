@@ -6,10 +6,11 @@ and of 60 what is ten days old.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 from headwater.errors import UsageError
 from headwater.lake.inspection.file_names import parse_data_file_name
+from headwater.lake.queries.instants import format_instant
 from headwater.lake.services.deletion import delete_partitions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
@@ -34,7 +35,7 @@ def find_expired(files: Iterable[tuple[str, str]], limit: datetime) -> tuple[str
         # A name that tells no time keeps its partition.
         instant = "9" if parsed is None else parsed.instant
         newest[partition] = max(newest.get(partition, ""), instant)
-    before = limit.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+    before = format_instant(limit)
     return tuple(sorted(partition for partition, instant in newest.items() if instant < before))
 
 

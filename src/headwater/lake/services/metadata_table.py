@@ -8,7 +8,7 @@ from headwater.errors import UsageError
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options
-from headwater.lake.services.service_table import ServiceTable, list_requested
+from headwater.lake.services.service_table import ServiceTable
 
 Listing = Mapping[str, int]
 """Bytes of files by their path below the table."""
@@ -64,9 +64,8 @@ def validate_metadata(table: ServiceTable) -> MetadataCheck:
         )
     with table.open_client({}) as client:
         listed, stored = table.java.list_files(client)
-    timeline = table.load_meta_client().getActiveTimeline()
-    with explained_lake(table.address.path):
-        completed = frozenset(list_requested(timeline.filterCompletedInstants()))
+    active = table.load_timeline().active
+    completed = frozenset(instant.requested for instant in active if instant.state == "completed")
     first = min(completed, default="")
     return compare_listings(listed, stored, lambda instant: instant in completed or instant < first)
 

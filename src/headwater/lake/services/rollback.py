@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake.services.service_table import ServiceTable
-from headwater.lake.timeline import Commit, Timeline
+from headwater.lake.timeline import Commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,7 @@ def roll_back(table: ServiceTable, instant: str | None) -> Undone:
 
 
 def _find_newest(table: ServiceTable) -> Commit:
-    table.load_meta_client()
-    commits = Timeline(table.spark, table.address.path).commits
+    commits = table.load_timeline().commits
     if not commits:
         raise UsageError(f"table {table.address.name} has no commit to roll back", hint="nothing to do")
     return commits[-1]

@@ -8,7 +8,6 @@ from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.services.rollback import Undone
 from headwater.lake.services.service_table import ServiceTable
-from headwater.lake.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def plan_restore(table: ServiceTable, instant: str | None) -> Undone:
     Raises `UsageError` for no such savepoint.
     """
     chosen = _find_savepoint(table, instant)
-    commits = Timeline(table.spark, table.address.path).commits
+    commits = table.load_timeline().commits
     return Undone(tuple(c.requested for c in reversed(commits) if c.requested > chosen.instant))
 
 
@@ -87,8 +86,7 @@ def restore(table: ServiceTable, instant: str | None) -> Undone:
 
 
 def _find_commit(table: ServiceTable, instant: str | None) -> str:
-    table.load_meta_client()
-    commits = Timeline(table.spark, table.address.path).commits
+    commits = table.load_timeline().commits
     found = [c.requested for c in commits if instant in (None, c.requested, c.completed)]
     if not found:
         asked = f"no commit {instant}" if instant else "no commit yet"

@@ -1,7 +1,7 @@
 """One table as services see it: its properties, its timeline, and Hudi's write client for it."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +14,7 @@ from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_PROPERTY_KEYS, Operation, WriteOptions, service_options
 from headwater.lake.services.result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
+from headwater.lake.timeline.jvm import load_timeline
 from headwater.lake.typed_options.locks import read_session_lock
 from headwater.lake.typed_options.services import NO_SERVICES
 
@@ -32,11 +33,11 @@ class ServiceTable:
         """The session's JVM."""
         return connect(self.spark)
 
-    def load_meta_client(self) -> Any:
-        """Hudi's view of the table now. Raises `TableNotFoundError`, also for a table without a completed
-        commit, and `LakeError`."""
+    def load_timeline(self) -> Timeline:
+        """The timeline now. Raises `TableNotFoundError`, also for a table without a completed commit, and
+        `LakeError`."""
         path = self.address.path
-        timeline = Timeline(self.spark, path)
+        timeline = load_timeline(self.spark, path)
         if timeline.exists() and not timeline.has_commits():
             raise TableNotFoundError(
                 f"table {self.address.name}: no commit to {path} has completed",
@@ -47,8 +48,13 @@ class ServiceTable:
                 f"table {self.address.name}: no Hudi table lies at {path}",
                 hint="tables appear with their first rows: `headwater run --once`",
             )
-        with explained_lake(path):
-            return self.java.build_meta_client(path)
+        return timeline
+
+    def load_meta_client(self) -> Any:
+        """Hudi's view of the table now. Raises as `load_timeline`."""
+        self.load_timeline()
+        with explained_lake(self.address.path):
+            return self.java.build_meta_client(self.address.path)
 
     @contextmanager
     def open_client(self, options: Mapping[str, str]) -> Iterator[Any]:
@@ -90,13 +96,8 @@ def build_write_options(
         )
 
 
-def list_requested(timeline: Any) -> list[str]:
-    """Requested times of the instants of one of Hudi's timelines, oldest first."""
-    return sorted(str(instant.requestedTime()) for instant in timeline.getInstants())
-
-
 def plan_and_execute(
-    pending: list[str], plan: Callable[[], Any], execute: Callable[[str], Any]
+    pending: Sequence[str], plan: Callable[[], Any], execute: Callable[[str], Any]
 ) -> ServiceResult:
     """Do what is pending, then what `plan` finds beyond it.
 

@@ -13,7 +13,7 @@ from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
 from headwater.lake.services.clustering import keep_clustered
 from headwater.lake.services.expiry import Expiry, expire_partitions
 from headwater.lake.services.result import ServiceResult
-from headwater.lake.services.service_table import ServiceTable, list_requested, plan_and_execute
+from headwater.lake.services.service_table import ServiceTable, plan_and_execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,6 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
     """
     started = time.monotonic()
     meta_client = table.load_meta_client()
-    timeline = meta_client.getActiveTimeline()
     is_merged = str(meta_client.getTableType().name()) == "MERGE_ON_READ"
     with table.open_client({}) as client:
         none = table.java.build_none
@@ -73,7 +72,7 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
             return client.compact(instant, True)
 
         compacted = plan_and_execute(
-            list_requested(timeline.filterPendingCompactionTimeline()),
+            table.load_timeline().list_pending("compaction"),
             lambda: client.scheduleCompaction(none()) if duty.plans and is_merged else none(),
             compact,
         )

@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake.failures import explain_lake_failure
-from headwater.lake.inspection.properties import TableProperties
+from headwater.lake.properties import TableProperties
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark
 from headwater.lake.snapshot_reader import is_by_time
 from headwater.lake.sql.engine import NEWEST, QueryResult
 from headwater.lake.sql.rows import Row, number_duplicates
-from headwater.lake.timeline import Timeline
+from headwater.lake.timeline.jvm import load_timeline
 
 
 def run_on_spark(
@@ -60,7 +60,7 @@ def _iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
 
 
 def _check_filters_work(spark: SparkSession, path: str) -> None:
-    properties = TableProperties(Timeline(spark, path).read_properties())
+    properties = TableProperties(load_timeline(spark, path).read_properties())
     if is_by_time(properties.read("key_generator_type")):
         raise LakeError(
             f"{path}: Spark would leave rows out: Hudi 1.2 compares what is asked of "

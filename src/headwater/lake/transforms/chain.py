@@ -65,7 +65,7 @@ def _check_result(frame: DataFrame, carried: str | None) -> None:
     if carried is not None and carried not in frame.columns:
         raise TransformError(
             f"the result lacks the column {carried}, which tells the record that a row comes from",
-            hint="let it through; rows cannot be aggregated here",
+            hint=f"let it through, as `select {carried}, ...` and `select *` do; rows cannot be aggregated",
         )
     lowered = [name.lower() for name in frame.columns]
     doubles = sorted({name for name in lowered if lowered.count(name) > 1})

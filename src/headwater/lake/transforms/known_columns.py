@@ -11,10 +11,9 @@ from headwater.config.problems.nearest import find_nearest
 from headwater.config.processing.transform import TransformStep
 from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
-from headwater.lake.transforms.sql.carrying import carry_column, list_output_columns, parse_query
+from headwater.lake.transforms.sql.carried_columns import check_group_wise, check_origin, check_row_wise
 from headwater.lake.transforms.sql.file import read_sql_file
-from headwater.lake.transforms.sql.group_wise import check_group_wise
-from headwater.lake.transforms.sql.row_wise import check_row_wise
+from headwater.lake.transforms.sql.query import list_output_columns, parse_query
 
 Names = tuple[str, ...] | None
 """Columns by their lower-cased names; None where they are not known."""
@@ -64,7 +63,7 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
 def _check_statement(text: str, carried: str, config: TableConfig) -> None:
     """Raise `TransformError` for a statement that the table cannot be kept up by."""
     if config.from_ is None:
-        carry_column(text, carried)
+        check_origin(text, carried)
     elif config.effective_refresh == "full":
         parse_query(text)
     elif config.effective_refresh == "changed_keys":
@@ -123,4 +122,5 @@ def _follow_sql(step: TransformStep) -> Names:
         columns = list_output_columns(parse_query(text))
     except HeadwaterError:
         return None  # said by `iter_sql_problems`
-    return tuple(columns) if columns is not None else None
+    # Columns of our own are allowed everywhere, so they are no help in a list of those that are there.
+    return tuple(name for name in columns if not name.startswith(_OWN)) if columns is not None else None

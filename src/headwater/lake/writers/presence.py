@@ -19,7 +19,7 @@ import structlog
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
 from headwater.lake.snapshot_reader import to_uri
-from headwater.lake.timeline_files import open_file_system
+from headwater.lake.table_files import open_file_system
 from headwater.lake.writers.notice import (
     Notice,
     Role,

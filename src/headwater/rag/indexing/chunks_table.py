@@ -1,7 +1,7 @@
 """The chunks table: one partition a fingerprint, one row a chunk; deleted chunks stay for a while as such."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from headwater.lake.keyed_table import KeyedTable, Sizes
+from headwater.lake.queries.instants import format_instant
 from headwater.observability.crash_points import crash_point
 from headwater.rag.index_state import IndexState, metadata_key, parse_index_state
 
@@ -101,7 +102,7 @@ class ChunksTable:
         old = self.read().where(F.col("deleted") & (F.col("changed_at") < F.lit(cutoff - _MARGIN)))
         count = old.count()
         if count:
-            purged = cutoff.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+            purged = format_instant(cutoff)
             state = replace(state, purged=max(purged, state.purged))
             self._table.delete_frame(old, state.to_metadata(self._fingerprint))
         return count

@@ -29,7 +29,7 @@ tables:
   orders: {{path: "*.json", mode: mirror}}
   paid:
     from: orders
-    transform: [{{sql: "select id, price * 2 as price from input where paid"}}]
+    transform: [{{sql: "select _headwater_source, id, price * 2 as price from input where paid"}}]
     checks: [{{range: {{column: price, max: 100}}}}]
 """
 

@@ -9,7 +9,9 @@ from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.slow
 
-ANSI_STEP = {"sql": "select id, if(id = 7, raise_error('seven is bad'), id) as checked from input"}
+ANSI_STEP = {
+    "sql": "select _headwater_source, id, if(id = 7, raise_error('seven is bad'), id) as checked from input"
+}
 
 
 def lines(*ids: int) -> str:
@@ -45,7 +47,7 @@ def test_an_object_of_which_all_records_fail_is_quarantined_and_ingested_after_t
         ("a.json", "quarantined", "unwritable", 0),
         ("b.json", "ingested", "", 1),
     ]
-    lake.change("t", transform=[{"sql": "select id, id as checked from input"}])
+    lake.change("t", transform=[{"sql": "select _headwater_source, id, id as checked from input"}])
     lake.announce("a.json")
     lake.ingest("t")
     assert lake.rows("t", "id") == [(1,), (7,), (7,)]

@@ -171,7 +171,7 @@ def test_types_that_a_transform_makes_are_converted_by_the_same_rules(build):
         "z": ("timestamp_ntz '2020-01-01 00:00:00'", dt.datetime(2020, 1, 1)),
     }
     columns = ", ".join(f"{text} as {name}" for name, (text, _) in made.items())
-    step = {"sql": f"select id, {columns} from input"}
+    step = {"sql": f"select _headwater_source, id, {columns} from input"}
     lake = build(t={"path": "*.json", "record_key": "id", "transform": [step]})
     for name in ("a", "b"):
         lake.put(f"{name}.json", '{"id": 1}\n')

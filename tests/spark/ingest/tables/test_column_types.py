@@ -250,7 +250,7 @@ def test_parquet_with_lists_of_a_fixed_size(build, large):
 
 
 def test_a_step_makes_vectors_and_blobs_of_text(spark, build):
-    step = "select id, from_json(e, 'array<double>') as e, unbase64(b) as b from input"
+    step = "select _headwater_source, id, from_json(e, 'array<double>') as e, unbase64(b) as b from input"
     columns = {"columns": {"e": "vector(2)", "b": "blob"}}
     lake = build(t={"path": "*.csv", "options": {"header": True}, "transform": [{"sql": step}]} | columns)
     lake.put("1.csv", 'id,e,b\n1,"[1, 2.5]",YWI=\n2,"[1]",YWI=\n3,,\n')

@@ -74,7 +74,7 @@ def test_foreign_commits_cleaning_archiving_and_restoring_repeat_and_skip_nothin
     archive(owned, 2)
     active = lake.table("t").load_timeline()
     if table is not LOGGED:  # where Hudi keeps what came since the compaction before the last
-        assert not any("checkpoint" in active.read_metadata(commit) for commit in active.commits)
+        assert not any("checkpoint" in active.read_own_metadata(commit) for commit in active.commits)
     create_savepoint(owned, None, "only foreign commits are active")
     assert put(lake, 4) == 1
     assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 118)]

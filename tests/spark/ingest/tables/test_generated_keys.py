@@ -136,7 +136,7 @@ def test_keys_stay_through_services_and_changes_are_told(build, spark, options):
 
 @pytest.mark.long
 def test_table_built_from_one_with_generated_keys_follows_it(spark, tmp_path):
-    days = {"from": "t", "transform": [{"sql": "select id, day from input"}]}
+    days = {"from": "t", "transform": [{"sql": "select _headwater_source, id, day from input"}]}
     lake = MedallionLake(spark, tmp_path, t=TABLE, days=days)
     lake.ingest_each("t", FIRST)
     lake.follow("days")

@@ -57,7 +57,7 @@ def add_tax(df):
         {"hash": ["email"]},
         {"mask": {"columns": ["card"], "keep_last": 4}},
         {"drop": ["id", "amount", "n", "paid"]},
-        {"sql": "select city, email, card, items_sku as sku, total, file from input"},
+        {"sql": "select _headwater_source, city, email, card, items_sku as sku, total, file from input"},
     ]
 
 
@@ -131,7 +131,7 @@ def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
             "ordering": "at",
             "transform": [
                 {"rename": {"id": "order_id"}},
-                {"sql": "select order_id, at, upper(v) v from input"},
+                {"sql": "select _headwater_source, order_id, at, upper(v) v from input"},
             ],
             "checks": [{"not_null": "v", "on_failure": "quarantine"}],
         }
@@ -238,11 +238,14 @@ def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops
     assert "ZeroDivisionError" in detail
     lake.put("b.json", lines({"n": 4}))
     steps = lake.settings.model_dump(by_alias=True, exclude_unset=True)["tables"]["items"]["transform"]
-    outer = "select r.n from input i right join (select explode(array(0, 5)) as n) r on r.n = i.n"
+    outer = (
+        "select i._headwater_source, r.n from input i "
+        "right join (select explode(array(0, 5)) as n) r on r.n = i.n"
+    )
     lake.change("items", transform=[{"sql": outer}])
     with pytest.raises(TransformError, match="1 rows of the transform are of no record"):
         lake.ingest("items")
-    lake.change("items", transform=[{"sql": "select n, upper('a') from input"}])
+    lake.change("items", transform=[{"sql": "select _headwater_source, n, upper('a') from input"}])
     with pytest.raises(TransformError, match=r"the transform makes columns named 'upper\(a\)'"):
         lake.ingest("items")
     lake.change("items", transform=steps)

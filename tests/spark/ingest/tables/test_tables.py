@@ -184,7 +184,7 @@ def test_checkpoint_is_found_when_only_foreign_commits_are_left_on_the_timeline(
         }
         own.limit(0).write.format("hudi").options(**options).mode("append").save(path)
     active = Table(spark, path).load_timeline()
-    assert not any("checkpoint" in active.read_metadata(commit) for commit in active.commits)
+    assert not any("checkpoint" in active.read_own_metadata(commit) for commit in active.commits)
     assert lake.state("t") == before
     lake.put("in/2.json", '{"n": 2}\n')
     lake.ingest("t")

@@ -7,11 +7,13 @@ import pytest
 
 from headwater.errors import TableMismatchError
 from headwater.lake.inspection.description import describe
+from headwater.lake.jvm import list_file_sizes
 from headwater.lake.layout import TableAddress
 from headwater.lake.migration.upgrading import change_version
 from headwater.lake.options import WriteOptions
 from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.table import Table
+from headwater.lake.typed_options.clustering import clustering_options
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +59,17 @@ def test_table_of_version_6_is_upgraded_written_and_taken_back(spark, tmp_path, 
     assert read_rows(spark, path) == expected
     write(spark, path, old, ("d", 1))
     assert read_rows(spark, path) == [*expected, ("d", 1)]
+
+
+def test_clustering_that_is_planned_is_pending_in_a_timeline_of_version_6(spark, tmp_path):
+    path = str(tmp_path / "t")
+    for at in (1, 2):
+        write(spark, path, replace(OPTIONS, operation="bulk_insert", changelog=True), (str(at), at))
+    table = ServiceTable(spark, TableAddress("t", path), OLD)
+    with table.open_client(clustering_options((), "linear", 1_000_000, 10_000_000, ())) as client:
+        planned = str(client.scheduleClustering(table.java.build_none()).get())
+    timeline = table.load_timeline()
+    assert timeline.list_pending("clustering") == (planned,)
+    assert [commit.action for commit in timeline.commits] == ["commit", "commit"]
+    assert planned not in {commit.requested for commit in timeline.commits}
+    assert list_file_sizes(spark, f"{path}/.hoodie")[f"{planned}.replacecommit.requested"] > 0

@@ -10,7 +10,7 @@ from headwater.lake import TableAddress
 from headwater.lake.options import Operation, TableType, WriteOptions
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
-from headwater.lake.timeline_files import CommitName
+from headwater.lake.timeline import Commit
 
 Rows = Sequence[tuple[str, str, int]]
 
@@ -29,12 +29,12 @@ class WrittenTable:
         return TableAddress("t", self.path)
 
     @property
-    def commits(self) -> list[CommitName]:
+    def commits(self) -> list[Commit]:
         """The active ones, compactions left out."""
         action = "commit" if self.table_type == "copy_on_write" else "deltacommit"
         return [name for name in SnapshotReader(self.path).commit_names if name.action == action]
 
-    def write(self, rows: Rows, operation: Operation = "upsert", **extra: str) -> CommitName:
+    def write(self, rows: Rows, operation: Operation = "upsert", **extra: str) -> Commit:
         options = WriteOptions(
             table_name="t",
             operation=operation,
@@ -48,7 +48,7 @@ class WrittenTable:
         Table(self.spark, self.path).write(frame, options)
         return self.commits[-1]
 
-    def delete(self, *ids: str) -> CommitName:
+    def delete(self, *ids: str) -> Commit:
         return self.write([(key, "", 1_000) for key in ids], "delete")
 
 

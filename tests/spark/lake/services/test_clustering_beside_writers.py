@@ -46,7 +46,7 @@ def configure(build):
 
 
 def count_pending(owned):
-    return owned.table.load_timeline().count_pending_clusterings()
+    return len(owned.table.load_timeline().list_pending("clustering"))
 
 
 def find_clustered(owned):

@@ -27,7 +27,7 @@ def write(table, count, **how):
 
 
 def count_pending(table):
-    return table.load_timeline().count_pending_compactions()
+    return len(table.load_timeline().list_pending("compaction"))
 
 
 def find_actions(table):

@@ -69,13 +69,13 @@ def java_class(spark: SparkSession):
 
 def build(folder: Path, *steps: dict[str, object]) -> Chain:
     (folder / "steps_of_contract.py").write_text(CODE)
-    (folder / "names.sql").write_text("select upper(name) as name from input\n")
+    (folder / "names.sql").write_text("select _headwater_source, upper(name) as name from input\n")
     parsed = [TransformStep.model_validate(step, context={"folder": folder}) for step in steps]
     return Chain("people", parsed, TransformSecrets("pepper"))
 
 
 STEPS = {
-    "sql": {"sql": "select upper(name) as name from input"},
+    "sql": {"sql": "select _headwater_source, upper(name) as name from input"},
     "sql_file": {"sql_file": "names.sql"},
     "flatten": {"flatten": True},
     "rename": {"rename": {"NAME": "title"}},
@@ -120,7 +120,7 @@ def test_steps_follow_one_another_and_elements_of_arrays_become_rows(frame, tmp_
         tmp_path,
         {"flatten": {"explode": ["nums"], "separator": "__"}},
         {"rename": {"place__city": "city"}},
-        {"sql": "with a as (select city, nums n from input where id < 3) select * from a"},
+        {"sql": f"with a as (select {ORIGIN}, city, nums n from input where id < 3) select * from a; -- two"},
         {"mask": {"columns": ["city"], "replace_with": "somewhere"}},
     )
     assert chain.may_multiply
@@ -138,8 +138,9 @@ def test_steps_follow_one_another_and_elements_of_arrays_become_rows(frame, tmp_
         ({"flatten": {"explode": ["name"]}}, "step 1 (flatten): `explode` of 'name': it is no array"),
         ({"rename": {"name": "card"}}, "step 1 (rename): several columns are named 'card'"),
         ({"cast": {"id": "decimal(10"}}, "step 1 (cast): 'decimal(10' is not a type"),
-        ({"sql": "select nane from input"}, "step 1 (sql): SQL: [UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
-        ({"sql": "select count(*) from input"}, "step 1 (sql): SQL: COUNT(*) makes one row of several"),
+        ({"sql": "select _headwater_source, nane from input"}, "step 1 (sql): SQL: [UNRESOLVED_COLUMN"),
+        ({"sql": "select count(*) from input"}, "step 1 (sql): SQL: COUNT(*) without GROUP BY"),
+        ({"sql": "select id from input"}, f"step 1 (sql): SQL: `{ORIGIN}` has to come out as it is"),
         ({"python": "steps_of_contract:aggregate"}, f":aggregate returned lacks the column {ORIGIN}"),
         ({"python": "steps_of_contract:fail"}, ":fail raised ValueError: no such day"),
         ({"python": "steps_of_contract:nothing"}, ":nothing returned NoneType, not a DataFrame"),
@@ -155,8 +156,40 @@ def test_step_that_cannot_do_its_work_says_which_and_why(frame, tmp_path, step, 
     assert raised.value.hint
 
 
+LOOKUP = "(select 1 as code, 'one' as label union all select 2, 'two')"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"select {ORIGIN}, id as v from input where id < 3 "
+         f"union all select {ORIGIN}, -id from input where id = 1",
+         [("a", 0, -1), ("a", 0, 1), ("a", 1, 2)]),
+        (f"select i.{ORIGIN}, label as v from {LOOKUP} l join input i on l.code = i.id",
+         [("a", 0, "one"), ("a", 1, "two")]),
+        (f"with a as (select *, row_number() over (order by -id) as v from input) select {ORIGIN}, v from a",
+         [("a", 0, 3), ("a", 1, 2), ("b", 0, 1)]),
+        (f"select {ORIGIN}, v from (select {ORIGIN}, id + 1 as v from input) where v > 2",
+         [("a", 1, 3), ("b", 0, 4)]),
+        (f"select {ORIGIN}, v from input lateral view explode(nums) as v", [("a", 0, 1), ("a", 0, 2)]),
+        (f"select {ORIGIN}, sum(v) as v from (select {ORIGIN}, explode(nums) as v from input) "
+         f"group by {ORIGIN}",
+         [("a", 0, 3)]),
+        (f"select distinct {ORIGIN}, size(nums) > 0 as v from input where nums is not null",
+         [("a", 0, True), ("a", 1, False)]),
+        ("select *, id as v from input where id in (select code from " + LOOKUP + ")",
+         [("a", 0, 1), ("a", 1, 2)]),
+    ],
+)  # fmt: skip
+def test_statements_that_select_the_origin_keep_it(frame, tmp_path, text, found):
+    after = build(tmp_path, {"sql": text}).apply(frame, ORIGIN)
+    assert sorted((*row[ORIGIN], row["v"]) for row in after.collect()) == found
+
+
 def test_steps_of_two_tables_in_one_session_do_not_see_each_other(spark, frame, tmp_path):
-    one = build(tmp_path, {"sql": "select name as a from input"}).apply(frame, ORIGIN)
-    other = build(tmp_path, {"sql": "select id as b from input"}).apply(frame.where("id = 1"), ORIGIN)
+    one = build(tmp_path, {"sql": "select _headwater_source, name as a from input"}).apply(frame, ORIGIN)
+    other = build(tmp_path, {"sql": "select _headwater_source, id as b from input"}).apply(
+        frame.where("id = 1"), ORIGIN
+    )
     assert (one.count(), other.count()) == (3, 1)
     assert [table.name for table in spark.catalog.listTables() if "headwater" in table.name] == []

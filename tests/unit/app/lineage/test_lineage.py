@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.app.lineage.drawing import draw_mermaid, draw_text
+from headwater.app.lineage.drawing import draw_mermaid
 from headwater.app.lineage.graph import INDEX, build_lineage
 from headwater.config.loader import parse_settings
 
@@ -69,15 +69,7 @@ tables:
     ways = {edge.target: (edge.source, dict(edge.rules)) for edge in found.edges}
     assert ways["silver"] == ("bronze", {"refresh": "changes", "transform": "drop"})
     assert ways["gold"] == ("silver", {"refresh": "full"})
-    assert "        gold  (refresh: full)" in draw_text(found).splitlines()
-
-
-def test_as_text_it_is_a_tree(lineage):
-    lines = draw_text(lineage).splitlines()
-    assert lines[:2] == ["s3://landing/shop/", "  events  (notifications: sqs)"]
-    assert [line.partition("  (")[0] for line in lines[2:]] == [
-        "    orders", "      chunks", "        search index", "    index", "    quarantine",
-    ]  # fmt: skip
+    assert '-->|"refresh: full"|' in draw_mermaid(found)
 
 
 def test_mermaid_is_told_of_quotation_marks_by_their_number(lineage):

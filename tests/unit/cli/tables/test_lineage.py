@@ -33,8 +33,10 @@ def test_nodes_and_edges_as_json(ask, tmp_path):
     }  # fmt: skip
 
 
-def test_as_text_and_as_a_flowchart(ask):
-    assert "    orders  (path: *.json; mode: append)" in ask().stdout.splitlines()
-    assert ask("--mermaid").stdout.startswith("flowchart LR\n")
+def test_as_a_flowchart(ask):
+    drawn = ask().stdout
+    assert '    n1 -->|"path: *.json; mode: append"| n2' in drawn.splitlines()
+    assert drawn.startswith("flowchart LR\n")
+    assert ask("--mermaid").stdout == drawn
     refused = ask("--mermaid", "--json")
     assert (refused.exit_code, "exclude each other" in refused.output) == (2, True)

@@ -78,7 +78,10 @@ def test_what_cannot_be_is_told_in_one_line(table, told):
     [
         MERGE | {"columns": {"e": "blob"}, "cdc": "data_before_after"},
         MERGE | VECTOR | {"table_type": "merge_on_read", "column_stats": True},
-        {"path": "*.csv", "transform": [{"sql": "select from_json(e, 'array<double>') as e from input"}]}
+        {
+            "path": "*.csv",
+            "transform": [{"sql": "select _headwater_source, from_json(e, 'array<double>') as e from input"}],
+        }
         | VECTOR,
         {"path": "*.jpg", "format": "binary", "columns": {"content": "blob"}},
     ],
@@ -96,7 +99,7 @@ def test_tables_built_from_tables_have_them_too():
     "table",
     [
         MERGE | VECTOR | {"schema": "id bigint, embedding array<float>"},
-        MERGE | VECTOR | {"transform": [{"sql": "select id from input"}]},
+        MERGE | VECTOR | {"transform": [{"sql": "select _headwater_source, id from input"}]},
         MERGE | VECTOR | {"transform": [{"drop": ["e"]}], "schema": "id bigint, e array<float>"},
     ],
 )

@@ -75,7 +75,8 @@ def test_groups_are_told_by_the_record_key_unless_said_otherwise(tmp_path):
             ["a.transform[0].rename: 'day' is of the table's `group_key`"]),
         ("{from: orders, refresh: changed_keys, record_key: n, group_key: shop,"
             " transform: [{sql: select day as n from input group by day}]}",
-            ["a.transform[0].sql: SQL: `shop` has to come out as it is", "a.group_key: no column 'shop'"]),
+            ["a.transform[0].sql: SQL: GROUP BY day makes one row of several with different `shop`",
+                "a.group_key: no column 'shop'"]),
         ("{from: orders, checks: [{not_null: id, on_failure: quarantine}]}", ["a.checks: check 1 "]),
     ],
 )  # fmt: skip
@@ -89,10 +90,13 @@ def test_what_cannot_be_is_told_with_its_place(tmp_path, table, starts):
 @pytest.mark.parametrize(
     ("statement", "text"),
     [
-        ("select shop, sum(price) as total from input group by shop", "is an aggregate"),
-        ("select *, row_number() over (order by at) as n from input", "is a window"),
+        (
+            "select shop, sum(price) as total from input group by shop",
+            "GROUP BY shop makes one row of several",
+        ),
+        ("select *, row_number() over (order by at) as n from input", "is a window over rows with different"),
         ("select distinct shop from input", "DISTINCT makes one row of several"),
-        ("select * from input where at > (select max(at) from input)", "is an aggregate"),
+        ("select * from input where at > (select max(at) from input)", "reads `input` several times"),
         ("select l.* from input l join input r on l.id = r.other", "reads `input` several times"),
         ("select * from input limit 10", "LIMIT depends on how many rows"),
     ],
@@ -110,8 +114,10 @@ def test_a_statement_over_several_rows_needs_the_whole(tmp_path, statement, text
     "statement",
     [
         "select *, upper(shop) as u from input where price > 3",
-        "select id, 'net' as kind from input union all select id, 'gross' as kind from input",
-        "with paid as (select * from input where paid) select id, explode(items) as item from paid",
+        "select _headwater_source, id, 'net' as kind from input "
+        "union all select _headwater_source, id, 'gross' as kind from input",
+        "with paid as (select * from input where paid) "
+        "select _headwater_source, id, explode(items) as item from paid",
     ],
 )
 def test_a_statement_row_by_row_follows_changes(tmp_path, statement):

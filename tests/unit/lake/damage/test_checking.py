@@ -9,8 +9,8 @@ from headwater.errors import TableDamagedError
 from headwater.lake import inspection
 from headwater.lake.damage import check_files, ensure_whole
 from headwater.lake.damage.promises import Promises
-from headwater.lake.inspection.instants import Instant
 from headwater.lake.layout import TableAddress
+from headwater.lake.timeline.instants import Instant
 from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture, find_fixture
 
 TABLES = ("orders_cow", "orders_mor", "archived", "odd_partitions", "managed")

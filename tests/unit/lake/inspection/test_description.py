@@ -9,8 +9,8 @@ from headwater.errors import TableNotFoundError
 from headwater.lake import inspection
 from headwater.lake.indexes.definitions import parse_index_definitions
 from headwater.lake.inspection.description import build_identity
-from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.layout import TableAddress
+from headwater.lake.properties import TableProperties
 from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, find_fixture
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from headwater.errors import UsageError
-from headwater.lake.inspection.properties import TableProperties
 from headwater.lake.migration.versions import plan_versions
+from headwater.lake.properties import TableProperties
 
 
 def table(version, table_type="COPY_ON_WRITE"):

@@ -9,7 +9,7 @@ from headwater.errors import InstantUnavailableError, TableNotFoundError
 from headwater.lake import TableAddress
 from headwater.lake.queries import ChangeFeed, Query
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.timeline_files import ArrowFiles
+from headwater.lake.table_files import ArrowFiles
 from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
 FIRST = [("i", f"o{number}") for number in range(1, 9)]

@@ -14,7 +14,7 @@ from headwater.lake.queries.history import (
     list_cuts,
     plan_steps,
 )
-from headwater.lake.timeline_files import CommitName
+from headwater.lake.timeline import Commit
 
 
 def at(second):
@@ -22,7 +22,7 @@ def at(second):
 
 
 def commit(requested, completed):
-    return CommitName(at(completed), at(requested), "commit")
+    return Commit(at(completed), at(requested), "commit")
 
 
 def build(*commits, **fields):

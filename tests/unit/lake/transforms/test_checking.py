@@ -35,7 +35,9 @@ def checks(*texts):
 
 
 def test_good_steps_and_checks_have_no_problem(tmp_path):
-    (tmp_path / "paid.sql").write_text("select id, amount as price from input where paid;\n")
+    (tmp_path / "paid.sql").write_text(
+        "select _headwater_source, id, amount as price from input where paid;\n"
+    )
     (tmp_path / "beside_config.py").write_text("def clean(df):\n    return df\n")
     text = (
         "    schema: id bigint, amount double, paid boolean\n"
@@ -62,7 +64,7 @@ def test_every_problem_is_told_at_once_with_its_place(tmp_path):
     ) + checks("sql: select a from, equals: 1", "sql: 'select a, b from input', equals: 1")
     found = find_problems(tmp_path, text, environ={})
     wanted = [
-        ("transform[0].sql", "makes one row of several"),
+        ("transform[0].sql", "SUM(x) without GROUP BY _headwater_source makes one row of all"),
         ("transform[1].sql_file", "cannot be read: No such file"),
         ("transform[2].sql_file", "there is nothing in it"),
         ("checks[0].sql", "SQL: line 1"),
@@ -92,7 +94,7 @@ def test_every_problem_is_told_at_once_with_its_place(tmp_path):
             "tables.orders.transform[1].keep: no column 'price'.",
         ),
         (
-            "    record_key: order_id\n" + steps("sql: select id from input"),
+            "    record_key: order_id\n" + steps("sql: 'select _headwater_source, id from input'"),
             "tables.orders.record_key: no column 'order_id'. The columns there are id",
         ),
         (

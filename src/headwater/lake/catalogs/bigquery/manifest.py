@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headwater.lake.options import TABLE_METADATA_FOLDER
 from headwater.lake.snapshot_reader import to_uri
-from headwater.lake.timeline_files import open_file_system
+from headwater.lake.table_files import open_file_system
 
 FOLDER = f"{TABLE_METADATA_FOLDER}/absolute-path-manifest"
 _NAME = "latest-snapshot.csv"

@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import TransformError
-from headwater.lake.transforms.sql.carrying import carry_column, parse_query
+from headwater.lake.transforms.sql.carried_columns import check_origin
 from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.lake.transforms.sql.query import cut_semicolon, parse_query
 
 _POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
 
@@ -33,8 +34,9 @@ class Sql:
         """See `Transform`."""
         if carried is None:
             parse_query(self._text)
-            return run_select(frame, self._text.rstrip().rstrip(";"))
-        return run_select(frame, carry_column(self._text, carried))
+        else:
+            check_origin(self._text, carried)
+        return run_select(frame, self._text)
 
 
 def run_select(frame: DataFrame, text: str) -> DataFrame:
@@ -43,9 +45,10 @@ def run_select(frame: DataFrame, text: str) -> DataFrame:
     # Views are the session's, which all tables share: each has its own, and nobody has to know its name.
     view = f"headwater_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(view)
+    statement = cut_semicolon(text)
     try:
         # The text is the user's own, and checked to be one SELECT.
-        return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{text}\n)")  # noqa: S608 - see above
+        return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{statement}\n)")  # noqa: S608 - see above
     except (AnalysisException, ParseException) as error:
         # Positions are those of the text around it, which its author has not written.
         said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())

@@ -4,8 +4,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from headwater.lake.inspection.folder import StoredFile
-from headwater.lake.inspection.instants import build_instants, parse_instant_name, parse_time
+from headwater.lake.table_files import StoredFile
+from headwater.lake.timeline.instants import build_instants, parse_instant_name, parse_time
 
 T1, T2, C1, C2 = "20260101000000000", "20260101000100000", "20260101000000500", "20260101000100500"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.lake.inspection.properties import TableProperties, parse_properties
+from headwater.lake.properties import TableProperties, parse_properties
 
 
 @pytest.mark.parametrize(

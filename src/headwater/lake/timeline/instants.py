@@ -1,12 +1,13 @@
-"""The actions of a timeline, by their files: `<requested>[_<completed>].<action>[.<state>]`."""
+"""The actions of a timeline, and the files they are: `<requested>[_<completed>].<action>[.<state>]`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Literal
 
-from headwater.lake.inspection.folder import StoredFile
+from headwater.lake.options import COMMIT_METADATA_PREFIX
+from headwater.lake.table_files import StoredFile
 
 State = Literal["requested", "inflight", "completed"]
 
@@ -26,26 +27,61 @@ _STATES: tuple[State, ...] = ("requested", "inflight", "completed")
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Commit:
+    """A completed write. Both times are Hudi's `yyyyMMddHHmmssSSS` text; ordered by completion.
+
+    `extra_metadata` is as Hudi keeps it, the table's schema aside; empty where it was not read.
+    """
+
+    completed: str
+    requested: str
+    action: str
+    extra_metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def own_metadata(self) -> Mapping[str, str]:
+        """What headwater wrote into this commit, without the prefix."""
+        return select_own(self.extra_metadata)
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Instant:
     """One action. `requested` and `completed` are Hudi's `yyyyMMddHHmmssSSS` text; `completed` may be empty.
 
     `action` is Hudi's word: of a completed compaction or clustering that of a write, `planned_as` then has
-    the other. `files` are its files on the active timeline by state; an archived one has `content`.
+    the other where files tell it. `files` are its files on the active timeline by state.
     """
 
     requested: str
     action: str
     completed: str = ""
     state: State = "completed"
-    planned_as: str = ""
+    planned_as: str = field(default="", compare=False)
     files: dict[State, StoredFile] = field(default_factory=dict, compare=False, hash=False, repr=False)
     archived: bool = False
-    content: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_write(self) -> bool:
         """Whether it is, or will be, a write of rows or files."""
         return _COMPLETES_AS.get(self.action, self.action) in WRITES
+
+    @property
+    def is_commit(self) -> bool:
+        """Whether it is a completed write."""
+        return self.state == "completed" and self.is_write and bool(self.completed)
+
+    @property
+    def commit(self) -> Commit:
+        """A completed write as a commit."""
+        return Commit(self.completed, self.requested, self.action)
+
+
+def select_own(extra_metadata: Mapping[str, str]) -> dict[str, str]:
+    """What headwater wrote into a commit, without the prefix."""
+    prefix = COMMIT_METADATA_PREFIX
+    return {
+        name.removeprefix(prefix): value for name, value in extra_metadata.items() if name.startswith(prefix)
+    }
 
 
 def parse_instant_name(name: str) -> tuple[str, str, str, State] | None:
@@ -79,6 +115,20 @@ def _build_instant(requested: str, states: dict[State, tuple[str, str, StoredFil
     planned = next((word for _, word, _ in states.values() if word in _COMPLETES_AS), "")
     files = {state: file for state, (_, _, file) in states.items()}
     return Instant(requested, action, completed, furthest, planned, files)
+
+
+def sort_by_completion(instants: Iterable[Instant]) -> list[Instant]:
+    """Oldest first."""
+    return sorted(instants, key=lambda instant: (instant.completed, instant.requested))
+
+
+def find_just_before(instant: str) -> str:
+    """The begin of a range that has this instant as its first one: Hudi leaves the begin itself out.
+
+    Instants are digits of one width and compared as text, so the number below sorts just before even where
+    it is no valid time.
+    """
+    return str(int(instant) - 1).zfill(len(instant))
 
 
 def parse_time(instant: str, zone: str) -> datetime | None:

@@ -1,0 +1,87 @@
+"""The files of a table, in a folder or a store, without a JVM."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+_CONNECT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """`path` is below the table's folder, `size` in bytes."""
+
+    path: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Without its folder."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def folder(self) -> str:
+        """Below the table's; empty for the table's own."""
+        return self.path.rpartition("/")[0]
+
+
+class TableFiles(Protocol):
+    """The files of one table, by names below its path."""
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """Bytes of the files in a folder by their names in it; none for an absent folder."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+        ...
+
+
+class ArrowFiles:
+    """Without a JVM. All methods raise `OSError`."""
+
+    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+        self._system, self._root = open_file_system(path, options)
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """See `TableFiles.list_sizes`."""
+        from pyarrow.fs import FileSelector
+
+        files = self._system.get_file_info(FileSelector(f"{self._root}/{folder}", allow_not_found=True))
+        return {file.base_name: file.size or 0 for file in files}
+
+    def read(self, path: str) -> bytes:
+        """See `TableFiles.read`."""
+        with self._system.open_input_file(f"{self._root}/{path}") as file:
+            return cast("bytes", file.read())
+
+
+def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
+    """The file system of an absolute folder or a URL, and what it calls that place. Raises `OSError`."""
+    from pyarrow import fs
+
+    url = urlsplit(path)
+    if not url.scheme:
+        return fs.LocalFileSystem(), path
+    if url.scheme != "s3":
+        system, root = fs.FileSystem.from_uri(path)
+        return system, root
+    endpoint = urlsplit(options.get("aws_endpoint", ""))
+    return (
+        fs.S3FileSystem(
+            access_key=options.get("aws_access_key_id"),
+            secret_key=options.get("aws_secret_access_key"),
+            session_token=options.get("aws_session_token"),
+            anonymous=options.get("aws_skip_signature") == "true",
+            region=options.get("aws_region"),
+            scheme=endpoint.scheme or "https",
+            endpoint_override=endpoint.netloc or None,
+            force_virtual_addressing=options.get("aws_virtual_hosted_style_request") == "true",
+            connect_timeout=_CONNECT_SECONDS,
+        ),
+        f"{url.netloc}{url.path}",
+    )

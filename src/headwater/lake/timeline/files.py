@@ -1,0 +1,214 @@
+"""Reads a timeline by its files, as Hudi writes them since 1.0: names tell actions, states and times."""
+
+import io
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, cast
+
+from headwater.errors import LakeError
+from headwater.lake.options import TABLE_METADATA_FOLDER
+from headwater.lake.properties import TableProperties
+from headwater.lake.table_files import StoredFile, TableFiles
+from headwater.lake.timeline.instants import Instant, build_instants
+from headwater.lake.timeline.timeline import Timeline
+
+LAYOUT = 2
+"""Of the timeline's files, since Hudi 1.0; those of before do not tell when commits completed."""
+Metadata = Mapping[str, Any]
+_AVRO = b"Obj\x01"
+_NAMES = ("instantTime", "completionTime", "action")
+# Requests to a store wait; a local disk does not mind.
+_READERS = 16
+
+
+class FileReader:
+    """See `TimelineReader`. Its methods raise what `files` raises, too.
+
+    `known` are requested times: completed writes that are none of them are left out, as of after a snapshot.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        files: TableFiles,
+        properties: TableProperties,
+        known: Collection[str] | None = None,
+    ) -> None:
+        self._path = path
+        self._files = files
+        self._known = known
+        self._properties = properties
+        self._folder = f"{TABLE_METADATA_FOLDER}/{properties.read('timeline_path', 'timeline')}"
+
+    def exists(self) -> bool:
+        """See `TimelineReader.exists`."""
+        return bool(self._properties.read("name"))
+
+    def read_properties(self) -> Mapping[str, str]:
+        """See `TimelineReader.read_properties`."""
+        return self._properties.raw
+
+    def list_active(self) -> list[Instant]:
+        """See `TimelineReader.list_active`."""
+        sizes = self._files.list_sizes(self._folder)
+        found = build_instants(StoredFile(f"{self._folder}/{name}", size) for name, size in sizes.items())
+        known = self._known
+        return [i for i in found if known is None or not i.is_commit or i.requested in known]
+
+    def list_archived(self) -> list[Instant]:
+        """See `TimelineReader.list_archived`."""
+        return [_build_archived(row) for row in self._read_archive(_NAMES)]
+
+    def read_extra_metadata(self, instants: Sequence[Instant]) -> dict[Instant, Mapping[str, str]]:
+        """See `TimelineReader.read_extra_metadata`."""
+        return {i: dict(m.get("extraMetadata") or {}) for i, m in self._read_readable(instants).items()}
+
+    def count_deletes(self, instant: Instant) -> int:
+        """See `TimelineReader.count_deletes`."""
+        written = self._read_readable([instant])[instant].get("partitionToWriteStats") or {}
+        return sum(stat.get("numDeletes") or 0 for stats in written.values() for stat in stats)
+
+    def _read_readable(self, instants: Sequence[Instant]) -> dict[Instant, Metadata]:
+        found = {}
+        for instant, metadata in self.read_metadata(instants).items():
+            if isinstance(metadata, LakeError):
+                raise metadata
+            found[instant] = metadata
+        return found
+
+    def read_metadata(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError]:
+        """What each completed action says it has done; what cannot be read is its error."""
+        return self._read_all(instants, "metadata", lambda i: i.files.get("completed"), default=b"")
+
+    def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
+        """What each action was going to do; None where that was not written down."""
+        return self._read_all(instants, "plan", _find_plan, default=None)
+
+    def find_earliest_retained(self, instants: Iterable[Instant]) -> str:
+        """Requested time of the oldest commit that the newest clean of these leaves whole; empty without any.
+
+        A clean that has not begun yet counts: what it is about to remove may be gone in a moment.
+        """
+        for clean in sorted((i for i in instants if i.action == "clean"), reverse=True):
+            plan = self.read_plans([clean])[clean]
+            if isinstance(plan, LakeError):
+                raise plan
+            if plan is not None:
+                earliest = plan.get("earliestInstantToRetain")
+                # Other ways to clean than by commits tell of none: then only what came after it is whole.
+                return str(earliest["timestamp"]) if earliest else clean.requested
+        return ""
+
+    def _read_all(
+        self,
+        instants: Iterable[Instant],
+        column: str,
+        find: Callable[[Instant], StoredFile | None],
+        *,
+        default: bytes | None,
+    ) -> dict[Instant, Any]:
+        wanted = list(instants)
+        paths = {i: file.path for i in wanted if (file := find(i))}
+        with ThreadPoolExecutor(_READERS) as threads:
+            contents = dict(zip(paths, threads.map(self._try_read, paths.values()), strict=True))
+        archived = [i for i in wanted if i.archived]
+        found = {**self._read_archived(archived, column), **contents}
+        return {i: self._decode(found.get(i) or default, i) for i in wanted}
+
+    def _try_read(self, path: str) -> bytes | LakeError:
+        try:
+            return self._files.read(path)
+        except LakeError as error:
+            return error
+
+    def _read_archived(self, instants: Sequence[Instant], column: str) -> dict[Instant, bytes]:
+        if not instants:
+            return {}
+        wanted = {(i.requested, i.action): i for i in instants}
+        rows = self._read_archive((*_NAMES, column))
+        found = {(row["instantTime"], row["action"]): row[column] for row in rows if row[column]}
+        return {wanted[key]: content for key, content in found.items() if key in wanted}
+
+    def _decode(self, content: bytes | LakeError | None, instant: Instant) -> Metadata | LakeError | None:
+        if content is None:
+            return None
+        where = f"{self._path}: {instant.action} {instant.requested}"
+        if isinstance(content, LakeError):
+            return LakeError(f"{where} cannot be read: {content.message}", hint=content.hint)
+        try:
+            return decode_metadata(content)
+        # Damaged Avro ends in errors of every kind.
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            return LakeError(
+                f"{where} cannot be read: {reason}",
+                hint="its file on the timeline is damaged; Hudi stumbles over it, too",
+            )
+
+    def _read_archive(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        from pyarrow import parquet
+
+        try:
+            tables = (parquet.read_table(io.BytesIO(part), columns=list(columns)) for part in self._archive)
+            return [row for table in tables for row in table.to_pylist()]
+        except (ValueError, KeyError) as error:
+            raise LakeError(f"{self._path}: a file of the timeline cannot be read: {error}") from error
+
+    @cached_property
+    def _archive(self) -> list[bytes]:
+        """The parts of the newest manifest: older files may have been merged into newer ones."""
+        folder = f"{self._folder}/{self._properties.read('history_path', 'history')}"
+        if "_version_" not in self._files.list_sizes(folder):
+            return []
+        version = self._files.read(f"{folder}/_version_").decode().strip()
+        if not version.isdigit():
+            return []
+        manifest = json.loads(self._files.read(f"{folder}/manifest_{int(version)}"))
+        return [self._files.read(f"{folder}/{file['fileName']}") for file in manifest["files"]]
+
+
+class FileTimeline(Timeline):
+    """A timeline by its files, which tell more of each action than Hudi's own readers do."""
+
+    def __init__(self, reader: FileReader) -> None:
+        super().__init__(reader)
+        self._files = reader
+
+    def read_metadata(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError]:
+        """What each completed action says it has done; what cannot be read is its error."""
+        return self._files.read_metadata(instants)
+
+    def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
+        """What each action was going to do; None where that was not written down."""
+        return self._files.read_plans(instants)
+
+    def find_earliest_retained(self, *, archived: bool = False) -> str:
+        """Requested time of the oldest commit that the newest clean leaves whole; empty without any.
+
+        `archived`: cleans that have left the active timeline count, where it has none.
+        """
+        found = self._files.find_earliest_retained(self.active)
+        return found or (self._files.find_earliest_retained(self.archived) if archived else "")
+
+
+def decode_metadata(content: bytes) -> Metadata:
+    """An action's file as a mapping: an Avro container with one record. Raises errors of every kind."""
+    import fastavro
+
+    if not content:
+        raise ValueError("its file is empty")
+    if not content.startswith(_AVRO):
+        raise ValueError("its file is no Avro")
+    return cast("Metadata", next(iter(fastavro.reader(io.BytesIO(content)))))
+
+
+def _find_plan(instant: Instant) -> StoredFile | None:
+    # A service plans when it is requested, a write when it begins; the other file is there and empty.
+    files = (instant.files.get("requested"), instant.files.get("inflight"))
+    return next((file for file in files if file and file.size), None)
+
+
+def _build_archived(row: Mapping[str, Any]) -> Instant:
+    return Instant(row["instantTime"], row["action"], row["completionTime"] or "", archived=True)
