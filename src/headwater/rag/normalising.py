@@ -30,9 +30,15 @@ def normalise(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text)
     if not composed.isprintable():
         composed = "".join(map(_show, composed))
-    if _OTHER_SCRIPT.search(composed):
-        composed = " ".join(map(_make_latin, composed.split(" ")))
-    return composed
+    return replace_lookalikes(composed)
+
+
+def replace_lookalikes(text: str) -> str:
+    """Return the text with Latin letters for letters of other scripts that look like them.
+
+    Only in words that have Latin letters: others are words of another language.
+    """
+    return " ".join(map(_make_latin, text.split(" "))) if _OTHER_SCRIPT.search(text) else text
 
 
 def _show(char: str) -> str:

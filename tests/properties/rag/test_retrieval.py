@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headwater.rag.field_value import FieldValue
@@ -47,6 +47,7 @@ RANKINGS = st.lists(
 
 
 @given(ANY_TEXT)
+@example("A\u0386")
 def test_analysis_never_fails_and_is_the_same_for_what_is_folded(text: str) -> None:
     terms = analyze(text)
     assert list_stems(text) == list_stems(fold(text))

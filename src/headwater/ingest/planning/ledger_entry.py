@@ -186,7 +186,8 @@ def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
         is_other = bool(outcome.kept) and not is_content_of(known, outcome.version)
         return is_other and stored.event.kind != "restored" and (outcome.looked or _is_newest(known, stored))
     if known.status == "pending":
-        return True
+        # That one content could not be read any more decides nothing about the others.
+        return outcome.status != "superseded"
     if outcome.reason == "dropped":
         return known.status == "quarantined"
     if outcome.status == "superseded" or outcome.reason in _NOTHING_NEW:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import snowballstemmer
 
 from headwater.rag.lexical.english import IRREGULAR, STOP_WORDS, UNITS
-from headwater.rag.normalising import normalise
+from headwater.rag.normalising import normalise, replace_lookalikes
 
-ANALYZER_VERSION = "2"
+ANALYZER_VERSION = "3"
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"^\d{1,3}(?:,\d{3})+$")
@@ -47,7 +47,9 @@ def fold(text: str) -> str:
         return folded
     # ss for the German letter, as `casefold` has it; then accents off.
     parts = unicodedata.normalize("NFKD", folded.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char))
+    bare = "".join(char for char in parts if not unicodedata.combining(char))
+    # Without its accent a letter may look like a Latin one.
+    return replace_lookalikes(bare)
 
 
 def analyze(text: str) -> list[Term]:

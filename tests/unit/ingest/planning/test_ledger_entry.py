@@ -64,6 +64,15 @@ def test_ignored_removal_does_not_make_content_found_by_reading_forgotten():
     assert actions([build_event(sequence=3, version_id="v3")], state) == [("skip", "already_ingested")]
 
 
+def test_older_version_counts_where_the_newer_one_could_not_be_read_any_more():
+    lost = ObjectOutcome(build_stored(build_event(sequence=2, version_id="v2")), "superseded", "superseded")
+    older = ingested(build_event(sequence=1, version_id="v1"), "v1")
+    for outcomes in ((lost, older), (older, lost)):
+        state = state_of(*outcomes)
+        assert (state.status, state.version, state.rows) == ("ingested", "v1", 1)
+        assert state.order_key == lost.stored.event.order_key
+
+
 @pytest.mark.parametrize("sequencer", [True, False])
 @pytest.mark.parametrize("first", ["created", "removed"])
 def test_version_that_an_ignored_removal_has_overtaken_is_what_counts(sequencer, first):
