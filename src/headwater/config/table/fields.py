@@ -1,4 +1,4 @@
-"""`TableFields`: the keys of a table, each checked by itself, and the values that count."""
+"""`TableFields`: the keys of a table, each validated by itself, and their effective values."""
 
 from datetime import datetime
 from typing import Annotated, Literal

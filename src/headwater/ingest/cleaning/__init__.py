@@ -1,4 +1,4 @@
-"""Taking objects out of the source that are in all of their tables; cleaners by kind of source."""
+"""Cleans the source: tags, moves or deletes objects that all of their tables have ingested."""
 
 from headwater.config.source import SourceConfig
 from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget, SourceCleaner

@@ -1,1 +1,1 @@
-"""Rows of a batch to a data table: upserts, retractions and the checkpoint in one commit."""
+"""Writes the rows of a batch: upserts, retractions and the checkpoint in one commit."""
