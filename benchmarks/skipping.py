@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_typed_options
 from headwater.lake import indexes
 from headwater.lake.indexes.building import build_index
 from headwater.lake.layout import TableAddress

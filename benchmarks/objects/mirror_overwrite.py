@@ -21,7 +21,7 @@ from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.rig.orders import announce_files, announce_removal
 from headwater.app import App
-from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, ROW
+from headwater.ingest.lineage import EVENT_ID, OBJECT, ROW
 from headwater.lake.layout import table_path
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table

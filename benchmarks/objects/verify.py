@@ -26,7 +26,7 @@ from headwater.app.objects.verify import Verify
 from headwater.capture.listers.memory import MemoryLister
 from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.ledger.mark import Mark
-from headwater.ingest.reading.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
+from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 

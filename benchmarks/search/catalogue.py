@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headwater.config.search.index import EmbedderConfig
 from headwater.rag.embedding import Embedder, build_embedder
-from headwater.rag.evaluation.judged import Product
+from headwater.rag.evaluation.judged import JudgedProduct
 from headwater.rag.evaluation.shop.products import build_items
 from headwater.rag.evaluation.shop.queries import draw_queries
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
@@ -77,9 +77,9 @@ def open_index(folder: Path) -> tuple[EdgeVectorStore, EdgeIndex]:
     return store, store.open(VERSION)
 
 
-def _iter_products() -> Iterator[Product]:
+def _iter_products() -> Iterator[JudgedProduct]:
     numbers = count(1)
     for seed in count(1):
         for item in build_items(random.Random(seed)):
             made = item.product
-            yield Product(str(next(numbers)), made.title, made.description, made.fields)
+            yield JudgedProduct(str(next(numbers)), made.title, made.description, made.fields)

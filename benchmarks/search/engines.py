@@ -24,9 +24,9 @@ from headwater.rag.embedding import build_embedder
 from headwater.rag.lexical.sparse import SPARSE_NAMES, WORDS, SparseEncoder
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Condition,
-    Hit,
+    IndexCondition,
     IndexSpec,
+    PassageHit,
     Point,
     SearchRequest,
     VectorStore,
@@ -90,7 +90,7 @@ def measure(
     index = store.open("v1")
     index.search([SearchRequest("dense", queries[0].tolist(), 10)])
     figures["reopen_s"] = round(time.monotonic() - started, 2)
-    cheap = [Condition("price", "lt", 50.0)]
+    cheap = [IndexCondition("price", "lt", 50.0)]
     legs = {
         "dense": [SearchRequest("dense", query.tolist(), 10) for query in queries],
         "sparse": [SearchRequest(WORDS, vector, 10) for vector in words],
@@ -112,7 +112,7 @@ def measure(
     return figures
 
 
-def measure_recall(found: Sequence[Sequence[Hit]], exact: Sequence[set[str]]) -> float:
+def measure_recall(found: Sequence[Sequence[PassageHit]], exact: Sequence[set[str]]) -> float:
     """Share of the ten best that were found."""
     hits = [len({hit.passage.row_key for hit in ten} & keys) for ten, keys in zip(found, exact, strict=True)]
     return sum(hits) / 10 / len(hits)

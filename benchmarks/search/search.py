@@ -32,12 +32,13 @@ from benchmarks.search.catalogue import build_default_embedder, fill_store, list
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import ServeConfig
 from headwater.rag.lexical.sparse import SPARSE_NAMES, WORDS, SparseEncoder
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever, weigh_terms
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.searcher import Freshness
 from headwater.rag.vector_stores.payload import PASSAGE_KEYS
-from headwater.rag.vector_stores.protocol import FieldKind, SparseVector
+from headwater.rag.vector_stores.protocol import FieldKind
 from headwater.rag.vector_stores.qdrant_edge import EdgeIndex
 
 PRODUCTS = 100_000

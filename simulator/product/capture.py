@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.batch import MessageBatch
 from headwater.capture.consumer.committer import Committer
 from headwater.capture.consumer.deleter import delete_messages
 from headwater.capture.consumer.emptiness import Emptiness
@@ -124,7 +124,7 @@ class SimulatedCapture:
         )
         self._beside = LateExecutor(crashes)
         self._committer = Committer(self._append_events, self._append_quarantine, options, self._beside)
-        self._failed: Batch | None = None
+        self._failed: MessageBatch | None = None
         self._to_delete: list[str] = []
 
     @property
@@ -172,7 +172,7 @@ class SimulatedCapture:
         self._failed = None
         return True
 
-    def _take_batch(self, *, force: bool) -> Batch | None:
+    def _take_batch(self, *, force: bool) -> MessageBatch | None:
         # As in a run that has found the queue empty, a batch that is forced is not waited for.
         self._intake.emptiness = Emptiness(self._clock.now(), 0) if force else None
         try:
@@ -180,7 +180,7 @@ class SimulatedCapture:
         except HasToWaitError:
             return None
 
-    def _commit(self, batch: Batch) -> None:
+    def _commit(self, batch: MessageBatch) -> None:
         if "poison_fails_batch" in self._bugs and batch.quarantine:
             raise LakeError("a message could not be parsed")
         if "delete_before_commit" in self._bugs:

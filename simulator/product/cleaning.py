@@ -9,9 +9,9 @@ from typing import NamedTuple
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.ingest.cleaners.protocol import CleanResult
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
-from headwater.ingest.cleaning.decision import CleanDecision, CleanPolicy, iter_clean_decisions
+from headwater.ingest.cleaning.decision import CleanDecision, SourceCleanPolicy, iter_clean_decisions
+from headwater.ingest.cleaning.protocol import CleanResult
 from headwater.ingest.planning.verification import TableStreams
 from simulator.bugs import Bugs
 from simulator.outside.bucket import Bucket, Record
@@ -22,7 +22,7 @@ from simulator.product.data_rows import DataRow, TableKind, build_rules, count_r
 from simulator.product.events_table import SimulatedEventsTable
 from simulator.product.pipeline import SimulatedPipeline, Watcher
 
-_POLICY = CleanPolicy("delete", timedelta())
+_POLICY = SourceCleanPolicy("delete", timedelta())
 
 
 class CleanPlaces(NamedTuple):

@@ -1,4 +1,4 @@
-"""A data table's rows, and what one batch does to them: `headwater.ingest.table_writer` without Spark."""
+"""A data table's rows, and what one batch does to them: `ingest.writing.table_writer` without Spark."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class DataRow(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """See `headwater.ingest.retraction.Gone`."""
+    """See `headwater.ingest.writing.retraction.Gone`."""
 
     event: ObjectEvent
     event_ids: frozenset[str] | None = None
@@ -186,7 +186,7 @@ def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) 
 
 
 def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
-    """The writes of one object: see `headwater.ingest.stored_contents`."""
+    """The writes of one object: see `headwater.ingest.writing.stored_contents`."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         if row.key == key:
@@ -195,7 +195,7 @@ def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
 
 
 def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> dict[str, WriteCounts]:
-    """By key, of these or of all: see `headwater.ingest.stored_contents`."""
+    """By key, of these or of all: see `headwater.ingest.writing.stored_contents`."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if keys is None or row.key in keys:

@@ -11,7 +11,13 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_request
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.ports import Settle
-from headwater.ingest.reading.resolution import NO_RECORDS, FindIngested, Request, SeenObject, resolve_reads
+from headwater.ingest.reading.resolution import (
+    NO_RECORDS,
+    FindIngested,
+    ReadRequest,
+    SeenObject,
+    resolve_reads,
+)
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes
@@ -70,10 +76,10 @@ class SimulatedObjects:
     def take_warnings(self) -> tuple[str, ...]:
         return ()
 
-    def _fetch(self, requests: Sequence[Request]) -> dict[int, SeenObject]:
+    def _fetch(self, requests: Sequence[ReadRequest]) -> dict[int, SeenObject]:
         return {request.object_index: self._fetch_one(request) for request in requests}
 
-    def _fetch_one(self, request: Request) -> SeenObject:
+    def _fetch_one(self, request: ReadRequest) -> SeenObject:
         ref = request.ref
         if "named_version_ignored" in self._bugs:
             ref = replace(ref, version_id=None, etag=None)

@@ -13,10 +13,10 @@ from headwater.capture.listers.local import LocalLister
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.listers.s3 import S3Lister
 from headwater.errors import ObjectForbiddenError, SourceError
-from headwater.ingest.cleaners.local import LocalCleaner
-from headwater.ingest.cleaners.memory import MemoryCleaner
-from headwater.ingest.cleaners.protocol import CleanTarget, SourceCleaner
-from headwater.ingest.cleaners.s3 import CopySizes, S3Cleaner
+from headwater.ingest.cleaning.local import LocalCleaner
+from headwater.ingest.cleaning.memory import MemoryCleaner
+from headwater.ingest.cleaning.protocol import CleanTarget, SourceCleaner
+from headwater.ingest.cleaning.s3 import CopySizes, S3Cleaner
 from headwater.ingest.object_stores.memory import MemoryObjectStore
 from headwater.ingest.object_stores.protocol import ObjectRef, ObjectState
 from tests.fixtures.emulator import EmulatorSession

@@ -20,7 +20,7 @@ from headwater.ingest.object_stores import (
     ObjectRef,
     ObjectState,
     ObjectStore,
-    StoreConfig,
+    ObjectStoreConfig,
     build_object_store,
 )
 from headwater.ingest.object_stores.memory import load_memory_store
@@ -73,14 +73,14 @@ def local(tmp_path: Path) -> Harness:
         status = path.stat()
         if status.st_mtime_ns == before:  # the clock of the file system is coarse
             os.utime(path, ns=(before + 1, before + 1))
-        store = build_object_store(StoreConfig("local"))
+        store = build_object_store(ObjectStoreConfig("local"))
         state = store.state(ObjectRef("local", str(folder), key))
         assert state is not None
         assert is_same_etag(state.etag, build_file_etag(path.stat()))
         return state
 
     return Harness(
-        build_object_store(StoreConfig("local")),
+        build_object_store(ObjectStoreConfig("local")),
         str(folder),
         put,
         lambda key: (folder / key).unlink(),
@@ -91,7 +91,7 @@ def local(tmp_path: Path) -> Harness:
 @pytest.fixture
 def relocated(local: Harness) -> Harness:
     """A folder's files, which the lake knows from another folder."""
-    config = StoreConfig("local", known_as="/former", location=local.bucket)
+    config = ObjectStoreConfig("local", known_as="/former", location=local.bucket)
     return replace(local, store=build_object_store(config), bucket="/former")
 
 
@@ -100,7 +100,7 @@ def memory() -> Harness:
     name = uuid.uuid4().hex
     objects = load_memory_store(name)
     return Harness(
-        build_object_store(StoreConfig("memory", name=name)),
+        build_object_store(ObjectStoreConfig("memory", name=name)),
         "bucket",
         lambda key, data: objects.put("bucket", key, data),
         lambda key: objects.remove("bucket", key),
@@ -116,7 +116,7 @@ def s3(emulator: EmulatorSession, monkeypatch: pytest.MonkeyPatch) -> Harness:
     client = emulator.clients.s3
     client.create_bucket(Bucket=bucket)
     client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-    store = build_object_store(StoreConfig("s3", endpoint=emulator.endpoint))
+    store = build_object_store(ObjectStoreConfig("s3", endpoint=emulator.endpoint))
 
     def put(key: str, data: bytes) -> ObjectState:
         client.put_object(Bucket=bucket, Key=key, Body=data)
@@ -239,4 +239,4 @@ def test_more_bytes_than_allowed_are_refused(harness: Harness) -> None:
 
 
 def test_the_store_is_built_once_per_configuration() -> None:
-    assert build_object_store(StoreConfig("local")) is build_object_store(StoreConfig("local"))
+    assert build_object_store(ObjectStoreConfig("local")) is build_object_store(ObjectStoreConfig("local"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture.resources.planning.actions import Action
+from headwater.capture.resources.planning.actions import ResourceAction
 from headwater.capture.resources.provisioning import Provisioner, build_provisioner
 from headwater.config.settings import Settings
 from tests.fixtures.provisioning.cloud import Cloud
@@ -29,7 +29,7 @@ def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Prov
         yield built
 
 
-def list_changes(actions: tuple[Action, ...]) -> list[str]:
+def list_changes(actions: tuple[ResourceAction, ...]) -> list[str]:
     return [action.change for action in actions if action.change != "none"]
 
 
@@ -39,7 +39,7 @@ def test_planning_changes_nothing(provisioner: Provisioner) -> None:
 
 def test_what_is_applied_is_what_was_planned_and_needs_no_second_time(provisioner: Provisioner) -> None:
     plan = provisioner.plan()
-    done: list[Action] = []
+    done: list[ResourceAction] = []
     provisioner.apply(plan, done.append)
     assert done == [action for action in plan.actions if action.change != "none"]
     assert list_changes(provisioner.plan().actions) == []
@@ -55,7 +55,7 @@ def test_a_plan_can_be_applied_twice(provisioner: Provisioner) -> None:
 def test_what_was_made_is_removed_and_a_second_removal_finds_nothing(provisioner: Provisioner) -> None:
     provisioner.apply(provisioner.plan(), lambda _: None)
     removal = provisioner.plan_removal()
-    done: list[Action] = []
+    done: list[ResourceAction] = []
     provisioner.remove(removal, done.append)
     assert {action.change for action in done} <= {"delete"}
     assert not provisioner.plan_removal().has_changes

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.field_value import FieldValue
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Condition,
-    FieldValue,
     Index,
+    IndexCondition,
     Operator,
     SearchRequest,
-    SparseVector,
     VectorStore,
 )
 from tests.fixtures.search.points import SPEC, axis, chunk_id, find, keys, make_point, near, words
@@ -177,28 +177,32 @@ def test_conditions_hold_for_every_hit(
     expected: set[str],
 ) -> None:
     index.upsert([make_point(row, (1,), {1: 1.0}, **fields) for row, fields in FIELDS.items()])
-    conditions = [Condition(field, operator, value)]
+    conditions = [IndexCondition(field, operator, value)]
     dense, sparse = index.search([near(1, conditions=conditions), words(1, conditions=conditions)])
     assert set(keys(dense)) == set(keys(sparse)) == expected
 
 
 def test_all_conditions_must_hold(index: Index) -> None:
     index.upsert([make_point(row, (1,), **fields) for row, fields in FIELDS.items()])
-    between = [Condition("price", "gt", 5), Condition("price", "lt", 15), Condition("tags", "eq", "y")]
+    between = [
+        IndexCondition("price", "gt", 5),
+        IndexCondition("price", "lt", 15),
+        IndexCondition("tags", "eq", "y"),
+    ]
     assert find(index, near(1, conditions=between)) == ["red"]
 
 
 def test_conditions_are_applied_before_the_limit(index: Index) -> None:
     index.upsert([make_point(f"near{number:03}", (1,), color="blue") for number in range(150)])
     index.upsert([make_point("far", (0.1, 1), color="red")])
-    assert find(index, near(1, limit=5, conditions=[Condition("color", "eq", "red")])) == ["far"]
+    assert find(index, near(1, limit=5, conditions=[IndexCondition("color", "eq", "red")])) == ["far"]
 
 
 def test_another_tenants_points_are_never_found(index: Index) -> None:
     index.upsert([make_point("mine", (0.1, 1), {1: 0.1}, tenant="a")])
     index.upsert([make_point(f"theirs{n}", (1,), {1: 1.0}, tenant="b") for n in range(50)])
     index.upsert([make_point("nobodys", (1,), {1: 1.0})])
-    conditions = [Condition("tenant", "eq", "a")]
+    conditions = [IndexCondition("tenant", "eq", "a")]
     dense, sparse = index.search([near(1, conditions=conditions), words(1, conditions=conditions)])
     assert keys(dense) == keys(sparse) == ["mine"]
 
@@ -229,7 +233,7 @@ def test_set_fields_keeps_text_and_vectors(index: Index) -> None:
     )
     assert hit.passage.stems == "stems of a"
     assert [state.fields_hash for state in index.iter_states()] == ["f2"]
-    assert find(index, words(1, conditions=[Condition("tenant", "eq", "t")])) == ["a"]
+    assert find(index, words(1, conditions=[IndexCondition("tenant", "eq", "t")])) == ["a"]
     (point,) = index.load(["a"])
     assert list(point.dense) == pytest.approx(axis(1, 0), abs=1e-6)
     assert index.count() == 1

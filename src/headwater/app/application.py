@@ -21,17 +21,17 @@ from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.ports import Ports
 from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.record_source import RecordSource
 from headwater.ingest.rejects import QuarantineRejects
 from headwater.ingest.rows import HudiRows, RowParts
-from headwater.ingest.stored_contents import StoredContents
+from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path
@@ -148,12 +148,12 @@ class App:
         """The transform and the checks of one table. Raises `ConfigError`."""
         return BatchProcessor(name, config, read_secrets(self.environ))
 
-    def build_store_config(self) -> StoreConfig:
+    def build_store_config(self) -> ObjectStoreConfig:
         """Where the objects of the source are fetched from."""
         source = self.settings.source
-        config = StoreConfig("local")
+        config = ObjectStoreConfig("local")
         if source.type == "s3":
-            config = StoreConfig(
+            config = ObjectStoreConfig(
                 "s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme
             )
         if source.moved_from is None:

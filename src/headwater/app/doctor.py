@@ -7,7 +7,7 @@ from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
 from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
-from headwater.capture.resources import Finding
+from headwater.capture.resources import SetupFinding
 from headwater.config.settings import Settings
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL
 from headwater.observability.clock import Clock, SystemClock
@@ -20,7 +20,7 @@ def diagnose(
     *,
     clock: Clock | None = None,
     central: str = MAVEN_CENTRAL,
-) -> list[Finding]:
+) -> list[SetupFinding]:
     """Findings in the order of the data: machine, source, lake. Expected trouble is never raised.
 
     `start_spark` writes a tiny table to the lake, reads and removes it; takes tens of seconds.
@@ -39,7 +39,7 @@ def diagnose(
     return findings
 
 
-def check_source(settings: Settings, clock: Clock) -> list[Finding]:
+def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
     """Findings about the folder, or about bucket, queue and what lies between them."""
     source = settings.source
     if source.type == "local":
@@ -52,6 +52,6 @@ def check_source(settings: Settings, clock: Clock) -> list[Finding]:
     return check_s3_source(source, needs_removals=mirrors, clock=clock)
 
 
-def is_healthy(findings: list[Finding]) -> bool:
+def is_healthy(findings: list[SetupFinding]) -> bool:
     """Whether there is no problem; warnings are allowed."""
     return all(finding.status != "problem" for finding in findings)

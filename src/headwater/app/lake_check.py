@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from headwater.capture.resources import Finding, to_finding
+from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError
 
@@ -14,7 +14,7 @@ LAKE = "lake"
 SPARK = "spark"
 
 
-def check_lake(settings: Settings) -> list[Finding]:
+def check_lake(settings: Settings) -> list[SetupFinding]:
     """Try to write there without Spark; a warning where only Spark can."""
     lake = settings.lake
     if find_local_path(lake) is not None:
@@ -22,14 +22,14 @@ def check_lake(settings: Settings) -> list[Finding]:
             ensure_local_lake(lake)
         except LakeNotWritableError as error:
             return [to_finding(LAKE, error)]
-        return [Finding(LAKE, "ok", f"{lake} can be written")]
+        return [SetupFinding(LAKE, "ok", f"{lake} can be written")]
     scheme = urlsplit(lake).scheme
     if scheme in ("s3", "s3a"):
         from headwater.capture.resources.s3 import check_s3_lake
 
         return check_s3_lake(lake, settings.lake_storage)
     detail = f"only Spark can tell whether {scheme}:// can be written"
-    return [Finding(LAKE, "warning", detail, "headwater doctor --spark tries it")]
+    return [SetupFinding(LAKE, "warning", detail, "headwater doctor --spark tries it")]
 
 
 def find_local_path(lake: str) -> Path | None:
@@ -59,7 +59,7 @@ def ensure_local_lake(lake: str) -> None:
         ) from error
 
 
-def check_spark(settings: Settings, environ: Mapping[str, str]) -> Finding:
+def check_spark(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
     """Start a session, write a tiny table into the lake, read it and remove it."""
     from headwater.app.application import App
     from headwater.app.trial_table import try_table
@@ -69,4 +69,6 @@ def check_spark(settings: Settings, environ: Mapping[str, str]) -> Finding:
             seconds = try_table(app)
     except HeadwaterError as error:
         return to_finding(SPARK, error)
-    return Finding(SPARK, "ok", f"a table was written, read and removed in {seconds:.0f} s, session included")
+    return SetupFinding(
+        SPARK, "ok", f"a table was written, read and removed in {seconds:.0f} s, session included"
+    )

@@ -10,11 +10,11 @@ from headwater.app.scope import build_scope
 from headwater.capture.position import parse_instant
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
+from headwater.ingest.columns.column_names import list_renamed, rename_for_hudi
+from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
 from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
-from headwater.ingest.inference.column_names import list_renamed, rename_for_hudi
-from headwater.ingest.object_stores import ObjectRef, StoreConfig
-from headwater.ingest.table_state import TableState, parse_table_state
+from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 
@@ -67,19 +67,19 @@ def read_schema_report(settings: Settings, storage_options: Mapping[str, str], n
     )
 
 
-def read_state(settings: Settings, storage_options: Mapping[str, str], name: str) -> TableState:
+def read_state(settings: Settings, storage_options: Mapping[str, str], name: str) -> CommittedState:
     """What the table's newest commit of ours says; the state of the beginning for no table."""
     reader = SnapshotReader(table_path(settings.lake, name), storage_options)
     if not reader.exists():
-        return TableState()
+        return CommittedState()
     # Mostly the newest commit is one of ours; each costs a read.
     for newest in (1, 10, None):
         for commit in reversed(reader.list_commits(newest)):
             metadata = commit.own_metadata
             if "checkpoint" in metadata:
-                state = parse_table_state(metadata)
+                state = parse_committed_state(metadata)
                 return replace(state, history=name_commit(state.history, commit.requested))
-    return TableState()
+    return CommittedState()
 
 
 def _with_time(version: SchemaVersion) -> SchemaVersion:
@@ -103,7 +103,7 @@ def preview_schema(
     return SchemaPreview(app.spark, name, app.settings.tables[name]).preview(found, state.schema)
 
 
-def locate_object(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
+def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
     """Where an object lies that is named by its key, its address, or a file's path on this machine.
 
     Raises `UsageError` for a file that is not there.
@@ -116,7 +116,7 @@ def locate_object(app: App, text: str) -> tuple[StoreConfig, ObjectRef]:
         if below.is_file() and below.is_relative_to(root):
             return app.build_store_config(), _refer("local", str(root), str(below.relative_to(root)))
     if path.is_file():
-        return StoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
+        return ObjectStoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
     if source.type == "local":
         raise UsageError(f"{text}: no such file, neither here nor below {source.path}")
     bucket, key = source.bucket, text

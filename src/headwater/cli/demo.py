@@ -42,7 +42,7 @@ def demo(
     from headwater.config.extras.packages import ensure_extra
 
     ensure_extra("search", "`headwater demo`")
-    from headwater.cli.run import stop_on_signals
+    from headwater.cli.signals import stop_on_signals
     from headwater.demo.demo import DemoOptions, run_demo
 
     stop = threading.Event()

@@ -9,7 +9,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.capture.resources import Finding
+    from headwater.capture.resources import SetupFinding
 
 FAILED = 1
 _MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
@@ -45,7 +45,7 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-def render_findings(findings: "list[Finding]") -> None:
+def render_findings(findings: "list[SetupFinding]") -> None:
     """A line for each, with its fix below it, and a sum."""
     render_table(
         ("", "check", "what was found"),

@@ -1,12 +1,8 @@
 """`headwater run`: bring objects into tables, until stopped or once."""
 
-import os
-import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,18 +10,16 @@ import typer
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
-from headwater.errors import PlatformError, TableBusyError
+from headwater.cli.signals import stop_on_signals
+from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
-    from headwater.app import App
     from headwater.app.run import RunReport, TableTotals
     from headwater.config.settings import Settings
     from headwater.observability.metrics import Metrics
 
 FAILED = 1
 INCOMPLETE = 3
-STOP_SECONDS = 60.0
-"""How long a stop may take; systemd and others that stop services wait for 90 s by default."""
 
 
 def register(app: typer.Typer) -> None:
@@ -143,67 +137,6 @@ def serve_metrics(port: int | None) -> "Metrics | None":
     registry = CollectorRegistry()
     start_http_server(port, addr="127.0.0.1", registry=registry)
     return Metrics(registry)
-
-
-@contextmanager
-def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bool) -> Iterator[None]:
-    """Inside, the app has its session, signals set `stop`, and no run is beside what is writing.
-
-    Raises `TableBusyError`.
-    """
-    from headwater.app.services.presence import hold_for_command
-    from headwater.app.source_memory import ensure_same_source
-
-    with stop_on_signals(stop) as rearm, ExitStack() as stack:
-        if is_writing:
-            presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
-            ensure_same_source(app.settings)
-            presence.add_process(app.find_jvm_process())
-        _ = app.spark
-        rearm()
-        yield
-
-
-@contextmanager
-def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
-    """Set `stop` on SIGTERM and SIGINT; when the block has not ended `STOP_SECONDS` later, end the process.
-
-    The function given takes the signals back from PySpark, which puts a handler of its own on SIGINT when a
-    session starts.
-    """
-    deadline = threading.Timer(STOP_SECONDS, _end_by_force)
-    deadline.daemon = True
-
-    def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if not stop.is_set():
-            stop.set()
-            deadline.start()
-
-    def arm() -> None:
-        signal.signal(signal.SIGTERM, ask_to_stop)
-        signal.signal(signal.SIGINT, ask_to_stop)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    arm()
-    try:
-        yield arm
-    finally:
-        deadline.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end_by_force() -> None:
-    render_error(
-        PlatformError(
-            f"did not stop within {STOP_SECONDS:.0f} s: the work in hand is abandoned",
-            hint="nothing is lost: the next start repeats it from the last commit",
-        ),
-        as_json="--json" in sys.argv,
-    )
-    # Threads may wait for Spark for minutes. Every state is in the tables, as it is after a SIGKILL.
-    os._exit(FAILED)
 
 
 def count_quarantined(settings: "Settings") -> int:

@@ -41,3 +41,7 @@ def _infer_one_format(path: str) -> FileFormat | None:
     while parts and parts[-1] in COMPRESSION_SUFFIXES:
         parts.pop()
     return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
+
+
+FIXED_COLUMNS = frozenset({"text", "binary", "document"})
+"""Formats whose columns are always the same."""

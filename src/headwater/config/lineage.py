@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from headwater.config.file_paths import resolve_path
 from headwater.config.section import Section, SectionError
-from headwater.config.source import resolve_path
 
 API_KEY_VARIABLE = "OPENLINEAGE_API_KEY"
 """The environment variable with the collector's key; the one that OpenLineage's own clients read."""

@@ -15,10 +15,10 @@ from headwater.config.environment import (
 )
 from headwater.config.extras.needs import Need, find_missing_extras
 from headwater.config.extras.packages import format_install_command, is_installed
-from headwater.config.problems.explain import explain, explain_combinations, repair_unknown_keys
 from headwater.config.problems.placeholders import iter_placeholder_problems
 from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
+from headwater.config.validation_errors import explain, explain_combinations, repair_unknown_keys
 from headwater.config.yaml_document import YamlDocument, parse_yaml
 from headwater.errors import ConfigError, MissingExtraError
 from headwater.observability.redaction import holds_secret, is_secret_name, redact_text

@@ -7,21 +7,22 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
+from headwater.config.file_paths import resolve_path
 from headwater.config.hudi.checking import (
     iter_option_problems,
     iter_option_warnings,
     list_session_options,
 )
 from headwater.config.hudi.lock import LockConfig
-from headwater.config.hudi.lock_checks import iter_lock_problems
 from headwater.config.lineage import LineageConfig
 from headwater.config.problems.problem import KeyPath
-from headwater.config.processing.derived import iter_order_problems, order_tables
-from headwater.config.processing.paths import iter_folder_problems
 from headwater.config.search import SearchConfig
 from headwater.config.section import FieldNames, Section, SectionError, TextMap
-from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig, resolve_path
+from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
 from headwater.config.table import TableConfig
+from headwater.config.table.derived import iter_order_problems, order_tables
+from headwater.config.table.lock_checks import iter_lock_problems
+from headwater.config.table.patterns import iter_folder_problems
 from headwater.observability.redaction import redact
 
 _POOLS = ("capture", "reconcile", "retries", "clean-source", "index")

@@ -14,24 +14,9 @@ from pydantic import (
     model_validator,
 )
 
-from headwater.config.processing.paths import check_bucket_name
+from headwater.config.addresses import check_bucket_name
+from headwater.config.file_paths import resolve_path
 from headwater.config.section import ByteCount, Duration, Section, SectionError, TextMap
-
-
-def resolve_path(path: Path, info: ValidationInfo) -> Path:
-    """Expand `~`; resolve a relative path against the folder of the file it was read from.
-
-    Raises `ValueError` for a path that is not UTF-8: tables hold it.
-    """
-    try:
-        str(path).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError("the path is not UTF-8; rename the folder, or name a link to it") from None
-    folder = info.context.get("folder") if isinstance(info.context, dict) else None
-    path = path.expanduser()
-    found = Path(folder, path).absolute() if isinstance(folder, Path) else path
-    # Hudi, Hadoop and others take `a/../b` for another place than `b`.
-    return found.resolve() if ".." in found.parts and found.is_absolute() else found
 
 
 def _check_queue_url(url: str) -> str:

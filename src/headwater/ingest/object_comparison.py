@@ -15,14 +15,9 @@ from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import IngestError
-from headwater.ingest.conforming import conform_frame
-from headwater.ingest.planning.decision import Decision
-from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.planning.verification import ComparedObject
-from headwater.ingest.processing.record_transform import RecordTransform
-from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import (
+from headwater.ingest.columns.conforming import conform_frame
+from headwater.ingest.committed_state import CommittedState
+from headwater.ingest.lineage import (
     EVENT_ID,
     LINEAGE_COLUMNS,
     OBJECT,
@@ -30,10 +25,15 @@ from headwater.ingest.reading.lineage import (
     build_lineage,
     build_uri,
 )
+from headwater.ingest.planning.decision import Decision
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.verification import ComparedObject
+from headwater.ingest.processing.record_transform import RecordTransform
+from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.object_reader import look_through
-from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.reading.resolution import Request, build_requests
-from headwater.ingest.table_state import TableState
+from headwater.ingest.reading.resolution import ReadRequest, build_requests
+from headwater.ingest.record_source import RecordSource
 from headwater.lake.local_frames import build_frame
 from headwater.lake.table import Table
 
@@ -55,7 +55,7 @@ class ComparedTable:
     config: TableConfig
     table: Table
     records: RecordSource
-    state: TableState
+    state: CommittedState
     transform: RecordTransform
 
 
@@ -86,7 +86,7 @@ class ObjectComparison:
     def _transform(
         self,
         records: DataFrame,
-        requests: Sequence[Request],
+        requests: Sequence[ReadRequest],
         objects: Sequence[tuple[ListedObject, LedgerEntry]],
     ) -> DataFrame:
         transform = self._compared.transform
@@ -200,7 +200,7 @@ def _to_event(listed: ListedObject, entry: LedgerEntry) -> StoredEvent:
 
 
 def _iter_results(
-    requests: Sequence[Request],
+    requests: Sequence[ReadRequest],
     objects: Sequence[tuple[ListedObject, LedgerEntry]],
     seen: Mapping[int, str],
     differences: Mapping[int, Row],

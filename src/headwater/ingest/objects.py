@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headwater.errors import HeadwaterError
 from headwater.ingest.accounting import reject_columnless
+from headwater.ingest.committed_state import CommittedState
 from headwater.ingest.isolation.bad_parts import MAX_OBJECTS, ProcessedRecords
 from headwater.ingest.isolation.data_failure import is_data_failure
 from headwater.ingest.planning.decision import Decision
@@ -14,7 +15,6 @@ from headwater.ingest.ports import Settle
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.resolution import FindIngested
-from headwater.ingest.table_state import TableState
 from headwater.lake.table import Table
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class SparkObjects:
         name: str,
         table: Table,
         records: ProcessedRecords,
-        load_state: Callable[[], TableState],
+        load_state: Callable[[], CommittedState],
         max_objects: int,
     ) -> None:
         self._name = name

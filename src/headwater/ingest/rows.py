@@ -7,21 +7,21 @@ from datetime import datetime
 
 from headwater.capture.position import Position, build_position
 from headwater.config.table import TableConfig
-from headwater.ingest.object_stores import ObjectRef
-from headwater.ingest.planning.outcome import ContentState
-from headwater.ingest.planning.outdated import Outdated
-from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.stored_contents import StoredContents
-from headwater.ingest.table_state import (
-    TableState,
+from headwater.ingest.committed_state import (
+    CommittedState,
     load_metadata,
     name_version,
     resume_state,
     with_columns,
 )
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.outcome import ContentState
+from headwater.ingest.planning.outdated import Outdated
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.failures import explained_read
+from headwater.ingest.record_source import RecordSource
+from headwater.ingest.writing.stored_contents import StoredContents
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
 
 _log = logging.getLogger(__name__)
@@ -53,9 +53,9 @@ class HudiRows:
         self._now = parts.now
         self._adopts_rules = adopts_rules
         self._writer = TableWriter(name, config, table)
-        self._state: TableState | None = None
+        self._state: CommittedState | None = None
 
-    def load_state(self) -> TableState:
+    def load_state(self) -> CommittedState:
         """What the table's newest commit with a checkpoint says; asked once. Raises `TableMismatchError`."""
         if self._state is None:
             with explained_read(self._name):
@@ -71,7 +71,7 @@ class HudiRows:
             self._state = state
         return self._state
 
-    def _choose_rules(self, state: TableState) -> str:
+    def _choose_rules(self, state: CommittedState) -> str:
         return self._config.rules if self._adopts_rules else state.rules or self._config.rules
 
     def load_checkpoint(self) -> Position:
@@ -114,11 +114,11 @@ class HudiRows:
         self._state = state
         return True
 
-    def _build_state(self, checkpoint: Position) -> TableState:
+    def _build_state(self, checkpoint: Position) -> CommittedState:
         state = name_version(self.load_state(), self._table)
         return replace(state, checkpoint=checkpoint, rules=self._choose_rules(state))
 
-    def _add_columns(self, state: TableState) -> TableState:
+    def _add_columns(self, state: CommittedState) -> CommittedState:
         source = self._source
         return with_columns(state, source.schema, source.rescued_column, source.brought_by, self._now())
 

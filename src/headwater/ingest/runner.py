@@ -33,7 +33,7 @@ from headwater.errors import (
     TransformError,
 )
 from headwater.ingest.planning.outcome import BatchResult
-from headwater.ingest.table_feed import Feed, TableFeed
+from headwater.ingest.table_feed import PipelineFeed, TableFeed
 from headwater.lake.prerequisites.run_log import describe_run_log
 
 _log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Runner:
     def __init__(
         self,
         spark: SparkSession,
-        events: Feed,
+        events: PipelineFeed,
         pipelines: Sequence[Pipeline],
         on_batch: OnBatch,
         on_failure: Callable[[str, HeadwaterError], None],
@@ -182,7 +182,7 @@ class Runner:
         return self._drained.is_set() and (source is None or source.is_set())
 
     def _run_batches(self, pipeline: Pipeline, state: RetryCallState) -> None:
-        feed: Feed = self._feeds.get(self._follows.get(pipeline.name, ""), self._events)
+        feed: PipelineFeed = self._feeds.get(self._follows.get(pipeline.name, ""), self._events)
         while not self._stop.is_set():
             drained = self._is_drained(pipeline.name)
             seen = feed.appends

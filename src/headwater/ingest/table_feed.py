@@ -4,7 +4,7 @@ import threading
 from typing import Protocol
 
 
-class Feed(Protocol):
+class PipelineFeed(Protocol):
     """What a pipeline waits for: the events table, or the table that its own is built from."""
 
     @property
@@ -34,16 +34,16 @@ class TableFeed:
 
     @property
     def appends(self) -> int:
-        """See `Feed`."""
+        """See `PipelineFeed`."""
         return self._appends
 
     def wait(self, seen: int, timeout: float) -> None:
-        """See `Feed`."""
+        """See `PipelineFeed`."""
         with self._changed:
             self._changed.wait_for(lambda: self._appends > seen, timeout)
 
     def wake(self) -> None:
-        """See `Feed`."""
+        """See `PipelineFeed`."""
         with self._changed:
             self._appends += 1
             self._changed.notify_all()

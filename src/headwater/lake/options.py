@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.hudi.table_sections import IndexType
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_typed_options
 from headwater.lake.typed_options.clustering import NOT_PLANNED
 from headwater.lake.typed_options.declared import Value, render_options
 from headwater.lake.typed_options.services import NO_PLANNED_COMPACTION

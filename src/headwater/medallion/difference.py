@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from headwater.ingest.conforming import conform_frame
+from headwater.ingest.columns.conforming import conform_frame
 from headwater.lake.options import DELETED
 
 

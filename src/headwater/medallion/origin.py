@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from headwater.ingest.conforming import make_storable
-from headwater.ingest.reading.lineage import SOURCE_KEY, SOURCE_ROW
+from headwater.ingest.columns.conforming import make_storable
+from headwater.ingest.lineage import SOURCE_KEY, SOURCE_ROW
 from headwater.lake.options import DELETED
 from headwater.lake.transforms.chain import Chain, check_storable
 from headwater.lake.transforms.checking import SOURCE

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns
 from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
+from headwater.ingest.committed_state import describe_buckets
+from headwater.ingest.lineage import SOURCE_KEY
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
 from headwater.ingest.processing.processor import explained_steps
-from headwater.ingest.reading.lineage import SOURCE_KEY
-from headwater.ingest.table_state import describe_buckets
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
 from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
 from headwater.lake.options import DELETED

@@ -8,8 +8,9 @@ from hashlib import blake2b
 
 from headwater.rag.chunking.protocol import Chunker
 from headwater.rag.documents import Document
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.sparse import list_keywords
-from headwater.rag.vector_stores.protocol import FieldValue, PointState
+from headwater.rag.vector_stores.protocol import PointState
 
 _NAMESPACE = uuid.UUID("6f1c9c0e-6d0e-5d0a-9a4f-2d2f4f4b7c11")
 _HASH_BYTES = 16

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 TEXT_VERSION = "1"
 """Part of every fingerprint: change it with what makes texts here."""

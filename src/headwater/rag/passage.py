@@ -1,14 +1,14 @@
-"""A chunk as searches show it, and what of it is compared with a query. Pure."""
+"""`Passage`: a chunk as searches return it, with the stems that ranking compares with a query. Pure."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.analyzer import list_stems, list_words
 from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
 from headwater.rag.lexical.sparse import is_keyword, list_keywords
-from headwater.rag.vector_stores.protocol import FieldValue
 
 # Names that shops give to a price, alone or as part of a longer name: sale_price, priceEur.
 _PRICE_NAME = re.compile(r"(?:^|[_.])(?:price|cost|amount|eur|usd|gbp)(?:[_.]|$)")

@@ -13,11 +13,12 @@ from headwater.errors import LanguageModelError
 from headwater.rag.generation.extract import list_extracts
 from headwater.rag.generation.grounding import Fault, Grounding
 from headwater.rag.generation.product import Product, build_products
-from headwater.rag.generation.prompt import ANSWER_SCHEMA, PROMPT_VERSION, build_messages
+from headwater.rag.generation.prompt import ANSWER_SCHEMA, build_messages
 from headwater.rag.generation.sanitizing import clean_text
-from headwater.rag.generation.statements import AnswerReader, Statement
+from headwater.rag.generation.statements import AnswerReader, AnswerStatement
 from headwater.rag.language_models.deadline import iter_until
 from headwater.rag.language_models.protocol import LanguageModel
+from headwater.rag.prompts.data_block import PROMPT_VERSION
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 
 Mode = Literal["llm", "extractive"]
@@ -152,7 +153,7 @@ def describe_nothing(result: SearchResult) -> str:
     return f"{NOTHING_FOUND} Not found: {named}." if named else NOTHING_FOUND
 
 
-def _iter_kept(grounding: Grounding, statements: Sequence[Statement], answer: Answer) -> list[str]:
+def _iter_kept(grounding: Grounding, statements: Sequence[AnswerStatement], answer: Answer) -> list[str]:
     kept = []
     for statement in statements:
         verdict = grounding.check(statement)

@@ -4,7 +4,7 @@ import numpy as np
 
 from headwater.rag.retrieval.query import FoundRow
 from headwater.rag.vector_stores.conditions import TENANT
-from headwater.rag.vector_stores.protocol import Condition, Index, SearchRequest
+from headwater.rag.vector_stores.protocol import Index, IndexCondition, SearchRequest
 
 _DENSE = "dense"
 
@@ -18,7 +18,7 @@ def find_similar(index: Index, row_key: str, limit: int, tenant: str | None) -> 
     length = float(np.linalg.norm(middle))
     if not length:
         return []
-    conditions = [Condition(TENANT, "eq", tenant)] if tenant is not None else []
+    conditions = [IndexCondition(TENANT, "eq", tenant)] if tenant is not None else []
     # One more: the row itself is among them.
     [hits] = index.search([SearchRequest(_DENSE, (middle / length).tolist(), limit + 1, conditions)])
     others = [hit for hit in hits if hit.passage.row_key != row_key][:limit]

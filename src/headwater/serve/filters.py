@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from headwater.rag.vector_stores.protocol import Condition, FieldKind, Operator
+from headwater.rag.vector_stores.protocol import FieldKind, IndexCondition, Operator
 from headwater.serve.problems import RequestError
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
@@ -14,7 +14,7 @@ _RANGES = frozenset({"lt", "lte", "gt", "gte"})
 _LISTS = frozenset({"in", "not_in"})
 
 
-def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) -> list[Condition]:
+def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) -> list[IndexCondition]:
     """The conditions. Raises `RequestError` with every field that is not allowed, and what is."""
     unknown = [name for name in filters if name not in known]
     if unknown:
@@ -32,7 +32,7 @@ def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) ->
     return conditions
 
 
-def _iter_conditions(name: str, value: Any, kind: FieldKind) -> Iterator[Condition]:
+def _iter_conditions(name: str, value: Any, kind: FieldKind) -> Iterator[IndexCondition]:
     if isinstance(value, dict):
         if not value:
             raise _refuse(name, "an empty object", sorted(OPERATORS))
@@ -44,14 +44,14 @@ def _iter_conditions(name: str, value: Any, kind: FieldKind) -> Iterator[Conditi
         yield _build(name, "in" if isinstance(value, list) else "eq", value, kind)
 
 
-def _build(name: str, operator: Operator, value: Any, kind: FieldKind) -> Condition:
+def _build(name: str, operator: Operator, value: Any, kind: FieldKind) -> IndexCondition:
     if operator in _LISTS:
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             raise _refuse(name, f"`{operator}` takes a list of 1 to {MAX_VALUES} values", kind)
-        return Condition(name, operator, [_check(name, item, kind) for item in value])
+        return IndexCondition(name, operator, [_check(name, item, kind) for item in value])
     if operator in _RANGES and kind != "number":
         raise _refuse(name, f"`{operator}` is for numbers", ["eq", "ne", "in", "not_in"])
-    return Condition(name, operator, _check(name, value, kind))
+    return IndexCondition(name, operator, _check(name, value, kind))
 
 
 def _check(name: str, value: Any, kind: FieldKind) -> str | int | float | bool:

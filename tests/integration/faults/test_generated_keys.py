@@ -25,8 +25,8 @@ from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.demo.landing_zone import ALL_EVENTS, create_queue, find_queue_arn
+from headwater.ingest.lineage import OBJECT, ROW
 from headwater.ingest.planning.selection import build_selector
-from headwater.ingest.reading.lineage import OBJECT, ROW
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.table import Table
 from tests.fixtures.emulator import EmulatorSession

@@ -16,7 +16,7 @@ from headwater.capture.own_events import (
     with_content,
 )
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
-from headwater.ingest.reading.lineage import EVENT_ID, VERSION
+from headwater.ingest.lineage import EVENT_ID, VERSION
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table

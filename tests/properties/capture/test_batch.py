@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer.batch import Batch, BatchLimits, Pace
+from headwater.capture.consumer.batch import BatchLimits, MessageBatch, Pace
 from headwater.capture.consumer.reading import MessageReading
 from tests.fixtures.events import build_event
 
@@ -27,7 +27,7 @@ def readings(draw: st.DrawFn) -> list[MessageReading]:
 def test_every_event_is_in_the_batch_once_and_every_further_one_is_counted(
     messages: list[MessageReading],
 ) -> None:
-    batch = Batch()
+    batch = MessageBatch()
     for at, reading in enumerate(messages):
         batch.add(reading, float(at))
     ids = [captured.event.event_id for reading in messages for captured in reading.events]
@@ -45,7 +45,7 @@ def test_every_event_is_in_the_batch_once_and_every_further_one_is_counted(
 def test_a_batch_closes_in_time_whatever_the_pace(
     messages: list[MessageReading], min_interval: float, pace: Pace, waited: float
 ) -> None:
-    batch = Batch()
+    batch = MessageBatch()
     for reading in messages:
         batch.add(reading, 100.0)
     limits = BatchLimits(seconds=0.5, messages=5, bytes=80, min_interval=min_interval)

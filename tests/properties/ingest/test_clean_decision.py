@@ -10,7 +10,7 @@ from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.position import build_position, parse_instant
 from headwater.ingest.cleaning.decision import (
     Claim,
-    CleanPolicy,
+    SourceCleanPolicy,
     decide_cleaning,
     iter_clean_decisions,
 )
@@ -59,7 +59,7 @@ claims = st.builds(
     st.builds(TableRules, st.booleans(), st.booleans(), st.booleans()),
 )
 policies = st.builds(
-    CleanPolicy,
+    SourceCleanPolicy,
     st.sampled_from(["tag", "move", "delete"]),
     st.integers(0, 10).map(lambda days: timedelta(days=days)),
 )
@@ -137,5 +137,7 @@ def test_every_listed_object_is_decided_once_and_in_order(found):
     known = [replace(entry, key=key) for key, _, entry in found if entry is not None]
     table = TableStreams(lambda _: True, known, [], [], {}, TableRules(True, False))
     present = [replace(listed, key=key) for key, listed, _ in found]
-    decided = [d.listed for d in iter_clean_decisions(present, [table], CleanPolicy("tag", timedelta()), NOW)]
+    decided = [
+        d.listed for d in iter_clean_decisions(present, [table], SourceCleanPolicy("tag", timedelta()), NOW)
+    ]
     assert decided == present

@@ -9,8 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.errors import ObjectError
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import (
     FORMAT_NAMES,
     ColumnsFormat,
@@ -21,6 +19,8 @@ from headwater.ingest.formats import (
     load_format,
     open_object,
 )
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

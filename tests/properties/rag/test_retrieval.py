@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.analyzer import analyze, fold, list_stems
 from headwater.rag.lexical.sparse import SparseEncoder
 from headwater.rag.normalising import normalise
@@ -14,7 +15,7 @@ from headwater.rag.retrieval.query import SearchQuery
 from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.retrieval.understanding import understand
 from headwater.rag.vector_stores.conditions import satisfies
-from headwater.rag.vector_stores.protocol import Condition, FieldValue
+from headwater.rag.vector_stores.protocol import IndexCondition
 from tests.fixtures.search.filled_index import EMBEDDER, build_points, build_search_index
 
 # Lone surrogates too: a query may come from anywhere.
@@ -110,13 +111,13 @@ FIELDS = st.fixed_dictionaries(
 CONDITIONS = st.lists(
     st.one_of(
         st.builds(
-            Condition, st.just("color"), st.sampled_from(["eq", "ne"]), st.sampled_from(["red", "blue"])
+            IndexCondition, st.just("color"), st.sampled_from(["eq", "ne"]), st.sampled_from(["red", "blue"])
         ),
         st.builds(
-            Condition, st.just("price"), st.sampled_from(["lt", "lte", "gt", "gte"]), st.floats(0, 100)
+            IndexCondition, st.just("price"), st.sampled_from(["lt", "lte", "gt", "gte"]), st.floats(0, 100)
         ),
-        st.builds(Condition, st.just("in_stock"), st.sampled_from(["eq", "ne"]), st.booleans()),
-        st.builds(Condition, st.just("tags"), st.sampled_from(["in", "not_in"]), st.just(["a"])),
+        st.builds(IndexCondition, st.just("in_stock"), st.sampled_from(["eq", "ne"]), st.booleans()),
+        st.builds(IndexCondition, st.just("tags"), st.sampled_from(["in", "not_in"]), st.just(["a"])),
     ),
     max_size=3,
 )
@@ -133,7 +134,7 @@ CONDITIONS = st.lists(
 def test_conditions_and_tenant_hold_for_every_row_found(
     rows: Mapping[str, tuple[Mapping[str, FieldValue], str]],
     text: str,
-    conditions: list[Condition],
+    conditions: list[IndexCondition],
     tenant: str | None,
     diversity: float | None,
 ) -> None:

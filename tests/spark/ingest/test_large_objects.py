@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.capture.position import BEGINNING
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.large_objects import LargeObjectReader
 from headwater.ingest.reading.object_reader import ReaderConfig
@@ -230,7 +230,9 @@ def test_only_objects_that_spark_cannot_be_trusted_with_are_read_whole(spark, la
     lake.ingest(f"{name}_whole")
     state = lake.state(f"{name}_whole")
     table = lake.settings.tables[f"{name}_split"]
-    config = ReaderConfig(StoreConfig("local"), table.effective_format, table.options, state.schema, 2**30)
+    config = ReaderConfig(
+        ObjectStoreConfig("local"), table.effective_format, table.options, state.schema, 2**30
+    )
     events = lake.app.events.read_after(BEGINNING, 1_000).events
     chosen = [stored for stored in events if stored.event.key.startswith(f"{name}/")]
     requests = build_requests([Decision(stored, "read") for stored in chosen])

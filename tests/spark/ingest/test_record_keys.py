@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headwater.ingest.reading.record_keys import are_keys_unique
+from headwater.ingest.writing.record_keys import are_keys_unique
 
 MANY = 50_000
 ORDERS = {"path": "orders/*.json", "mode": "merge", "record_key": "id", "ordering": "ts"}

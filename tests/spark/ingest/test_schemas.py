@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError
-from headwater.ingest.reading.schema import parse_ddl
+from headwater.ingest.columns.schema import parse_ddl
 from tests.fixtures.configuration.ddl import BROKEN, GOOD
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet

@@ -3,7 +3,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from headwater.capture.consumer.batch import Batch, BatchLimits, Demand, Pace, choose_active_receivers
+from headwater.capture.consumer.batch import BatchLimits, Demand, MessageBatch, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.reading import MessageReading
 from headwater.capture.queues.protocol import Message
@@ -13,15 +13,15 @@ BUSY = Pace(commit_started=99, commit_ended=99.9, commit_seconds=0.9)
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
-def build_batch(*sizes: int, at: float = 100.0) -> Batch:
-    batch = Batch()
+def build_batch(*sizes: int, at: float = 100.0) -> MessageBatch:
+    batch = MessageBatch()
     for number, size in enumerate(sizes):
         batch.add(MessageReading(f"m{number}", size, (), (), ()), at)
     return batch
 
 
 def test_an_empty_batch_never_closes() -> None:
-    assert Batch().seconds_until_close(LIMITS, Pace(), 1e9) == math.inf
+    assert MessageBatch().seconds_until_close(LIMITS, Pace(), 1e9) == math.inf
 
 
 def test_a_batch_closes_when_its_oldest_message_is_old_enough() -> None:

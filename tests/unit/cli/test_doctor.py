@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headwater.capture.resources import Finding
+from headwater.capture.resources import SetupFinding
 from headwater.cli.doctor import render_findings
 from headwater.cli.main import app
 
@@ -47,7 +47,7 @@ def test_json_has_a_verdict_and_every_finding(folder: Path) -> None:
 
 
 def test_warnings_are_counted_apart_from_problems(capsys: pytest.CaptureFixture[str]) -> None:
-    render_findings([Finding("a", "ok", "fine"), *[Finding("b", "warning", "hm", "look")] * 2])
+    render_findings([SetupFinding("a", "ok", "fine"), *[SetupFinding("b", "warning", "hm", "look")] * 2])
     output = capsys.readouterr().out
     assert output.rstrip().endswith("2 warnings.")
     assert "-> look" in output

@@ -28,7 +28,7 @@ from headwater.app.search.index import IndexStatus
 from headwater.app.services.worker import PassReport
 from headwater.capture.consumer import CaptureStats
 from headwater.capture.reconcile import ReconcilePass
-from headwater.capture.resources import Finding
+from headwater.capture.resources import SetupFinding
 from headwater.capture.resources.planning.actions import Plan
 from headwater.cli.main import app
 from headwater.demo.report import Report
@@ -42,7 +42,10 @@ from tests.fixtures.lakes import write_config
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 BROKEN = LakeError("the lake is gone", hint="bring it back")
-GOOD_FINDING, PROBLEM = Finding("queue", "ok", "fine"), Finding("queue", "problem", "none", "make one")
+GOOD_FINDING, PROBLEM = (
+    SetupFinding("queue", "ok", "fine"),
+    SetupFinding("queue", "problem", "none", "make one"),
+)
 
 
 @dataclass
@@ -130,7 +133,7 @@ def index_case(code: int, *words: str, divergent: int | None = None, problem: st
     return Case(name, ("index", "status", *words), code, patches, exits[code])
 
 
-def plan_case(command: str, code: int, *words: str, problems: tuple[Finding, ...] = ()) -> Case:
+def plan_case(command: str, code: int, *words: str, problems: tuple[SetupFinding, ...] = ()) -> Case:
     plan = Plan(problems=problems)
     patches = {
         "headwater.app.provisioning.plan_resources": returns(plan),
@@ -140,7 +143,7 @@ def plan_case(command: str, code: int, *words: str, problems: tuple[Finding, ...
     return Case(f"{command}: {len(problems)} problems", (command, *words), code, patches, needs)
 
 
-def up_case(code: int, probe: Finding) -> Case:
+def up_case(code: int, probe: SetupFinding) -> Case:
     patches = {"headwater.app.provisioning.set_up": returns(UpReport(Plan(), (), (probe,)))}
     return Case(f"up: {probe.status}", ("up",), code, patches, "source.resources:FAILED" if code else "")
 
@@ -168,7 +171,7 @@ def sync_case(code: int, error: LakeError | None) -> Case:
         list_catalogs=returns(["glue"]), sync=returns(TableSync("glue", "t", "d", error=error))
     )
     patches = {"headwater.app.catalogs.CatalogSync": returns(catalogs)}
-    needs = "catalogs.sync:FAILED" if code else ""
+    needs = "tables.sync:FAILED" if code else ""
     return Case(f"table sync: {error}", ("table", "orders_cow", "sync"), code, patches, needs)
 
 
@@ -181,7 +184,7 @@ def demo_case(code: int, report: Report | None) -> Case:
     return Case(f"demo: {report}", ("demo",), code, patches, exits[code])
 
 
-def doctor_case(code: int, finding: Finding) -> Case:
+def doctor_case(code: int, finding: SetupFinding) -> Case:
     patches = {"headwater.app.doctor.diagnose": returns([finding])}
     return Case(f"doctor: {finding.status}", ("doctor",), code, patches, "doctor:FAILED" if code else "")
 
@@ -253,7 +256,7 @@ CASES = [
     demo_case(1, Report((), ("a row is missing",))),
     demo_case(130, None),
     doctor_case(0, GOOD_FINDING),
-    doctor_case(0, Finding("queue", "warning", "old")),
+    doctor_case(0, SetupFinding("queue", "warning", "old")),
     doctor_case(1, PROBLEM),
     check_case(0),
     check_case(3, "the rows of a commit are gone"),

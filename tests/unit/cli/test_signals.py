@@ -10,15 +10,15 @@ import time
 
 import pytest
 
-from headwater.cli.run import stop_on_signals
+from headwater.cli.signals import stop_on_signals
 from tests.fixtures.waiting import wait_until
 
 HANGS = """
 import os, signal, sys, threading, time
-from headwater.cli import run
-run.STOP_SECONDS = 0.3
+from headwater.cli import signals
+signals.STOP_SECONDS = 0.3
 sys.argv += {arguments}
-with run.stop_on_signals(threading.Event()):
+with signals.stop_on_signals(threading.Event()):
     os.kill(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(30)

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from headwater.cli.run import STOP_SECONDS
+from headwater.cli.signals import STOP_SECONDS
 
 UNIT = Path(__file__).parents[3] / "deploy/systemd/headwater.service"
 

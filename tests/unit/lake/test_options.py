@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from headwater.config.hudi.known_options import load_known_options
-from headwater.config.hudi.table_options import TYPED_FIELDS
+from headwater.config.table.typed_options import TYPED_FIELDS
 from headwater.lake.options import WriteOptions
 from headwater.lake.typed_options.declared import DECLARED, render_options
 from headwater.lake.typed_options.reference import PAGE, render_page

@@ -10,7 +10,7 @@ from headwater.rag.language_models.protocol import LanguageModel
 from headwater.rag.language_models.scripted import ScriptedLanguageModel
 from headwater.rag.recommender import NOTHING_FOUND, Answer, Found, Recommender, Said
 from headwater.rag.retrieval.query import SearchQuery
-from headwater.rag.vector_stores.protocol import Condition
+from headwater.rag.vector_stores.protocol import IndexCondition
 from tests.fixtures.search.shop import ShopSearcher
 
 QUERY = SearchQuery("headphones for swimming", 3)
@@ -74,7 +74,7 @@ def test_what_was_said_before_the_model_broke_off_stays():
 
 def test_nothing_found_is_no_answer_and_asks_no_model():
     model = ScriptedLanguageModel()
-    found = answer(model, SearchQuery("mug", conditions=[Condition("brand", "eq", "none")]))
+    found = answer(model, SearchQuery("mug", conditions=[IndexCondition("brand", "eq", "none")]))
     assert (found.message, found.mode, found.cited) == (NOTHING_FOUND, "extractive", [])
     assert model.heard == []
 

@@ -8,10 +8,11 @@ import pytest
 from headwater.rag.generation.grounding import Grounding
 from headwater.rag.generation.orders import is_order
 from headwater.rag.generation.product import build_products
-from headwater.rag.generation.prompt import build_messages, close_line, house_lines, open_line
-from headwater.rag.generation.statements import Statement
-from headwater.rag.language_models.protocol import Message
+from headwater.rag.generation.prompt import build_messages
+from headwater.rag.generation.statements import AnswerStatement
+from headwater.rag.language_models.protocol import ChatMessage
 from headwater.rag.language_models.scripted import ObedientLanguageModel, ScriptedLanguageModel, iter_orders
+from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 from headwater.rag.retrieval.query import FoundRow
 from tests.fixtures.search.api import open_shop
 from tests.fixtures.search.attacks import ATTACKS, MARK
@@ -25,7 +26,7 @@ def aim(attack: str) -> str:
     return attack.replace("{close}", close_line(NONCE))
 
 
-def ask_model(messages: list[Message]) -> str:
+def ask_model(messages: list[ChatMessage]) -> str:
     async def collect() -> str:
         return "".join([part async for part in ScriptedLanguageModel().stream(messages)])
 
@@ -40,7 +41,7 @@ def test_there_are_enough():
 def test_the_model_would_obey(attack):
     # Without this the other tests would prove nothing: each text is obeyed where instructions stand.
     rules = "\n".join(house_lines(NONCE))
-    said = ask_model([Message("system", f"{rules}\n{aim(attack)}"), Message("user", "")])
+    said = ask_model([ChatMessage("system", f"{rules}\n{aim(attack)}"), ChatMessage("user", "")])
     visible = "".join(
         chr(ord(character) - 0xE0000) if ord(character) > 0xE0000 else character for character in said
     )
@@ -141,7 +142,7 @@ def test_a_statement_speaks_of_its_product(text, is_said):
         "",
     )
     grounding = Grounding(build_products([row], ("title",)), "headphones for swimming")
-    verdict = grounding.check(Statement(text, ("p1",)))
+    verdict = grounding.check(AnswerStatement(text, ("p1",)))
     assert (verdict.fault is None) == is_said, verdict
     assert is_said or verdict.fault == "off_topic"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from headwater.capture.resources import Finding
+from headwater.capture.resources import SetupFinding
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
@@ -13,19 +13,19 @@ from headwater.lake.catalogs.protocol import Catalog
 
 def iter_catalog_findings(
     settings: Settings, build: Callable[[CatalogConfig], Catalog] = build_catalog
-) -> Iterator[Finding]:
+) -> Iterator[SetupFinding]:
     """One a catalog. Trouble is a warning: a run goes on without it."""
     for config in settings.catalogs:
         name = f"catalog.{config.label}"
         table = next((table for table in settings.tables if config.takes(table)), None)
         if table is None:
-            yield Finding(name, "warning", "it is told of no table", "take names out of `exclude`")
+            yield SetupFinding(name, "warning", "it is told of no table", "take names out of `exclude`")
             continue
         try:
             with closing(build(config)) as catalog:
                 held = catalog.read(config.table_names.get(table, table).lower())
         except HeadwaterError as error:
-            yield Finding(name, "warning", error.message, error.hint)
+            yield SetupFinding(name, "warning", error.message, error.hint)
             continue
         known = "knows" if held else "does not know yet"
-        yield Finding(name, "ok", f"answers, and {known} {config.database}.{table}")
+        yield SetupFinding(name, "ok", f"answers, and {known} {config.database}.{table}")

@@ -11,9 +11,9 @@ from headwater.app.application import App, read_clock
 from headwater.app.objects.streams import open_lister, open_streams
 from headwater.capture.listers.pacing import Pacer
 from headwater.errors import UsageError
-from headwater.ingest.cleaners import SourceCleaner, build_cleaner
+from headwater.ingest.cleaning import SourceCleaner, build_cleaner
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
-from headwater.ingest.cleaning.decision import CleanPolicy, iter_clean_decisions
+from headwater.ingest.cleaning.decision import SourceCleanPolicy, iter_clean_decisions
 from headwater.observability.clock import SystemClock
 from headwater.observability.metrics import Metrics
 
@@ -44,7 +44,7 @@ class CleanSource:
                 hint="set it to tag, move or delete; --dry-run then shows what that would do",
             )
         self._app = app
-        self._policy = CleanPolicy(source.clean_source, timedelta(seconds=source.clean_source_delay))
+        self._policy = SourceCleanPolicy(source.clean_source, timedelta(seconds=source.clean_source_delay))
         self._metrics = metrics
         self._now = now
         self._build = build or (lambda: build_cleaner(source))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from headwater.capture.resources import Finding, to_finding
+from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
@@ -20,7 +20,7 @@ MIB = 1024 * 1024
 
 def check_machine(
     settings: Settings, environ: Mapping[str, str], central: str = MAVEN_CENTRAL
-) -> list[Finding]:
+) -> list[SetupFinding]:
     """Five findings."""
     return [
         judge_python(sys.version_info[:3]),
@@ -31,62 +31,64 @@ def check_machine(
     ]
 
 
-def judge_python(found: tuple[int, int, int]) -> Finding:
+def judge_python(found: tuple[int, int, int]) -> SetupFinding:
     """Is it a Python that PySpark's workers run on?"""
     text = ".".join(str(part) for part in found)
     if found[:2] in PYTHONS:
-        return Finding("python", "ok", text)
-    return Finding(
+        return SetupFinding("python", "ok", text)
+    return SetupFinding(
         "python", "problem", f"{text}; PySpark 3.5 needs 3.10 to 3.12", "install headwater into one of those"
     )
 
 
-def check_pyspark() -> Finding:
+def check_pyspark() -> SetupFinding:
     """Is it the line that the Hudi bundle was built for?"""
     fix = "pip install 'pyspark>=3.5,<3.6'"
     try:
         found = version("pyspark")
     except PackageNotFoundError:
-        return Finding("pyspark", "problem", "it is not installed", fix)
+        return SetupFinding("pyspark", "problem", "it is not installed", fix)
     if found.startswith(PYSPARK_LINE):
-        return Finding("pyspark", "ok", found)
-    return Finding("pyspark", "problem", f"{found} does not fit {HUDI_BUNDLE}", fix)
+        return SetupFinding("pyspark", "ok", found)
+    return SetupFinding("pyspark", "problem", f"{found} does not fit {HUDI_BUNDLE}", fix)
 
 
-def check_java(environ: Mapping[str, str]) -> Finding:
+def check_java(environ: Mapping[str, str]) -> SetupFinding:
     """Is there a Java that Spark runs on?"""
     try:
         java = find_java(environ)
     except PlatformError as error:
         return to_finding("java", error)
-    return Finding("java", "ok", f"{java.version} at {java.path}, found by {java.origin}")
+    return SetupFinding("java", "ok", f"{java.version} at {java.path}, found by {java.origin}")
 
 
-def check_start(settings: Settings, environ: Mapping[str, str]) -> Finding:
+def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
     """Was `headwater prepare` run for the Java that is taken?"""
     prepared = PreparedStart.find(environ)
     if not is_local(settings.spark.master):
-        return Finding("start", "ok", f"{settings.spark.master} gets its jars from Spark")
+        return SetupFinding("start", "ok", f"{settings.spark.master} gets its jars from Spark")
     try:
         archive = prepared.name_archive(find_java(environ).path)
     except PlatformError:
-        return Finding("start", "ok", "not looked at, for want of a Java")
+        return SetupFinding("start", "ok", "not looked at, for want of a Java")
     if archive.is_file():
-        return Finding("start", "ok", f"prepared: {archive}")
-    return Finding("start", "ok", "not prepared; `headwater prepare` lets Spark start in half of the time")
+        return SetupFinding("start", "ok", f"prepared: {archive}")
+    return SetupFinding(
+        "start", "ok", "not prepared; `headwater prepare` lets Spark start in half of the time"
+    )
 
 
-def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> Finding:
+def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> SetupFinding:
     """Are the jars here, or to be had?"""
     plan = plan_jars(settings, Path(environ.get("HOME", str(Path.home()))), central)
     prepared = PreparedStart.find(environ) if is_local(settings.spark.master) else None
     missing = [item for item in plan.missing if not (prepared and prepared.find_jar(str(item)))]
     if not missing:
         count = len(plan.wanted)
-        return Finding("jars", "ok", f"{count} package{'' if count == 1 else 's'}, on this machine")
+        return SetupFinding("jars", "ok", f"{count} package{'' if count == 1 else 's'}, on this machine")
     names = ", ".join(f"{item.artifact}-{item.version}" for item in missing)
     if not plan.repositories:
-        return Finding(
+        return SetupFinding(
             "jars",
             "warning",
             f"{names} will be fetched as spark.jars.ivySettings says; that cannot be checked from here",
@@ -94,7 +96,7 @@ def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> 
         )
     sizes = [find_download_size(item, plan.repositories) for item in missing]
     if None in sizes:
-        return Finding(
+        return SetupFinding(
             "jars",
             "problem",
             f"{names} are not on this machine and not to be had from {', '.join(plan.repositories)}",
@@ -102,4 +104,4 @@ def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> 
             "{spark.jars.repositories: URL}",
         )
     megabytes = sum(size or 0 for size in sizes) / MIB
-    return Finding("jars", "ok", f"{names} will be downloaded at the first start ({megabytes:.0f} MiB)")
+    return SetupFinding("jars", "ok", f"{names} will be downloaded at the first start ({megabytes:.0f} MiB)")

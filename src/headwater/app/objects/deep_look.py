@@ -5,10 +5,10 @@ from datetime import datetime
 
 from headwater.app.application import App
 from headwater.app.objects.streams import build_rules
+from headwater.ingest.committed_state import parse_committed_state
 from headwater.ingest.object_comparison import ComparedTable, ObjectComparison
 from headwater.ingest.planning.verification import DeepCounts, Finding, is_in_sample, judge_compared
-from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.table_state import parse_table_state
+from headwater.ingest.record_source import RecordSource
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
@@ -23,7 +23,7 @@ class DeepLook:
         settings = app.settings
         config, table = app.find_config(name), Table(app.spark, table_path(settings.lake, name))
         timeline = table.load_timeline()
-        state = parse_table_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
+        state = parse_committed_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
         store = app.build_store_config()
         records = RecordSource(app.spark, name, config, store, store.scheme)
         self._comparison = ObjectComparison(

@@ -15,9 +15,9 @@ from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.stored_contents import find_row_counts
+from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TableDecision:
     """What one table made of one event. `commit` is the commit of the table that carries it, `outcome` one
     of ingested, skipped, superseded, removed, quarantined, missing or unavailable."""
 
@@ -63,7 +63,7 @@ class Explanation:
     status: str
     reason: str
     events: Sequence[Row]
-    decisions: list[Decision]
+    decisions: list[TableDecision]
     quarantine: Sequence[Row]
     tables: dict[str, TableView]
 
@@ -84,7 +84,7 @@ class Explain:
         """All there is about the object at `uri`, which may be a key of the source, too."""
         bucket, key = parse_uri(uri, self._settings)
         events = self._app.events.read_history(bucket, key)
-        decisions: list[Decision] = []
+        decisions: list[TableDecision] = []
         tables: dict[str, TableView] = {}
         for name in self._settings.object_tables:
             scope = build_scope(self._settings, name)
@@ -103,12 +103,12 @@ class Explain:
             address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
         )
 
-    def _read_decisions(self, name: str, event_ids: set[str]) -> list[Decision]:
+    def _read_decisions(self, name: str, event_ids: set[str]) -> list[TableDecision]:
         timeline = self._open(name).load_timeline()
         if not event_ids or not timeline.has_commits():
             return []
         return [
-            Decision(
+            TableDecision(
                 table=name,
                 event_id=found.event_id,
                 commit=commit.requested,
@@ -126,7 +126,7 @@ class Explain:
             if found.event_id in event_ids
         ]
 
-    def _view(self, name: str, events: Sequence[Row], decisions: list[Decision]) -> TableView:
+    def _view(self, name: str, events: Sequence[Row], decisions: list[TableDecision]) -> TableView:
         table = self._open(name)
         if not events or not table.load_timeline().has_commits():
             return TableView(None, pending=len(events))

@@ -15,10 +15,10 @@ from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT, build_own_
 from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.errors import UsageError
+from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.plan import Scope
-from headwater.ingest.table_state import TableState, parse_table_state
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
@@ -154,9 +154,9 @@ class Routing:
             state = next((state for state in found if state is not None), None)
             yield key, state, _find_difference(scope, key, state, is_present=None in found)
 
-    def _load_state(self, name: str) -> TableState:
+    def _load_state(self, name: str) -> CommittedState:
         timeline = self._open(name).load_timeline()
-        return parse_table_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
+        return parse_committed_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))

@@ -10,12 +10,12 @@ from headwater.capture.listers.protocol import Lister
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
+from headwater.ingest.committed_state import parse_committed_state
 from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.stored_contents import iter_announced, iter_row_counts
-from headwater.ingest.table_state import parse_table_state
+from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
@@ -55,7 +55,7 @@ def open_streams(app: App, name: str) -> TableStreams:
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
     timeline = table.load_timeline()
     found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-    pending = app.events.iter_keys_after(parse_table_state(found).checkpoint, scope.bucket)
+    pending = app.events.iter_keys_after(parse_committed_state(found).checkpoint, scope.bucket)
     entries = ledger.iter_states(scope.bucket, scope.prefix)
     prefix, rules = build_uri_prefix(settings, scope.bucket), build_rules(settings.tables[name])
     rows = iter_row_counts(table, prefix)

@@ -24,7 +24,7 @@ from headwater.ingest.planning.verification import (
     TableVerification,
     verify_objects,
 )
-from headwater.ingest.stored_contents import OutsideRows, count_outside
+from headwater.ingest.writing.stored_contents import OutsideRows, count_outside
 from headwater.lake.damage import Damage, check_files
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options

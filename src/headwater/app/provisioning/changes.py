@@ -4,13 +4,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from headwater.capture.resources.finding import Finding
-from headwater.capture.resources.planning.actions import Action, Plan
-from headwater.capture.resources.provisioning import Scope, build_provisioner
+from headwater.capture.resources.finding import SetupFinding
+from headwater.capture.resources.planning.actions import Plan, ResourceAction
+from headwater.capture.resources.provisioning import ProvisioningScope, build_provisioner
 from headwater.config.settings import Settings
 
 PROBE_SECONDS = 60.0
-NO_SCOPE = Scope()
+NO_SCOPE = ProvisioningScope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class UpReport:
     """What `up` did: the actions applied, of which plan, and what the probe saw."""
 
     plan: Plan
-    applied: tuple[Action, ...]
-    probe: tuple[Finding, ...]
+    applied: tuple[ResourceAction, ...]
+    probe: tuple[SetupFinding, ...]
 
     @property
     def is_good(self) -> bool:
@@ -27,13 +27,13 @@ class UpReport:
         return all(finding.status != "problem" for finding in self.probe)
 
 
-def plan_resources(settings: Settings, scope: Scope = NO_SCOPE) -> Plan:
+def plan_resources(settings: Settings, scope: ProvisioningScope = NO_SCOPE) -> Plan:
     """What `up` would do. Raises `SourceError` when the source cannot be asked."""
     with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
         return provisioner.plan()
 
 
-def plan_removal(settings: Settings, scope: Scope = NO_SCOPE) -> Plan:
+def plan_removal(settings: Settings, scope: ProvisioningScope = NO_SCOPE) -> Plan:
     """What `down` would do. Raises `SourceError` when the source cannot be asked."""
     with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
         return provisioner.plan_removal()
@@ -41,19 +41,19 @@ def plan_removal(settings: Settings, scope: Scope = NO_SCOPE) -> Plan:
 
 def set_up(
     settings: Settings,
-    scope: Scope = NO_SCOPE,
+    scope: ProvisioningScope = NO_SCOPE,
     *,
     probe_seconds: float | None = PROBE_SECONDS,
-    on_action: Callable[[Action], None] = lambda _: None,
+    on_action: Callable[[ResourceAction], None] = lambda _: None,
 ) -> UpReport:
     """Plan, apply, and prove with an object that the queue hears of the bucket.
 
     `probe_seconds` is how long the proof may take; None leaves it out. `on_action` is told of each
     action done. Raises `ResourceConflictError` when the plan has problems: nothing was done then.
     """
-    applied: list[Action] = []
+    applied: list[ResourceAction] = []
 
-    def note(action: Action) -> None:
+    def note(action: ResourceAction) -> None:
         applied.append(action)
         on_action(action)
 
@@ -65,12 +65,15 @@ def set_up(
 
 
 def take_down(
-    settings: Settings, scope: Scope = NO_SCOPE, *, on_action: Callable[[Action], None] = lambda _: None
-) -> tuple[Action, ...]:
+    settings: Settings,
+    scope: ProvisioningScope = NO_SCOPE,
+    *,
+    on_action: Callable[[ResourceAction], None] = lambda _: None,
+) -> tuple[ResourceAction, ...]:
     """Remove what carries our tag, and our notification rules; returns what was done."""
-    applied: list[Action] = []
+    applied: list[ResourceAction] = []
 
-    def note(action: Action) -> None:
+    def note(action: ResourceAction) -> None:
         applied.append(action)
         on_action(action)
 

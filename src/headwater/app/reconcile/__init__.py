@@ -1,6 +1,6 @@
 """Listing the bucket: one pass on demand, or passes beside the live flow."""
 
 from headwater.app.reconcile.loop import ReconcileLoop
-from headwater.app.reconcile.passes import Difference, Reconcile, ReconcileReport
+from headwater.app.reconcile.passes import Reconcile, ReconcileDifference, ReconcileReport
 
-__all__ = ["Difference", "Reconcile", "ReconcileLoop", "ReconcileReport"]
+__all__ = ["Reconcile", "ReconcileDifference", "ReconcileLoop", "ReconcileReport"]

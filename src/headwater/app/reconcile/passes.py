@@ -49,7 +49,7 @@ _EXAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReconcileDifference:
     """One key of which listing and events say something else."""
 
     kind: Decision
@@ -58,7 +58,7 @@ class Difference:
     known_etag: str | None
 
     @classmethod
-    def of(cls, kind: Decision, compared: Comparison) -> "Difference":
+    def of(cls, kind: Decision, compared: Comparison) -> "ReconcileDifference":
         """What to tell of a comparison."""
         listed, known = compared.listed, compared.known
         return cls(kind, compared.key, listed.etag if listed else None, known.etag if known else None)
@@ -73,7 +73,7 @@ class ReconcileReport:
     """
 
     done: ReconcilePass
-    examples: list[Difference] = field(default_factory=list)
+    examples: list[ReconcileDifference] = field(default_factory=list)
     waiting: int | None = None
 
 
@@ -147,11 +147,11 @@ class Reconcile:
         self._app.use_pool(POOL)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
         with self._open_listing(pace, inventory) as listing:
-            examples: list[Difference] = []
+            examples: list[ReconcileDifference] = []
 
             def note(kind: Decision, compared: Comparison) -> None:
                 if len(examples) < _EXAMPLES and kind != "unsettled":
-                    examples.append(Difference.of(kind, compared))
+                    examples.append(ReconcileDifference.of(kind, compared))
 
             reconciler = Reconciler(
                 listing,

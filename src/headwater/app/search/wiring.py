@@ -6,7 +6,7 @@ from pathlib import Path
 from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
-from headwater.ingest.reading.lineage import EVENT_ID, OBJECT, REMOVED_AT, ROW, SOURCE_KEY, SOURCE_ROW
+from headwater.ingest.lineage import EVENT_ID, OBJECT, REMOVED_AT, ROW, SOURCE_KEY, SOURCE_ROW
 from headwater.lake.layout import OWN_FOLDER
 from headwater.rag.index_rules import IndexRules
 from headwater.rag.vector_stores.protocol import VectorStore

@@ -1,8 +1,8 @@
 """A table of the configuration is made of files that lie there, so that the next run goes on with it."""
 
 from headwater.config.table import TableConfig
-from headwater.ingest.table_state import begin_with
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.committed_state import begin_with
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.migration import bootstrapping
 from headwater.lake.migration.bootstrap_plan import BootstrapPlan, BootstrapRequest
 from headwater.lake.services.service_table import ServiceTable

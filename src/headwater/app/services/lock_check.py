@@ -8,7 +8,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from headwater.app.lake_check import find_local_path
-from headwater.capture.resources import Finding, to_finding
+from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
@@ -20,7 +20,7 @@ LOCK_CLASS = "lock.class"
 _CONNECT_SECONDS = 5.0
 
 
-def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[SetupFinding]:
     """Findings about the lock; none for a lake without one."""
     lock = settings.lock
     if lock is None:
@@ -29,7 +29,7 @@ def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
     return [check_class(settings, lock, home), *_iter_place_findings(settings, lock)]
 
 
-def check_class(settings: Settings, lock: LockConfig, home: Path) -> Finding:
+def check_class(settings: Settings, lock: LockConfig, home: Path) -> SetupFinding:
     """Is Hudi's class for this lock in one of the session's jars?"""
     name = LOCK_CLASSES[lock.provider]
     found = list_found_jars(settings, home)
@@ -39,14 +39,14 @@ def check_class(settings: Settings, lock: LockConfig, home: Path) -> Finding:
             with ZipFile(jar) as content:
                 readable += 1
                 if f"{name.replace('.', '/')}.class" in content.namelist():
-                    return Finding(LOCK_CLASS, "ok", f"{name} is in {jar.name}")
+                    return SetupFinding(LOCK_CLASS, "ok", f"{name} is in {jar.name}")
         except (OSError, BadZipFile):
             continue
     if not readable:
         fix = "headwater doctor --spark fetches the jars"
-        return Finding(LOCK_CLASS, "warning", f"no jar is here yet to look for {name} in", fix)
+        return SetupFinding(LOCK_CLASS, "warning", f"no jar is here yet to look for {name} in", fix)
     names = ", ".join(jar.name for jar in found)
-    return Finding(
+    return SetupFinding(
         LOCK_CLASS,
         "problem",
         f"{name} is in none of {names}",
@@ -54,53 +54,53 @@ def check_class(settings: Settings, lock: LockConfig, home: Path) -> Finding:
     )
 
 
-def _iter_place_findings(settings: Settings, lock: LockConfig) -> Iterator[Finding]:
+def _iter_place_findings(settings: Settings, lock: LockConfig) -> Iterator[SetupFinding]:
     if lock.provider == "in_process":
-        yield Finding(LOCK, "ok", "threads of one process are kept apart; other processes are not")
+        yield SetupFinding(LOCK, "ok", "threads of one process are kept apart; other processes are not")
     elif lock.provider == "file_system":
         yield check_folder(lock.folder or settings.lake)
     elif lock.provider == "storage":
-        yield Finding(LOCK, "ok", "its objects lie in the lake, which is checked by itself")
+        yield SetupFinding(LOCK, "ok", "its objects lie in the lake, which is checked by itself")
     elif lock.provider == "dynamodb":
         yield check_dynamodb(lock)
     else:
         yield from (check_server(host, port) for host, port in lock.list_servers())
 
 
-def check_folder(folder: str) -> Finding:
+def check_folder(folder: str) -> SetupFinding:
     """Does the file system let only one of two make a file?"""
     path = find_local_path(folder)
     if path is None:
         detail = f"only Spark can tell whether {folder} lets one of two writers make a file"
-        return Finding(LOCK, "warning", detail, "headwater doctor --spark writes with the lock")
+        return SetupFinding(LOCK, "warning", detail, "headwater doctor --spark writes with the lock")
     place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     trial = place / f".headwater-lock-{uuid.uuid4().hex}"
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except OSError as error:
         fix = f"give this user the right to write in {place}, or name another place in lock.folder"
-        return Finding(LOCK, "problem", f"no file can be made in {place}: {error.strerror}", fix)
+        return SetupFinding(LOCK, "problem", f"no file can be made in {place}: {error.strerror}", fix)
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
-        return Finding(LOCK, "ok", f"{folder}: of two writers one makes the lock's file")
+        return SetupFinding(LOCK, "ok", f"{folder}: of two writers one makes the lock's file")
     finally:
         trial.unlink()
     fix = "name a folder of another file system in lock.folder, or use another provider"
-    return Finding(LOCK, "problem", f"{place} lets two writers make the same file", fix)
+    return SetupFinding(LOCK, "problem", f"{place} lets two writers make the same file", fix)
 
 
-def check_server(host: str, port: int) -> Finding:
+def check_server(host: str, port: int) -> SetupFinding:
     """Does somebody listen there?"""
     try:
         socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
         fix = "check lock.address, and that the server runs and can be reached from here"
-        return Finding(LOCK, "problem", f"{host}:{port} does not answer: {error}", fix)
-    return Finding(LOCK, "ok", f"{host}:{port} answers")
+        return SetupFinding(LOCK, "problem", f"{host}:{port} does not answer: {error}", fix)
+    return SetupFinding(LOCK, "ok", f"{host}:{port} answers")
 
 
-def check_dynamodb(lock: LockConfig) -> Finding:
+def check_dynamodb(lock: LockConfig) -> SetupFinding:
     """Is the table there, or to be made?"""
     from headwater.lake.writers.aws import find_lock_table
 
@@ -109,5 +109,5 @@ def check_dynamodb(lock: LockConfig) -> Finding:
     except HeadwaterError as error:
         return to_finding(LOCK, error)
     if exists:
-        return Finding(LOCK, "ok", f"DynamoDB table {lock.table} is there")
-    return Finding(LOCK, "ok", f"DynamoDB table {lock.table} is not there yet; Hudi makes it")
+        return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} is there")
+    return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} is not there yet; Hudi makes it")

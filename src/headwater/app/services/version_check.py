@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headwater.capture.resources import Finding
+from headwater.capture.resources import SetupFinding
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.inspection.folder import TableFolder
@@ -13,13 +13,13 @@ from headwater.lake.typed_options.differences import read_write_version
 VERSION = "table.version"
 
 
-def check_versions(settings: Settings) -> list[Finding]:
+def check_versions(settings: Settings) -> list[SetupFinding]:
     """A problem for each table that the next write would refuse; nothing for the others, and for those that
     are not there or cannot be looked at: other checks tell of that."""
     return list(_iter_findings(settings))
 
 
-def _iter_findings(settings: Settings) -> Iterator[Finding]:
+def _iter_findings(settings: Settings) -> Iterator[SetupFinding]:
     for name in list_tables(settings):
         try:
             properties = TableFolder(find_address(settings, name)).properties
@@ -30,7 +30,7 @@ def _iter_findings(settings: Settings) -> Iterator[Finding]:
         wanted = read_write_version(config.hoodie if config else {}, there)
         if there != wanted:
             verb = "upgrade" if there < NEWEST_VERSION else "downgrade"
-            yield Finding(
+            yield SetupFinding(
                 VERSION,
                 "problem",
                 f"table {name} has version {there}, and writes here are for version {wanted}",

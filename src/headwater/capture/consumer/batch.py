@@ -50,7 +50,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Batch:
+class MessageBatch:
     """What becomes one commit. An event or a bad part that is in it already is not added again."""
 
     opened_at: float = 0

@@ -17,7 +17,7 @@ from tenacity import (
 from tenacity.nap import sleep_using_event
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer.batch import Batch
+from headwater.capture.consumer.batch import MessageBatch
 from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import HeadwaterError, LakeError, LakeNotWritableError, TableNotFoundError
@@ -58,7 +58,7 @@ class Committer:
         self._options = options
         self._beside = beside
 
-    def commit(self, batch: Batch, stop: threading.Event) -> int:
+    def commit(self, batch: MessageBatch, stop: threading.Event) -> int:
         """Return how many events the table had already. When this returns, all of the batch is durable.
 
         Raises `HeadwaterError` when a commit cannot succeed, has failed for `commit_patience` seconds, or

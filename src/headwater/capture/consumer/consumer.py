@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from headwater.capture.consumer.batch import Batch, Demand
+from headwater.capture.consumer.batch import Demand, MessageBatch
 from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine, Committer
 from headwater.capture.consumer.deleter import Deleter
 from headwater.capture.consumer.emptiness import Emptiness
@@ -206,7 +206,7 @@ class Consumer:
             self._queue.release(uncommitted)
         receivers.join(self._options.stop_patience)
 
-    def _commit(self, batch: Batch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
+    def _commit(self, batch: MessageBatch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
         duplicates = batch.duplicates + self._committer.commit(batch, stop)
         seconds = intake.end_commit(batch)
         self._note(batch, duplicates, seconds)
@@ -215,7 +215,7 @@ class Consumer:
             counts = len(batch.message_ids), len(batch.events), len(batch.quarantine)
             self._on_commit(CommitReport(*counts, seconds))
 
-    def _note(self, batch: Batch, duplicates: int, seconds: float) -> None:
+    def _note(self, batch: MessageBatch, duplicates: int, seconds: float) -> None:
         stats = self._stats
         stats.add("events", len(batch.events) + batch.duplicates - duplicates)
         stats.add("duplicates", duplicates)

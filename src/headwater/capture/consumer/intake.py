@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from headwater.capture.consumer.backlog import Backlog
-from headwater.capture.consumer.batch import Batch, BatchLimits, Demand, Pace, choose_active_receivers
+from headwater.capture.consumer.batch import BatchLimits, Demand, MessageBatch, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.in_flight import InFlight
 from headwater.capture.consumer.options import ConsumerOptions
@@ -49,7 +49,7 @@ class Intake:
         self._beat = threading.Condition(self._lock)  # the heartbeat
         self._in_flight = InFlight(options.visibility_timeout)
         self._backlog = Backlog()
-        self._batch = Batch()
+        self._batch = MessageBatch()
         self._pace = Pace()
         self._active = 1
         self._expected = 0  # what running receive calls may return
@@ -150,7 +150,7 @@ class Intake:
             self._pace = replace(self._pace, demand=demand)
             self._work.notify_all()
 
-    def next_batch(self) -> Batch | None:
+    def next_batch(self) -> MessageBatch | None:
         """The batch to commit now; None after a moment without one."""
         with self._lock:
             left = self._seconds_until_close()
@@ -164,13 +164,13 @@ class Intake:
             return 0
         return self._batch.seconds_until_close(self._limits, self._pace, self._clock.monotonic())
 
-    def _take_batch(self) -> Batch:
-        batch, self._batch = self._batch, Batch()
+    def _take_batch(self) -> MessageBatch:
+        batch, self._batch = self._batch, MessageBatch()
         self._pace = replace(self._pace, commit_started=self._clock.monotonic())
         self._room.notify_all()
         return batch
 
-    def end_commit(self, batch: Batch) -> float:
+    def end_commit(self, batch: MessageBatch) -> float:
         """The batch is committed; returns the seconds that took."""
         with self._lock:
             now = self._clock.monotonic()
@@ -181,7 +181,7 @@ class Intake:
             self._backlog.close(batch.message_ids)
             return seconds
 
-    def close(self) -> Batch:
+    def close(self) -> MessageBatch:
         """End receiving, and return what is not committed once nobody adds to it any more."""
         with self._lock:
             self._closed = True

@@ -1,4 +1,4 @@
-"""`ChangeFeed`: paths below a folder to look at again, from the operating system."""
+"""`FolderChangeFeed`: paths below a folder to look at again, from the operating system."""
 
 import threading
 from pathlib import Path
@@ -19,7 +19,7 @@ _POLL_MS = 2000
 _RESTART_PAUSE_SECONDS = 1.0
 
 
-class ChangeFeed:
+class FolderChangeFeed:
     """Begins when it is built; a context manager.
 
     Raises `SourceUnavailableError` when the folder is not there. Where the system cannot watch so many
@@ -35,7 +35,7 @@ class ChangeFeed:
             )
         self._notify = _watch(root)
 
-    def __enter__(self) -> "ChangeFeed":
+    def __enter__(self) -> "FolderChangeFeed":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headwater.capture.consumer.reading import SOURCE_ATTRIBUTE
-from headwater.capture.folder_watcher.change_feed import ChangeFeed, find_identity
+from headwater.capture.folder_watcher.change_feed import FolderChangeFeed, find_identity
 from headwater.capture.folder_watcher.file_messages import (
     build_created_message,
     build_removed_message,
@@ -108,13 +108,13 @@ class FolderWatcher:
         self._stop = stop
         while not stop.is_set():
             try:
-                with ChangeFeed(self._root) as feed:
+                with FolderChangeFeed(self._root) as feed:
                     self._follow(feed)
             except SourceUnavailableError as error:
                 log.warning(error.message, hint=error.hint)
                 stop.wait(min(RESCAN_SECONDS, 1.0))
 
-    def _follow(self, feed: ChangeFeed) -> None:
+    def _follow(self, feed: FolderChangeFeed) -> None:
         # The feed has begun, so that nothing is lost between the listing and the first change.
         self._rescan()
         while not self._stop.is_set() and feed.is_attached():

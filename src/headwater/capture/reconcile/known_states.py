@@ -31,7 +31,7 @@ _ROWS_A_PARTITION = 50_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-class Seen(Protocol):
+class TableObservations(Protocol):
     """What a data table has seen in the bucket, whether or not an event told of it."""
 
     def read_seen(self) -> DataFrame | None:
@@ -45,7 +45,7 @@ class Seen(Protocol):
 class KnownStates:
     """The events table as a reconcile needs it, and beside it what `tables` have seen."""
 
-    def __init__(self, events: EventsTable, tables: Sequence[Seen] = ()) -> None:
+    def __init__(self, events: EventsTable, tables: Sequence[TableObservations] = ()) -> None:
         self._events = events
         self._tables = tables
 

@@ -35,7 +35,7 @@ from headwater.observability.crash_points import crash_point
 log = structlog.stdlib.get_logger(__name__)
 
 
-class Appended(Protocol):
+class AppendedEvents(Protocol):
     """What an events table says of a commit."""
 
     @property
@@ -44,14 +44,14 @@ class Appended(Protocol):
         ...
 
 
-class EventLog(Protocol):
+class ReconcileEventLog(Protocol):
     """The events table, as far as it is needed here."""
 
     def iter_known(self, bucket: str, prefix: str, start_after: str) -> Iterator[KnownState]:
         """Objects that exist as far as the events tell, in the order of keys. Raises `LakeError`."""
         ...
 
-    def append(self, batch: Sequence[CapturedEvent]) -> Appended:
+    def append(self, batch: Sequence[CapturedEvent]) -> AppendedEvents:
         """Commit. Raises `LakeError`; then nothing of the batch is there."""
         ...
 
@@ -106,7 +106,7 @@ class Reconciler:
     def __init__(
         self,
         listing: Listing,
-        events: EventLog,
+        events: ReconcileEventLog,
         passes: PassLog,
         options: ReconcileOptions,
         *,

@@ -5,7 +5,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.capture.aws import NO_CREDENTIALS_HINT, find_credentials_hint
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 
 NAME = "credentials"
 
@@ -18,7 +18,7 @@ QUICK = Config(
 )
 
 
-def check_credentials(*, ask_aws: bool) -> Finding:
+def check_credentials(*, ask_aws: bool) -> SetupFinding:
     """Are there credentials, and, with `ask_aws`, whose are they? Never shows a part of them.
 
     Without `ask_aws` nothing is sent: credentials of another store are none of AWS's business.
@@ -27,25 +27,27 @@ def check_credentials(*, ask_aws: bool) -> Finding:
         session = boto3.session.Session()
         credentials = session.get_credentials()
         if credentials is None:
-            return Finding(NAME, "problem", "no AWS credentials were found", NO_CREDENTIALS_HINT)
+            return SetupFinding(NAME, "problem", "no AWS credentials were found", NO_CREDENTIALS_HINT)
         found = f"found by {credentials.method}"
-        return _ask_identity(session, found) if ask_aws else Finding(NAME, "ok", found)
+        return _ask_identity(session, found) if ask_aws else SetupFinding(NAME, "ok", found)
     except (BotoCoreError, ClientError) as error:
-        return Finding(NAME, "problem", f"the AWS credentials cannot be used: {error}", NO_CREDENTIALS_HINT)
+        return SetupFinding(
+            NAME, "problem", f"the AWS credentials cannot be used: {error}", NO_CREDENTIALS_HINT
+        )
 
 
-def _ask_identity(session: boto3.session.Session, found: str) -> Finding:
+def _ask_identity(session: boto3.session.Session, found: str) -> SetupFinding:
     client = session.client("sts", region_name=session.region_name or "us-east-1", config=QUICK)
     try:
         answer = client.get_caller_identity()
     except ClientError as error:
         hint = find_credentials_hint(error)
         if hint:
-            return Finding(NAME, "problem", f"they are refused: {error}", hint)
-        return Finding(NAME, "ok", f"{found}; whose they are may not be asked")
+            return SetupFinding(NAME, "problem", f"they are refused: {error}", hint)
+        return SetupFinding(NAME, "ok", f"{found}; whose they are may not be asked")
     except BotoCoreError:
         # STS may be out of reach in a closed network in which S3 and SQS are not.
-        return Finding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
+        return SetupFinding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
     finally:
         client.close()
-    return Finding(NAME, "ok", f"{found}: {answer['Arn']}")
+    return SetupFinding(NAME, "ok", f"{found}: {answer['Arn']}")

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headwater.capture.resources.finding import Finding
-from headwater.capture.resources.notification import Route, Wanted, judge_routes, list_paths
+from headwater.capture.resources.finding import SetupFinding
+from headwater.capture.resources.notification import DesiredNotification, Route, judge_routes, list_paths
 from headwater.capture.resources.queue_policy import Sender, judge_policy
 from headwater.config.source import S3SourceConfig
 
@@ -36,7 +36,7 @@ class QueueView:
 
 def judge_region(
     section: str, actual: str | None, configured: str | None, used: str | None
-) -> Finding | None:
+) -> SetupFinding | None:
     """Is the bucket where it is asked for? None when it does not tell.
 
     `section` is the configuration's; `used` is the client's region when none is configured.
@@ -46,27 +46,29 @@ def judge_region(
         return None
     if configured and configured != actual:
         detail = f"the bucket is in {actual}, requests are for {configured}"
-        return Finding(name, "problem", detail, f"set {name} to {actual}")
+        return SetupFinding(name, "problem", detail, f"set {name} to {actual}")
     if not configured and used and used not in (actual, "aws-global"):
         detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
-        return Finding(name, "warning", detail, f"set {name} to {actual}")
-    return Finding(name, "ok", f"the bucket is in {actual}")
+        return SetupFinding(name, "warning", detail, f"set {name} to {actual}")
+    return SetupFinding(name, "ok", f"the bucket is in {actual}")
 
 
-def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> Finding:
+def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> SetupFinding:
     """What `clean_source` will do here, and whether it can be taken back."""
     name, days = "source.clean_source", source.clean_source_delay / 86_400
     when = f"{days:g} days after an object is in all of its tables it is"
     if source.clean_source == "delete" and not is_versioned:
         fix = "turn versioning on for the bucket, or set clean_source to move or tag"
-        return Finding(name, "warning", f"{when} deleted for good: the bucket keeps no versions", fix)
+        return SetupFinding(name, "warning", f"{when} deleted for good: the bucket keeps no versions", fix)
     done = {"tag": "tagged", "move": f"moved to {source.clean_source_move_to}"}
-    return Finding(name, "ok", f"{when} {done.get(source.clean_source, 'deleted, its versions are kept')}")
+    return SetupFinding(
+        name, "ok", f"{when} {done.get(source.clean_source, 'deleted, its versions are kept')}"
+    )
 
 
 def judge_way(
-    routes: tuple[Route, ...], queue: QueueView, wanted: Wanted, bucket_region: str | None
-) -> list[Finding]:
+    routes: tuple[Route, ...], queue: QueueView, wanted: DesiredNotification, bucket_region: str | None
+) -> list[SetupFinding]:
     """Does what the bucket tells reach the queue, and may it be sent there?"""
     paths = list_paths(routes, queue.arn)
     is_indirect = any(route.kind != "queue" for route in paths)
@@ -74,7 +76,7 @@ def judge_way(
     if bucket_region and bucket_region != queue.region and not is_indirect:
         detail = f"the bucket is in {bucket_region}, the queue in {queue.region}: S3 cannot notify across"
         fix = f"make the queue in {bucket_region}, or go through EventBridge"
-        findings.append(Finding(QUEUE_REGION, "problem", detail, fix))
+        findings.append(SetupFinding(QUEUE_REGION, "problem", detail, fix))
     sender = _find_sender(paths, f"arn:{queue.partition}:s3:::{wanted.bucket}")
     return [*findings, judge_policy(queue.policy, queue.arn, sender)]
 

@@ -1,4 +1,4 @@
-"""`Finding`: what one check saw, and what to do about it."""
+"""`SetupFinding`: what one check saw, and what to do about it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ Status = Literal["ok", "warning", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SetupFinding:
     """`name` is what was looked at, dotted (`source.queue.policy`); `fix` is empty when all is well.
 
     A warning leaves headwater working, or is a doubt that cannot be settled from here.
@@ -21,6 +21,6 @@ class Finding:
     fix: str = ""
 
 
-def to_finding(name: str, error: HeadwaterError) -> Finding:
+def to_finding(name: str, error: HeadwaterError) -> SetupFinding:
     """The problem that an error tells of."""
-    return Finding(name, "problem", error.message, error.hint)
+    return SetupFinding(name, "problem", error.message, error.hint)

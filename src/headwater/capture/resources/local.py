@@ -2,7 +2,7 @@
 
 import os
 
-from headwater.capture.resources.finding import Finding, Status, to_finding
+from headwater.capture.resources.finding import SetupFinding, Status, to_finding
 from headwater.config.source import LocalSourceConfig
 from headwater.errors import SourceError
 
@@ -23,24 +23,26 @@ def ensure_folder(source: LocalSourceConfig) -> None:
         )
 
 
-def check_local_source(source: LocalSourceConfig) -> list[Finding]:
+def check_local_source(source: LocalSourceConfig) -> list[SetupFinding]:
     """One finding."""
     try:
         ensure_folder(source)
     except SourceError as error:
         return [to_finding(NAME, error)]
-    readable = Finding(NAME, "ok", f"{source.path} can be read")
+    readable = SetupFinding(NAME, "ok", f"{source.path} can be read")
     return [readable, *_check_cleaning(source)]
 
 
-def _check_cleaning(source: LocalSourceConfig) -> list[Finding]:
+def _check_cleaning(source: LocalSourceConfig) -> list[SetupFinding]:
     if source.clean_source == "off":
         return []
     name, days = "source.clean_source", source.clean_source_delay / 86_400
     if not os.access(source.path, os.W_OK):
         fix = f"give this user the right: chmod u+w {source.path}, or set clean_source to off"
-        return [Finding(name, "problem", f"files may not be taken out of {source.path}", fix)]
+        return [SetupFinding(name, "problem", f"files may not be taken out of {source.path}", fix)]
     done = f"moved to {source.clean_source_move_to}" if source.clean_source == "move" else "deleted for good"
     status: Status = "ok" if source.clean_source == "move" else "warning"
     fix = "" if status == "ok" else "set clean_source to move to keep them elsewhere"
-    return [Finding(name, status, f"{days:g} days after a file is in all of its tables it is {done}", fix)]
+    return [
+        SetupFinding(name, status, f"{days:g} days after a file is in all of its tables it is {done}", fix)
+    ]

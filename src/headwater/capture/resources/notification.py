@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 
 NAME = "source.notification"
 
@@ -46,7 +46,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredNotification:
     """What the source needs: events of keys under `prefix` at `queue_arn`."""
 
     bucket: str
@@ -62,7 +62,7 @@ def list_paths(routes: Iterable[Route], queue_arn: str) -> list[Route]:
     return direct or [route for route in routes if route.kind in ("topic", "eventbridge")]
 
 
-def judge_routes(routes: Sequence[Route], wanted: Wanted) -> list[Finding]:
+def judge_routes(routes: Sequence[Route], wanted: DesiredNotification) -> list[SetupFinding]:
     """A finding for each way in which events can be missed; one that is ok when there is none."""
     paths = list_paths(routes, wanted.queue_arn)
     if not paths:
@@ -70,13 +70,13 @@ def judge_routes(routes: Sequence[Route], wanted: Wanted) -> list[Finding]:
     doubts = [*_judge_indirect(paths), *_judge_events(paths, wanted), *_judge_filters(paths, wanted)]
     if doubts:
         return doubts
-    return [Finding(NAME, "ok", "creations, removals and expirations go straight to the queue")]
+    return [SetupFinding(NAME, "ok", "creations, removals and expirations go straight to the queue")]
 
 
-def _judge_no_path(routes: Sequence[Route], wanted: Wanted) -> Finding:
+def _judge_no_path(routes: Sequence[Route], wanted: DesiredNotification) -> SetupFinding:
     others = ", ".join(sorted({route.target for route in routes}))
     detail = f"bucket {wanted.bucket} tells the queue of nothing"
-    return Finding(
+    return SetupFinding(
         NAME,
         "problem",
         f"{detail}: its notifications go to {others}" if others else f"{detail}: it has no notifications",
@@ -85,9 +85,9 @@ def _judge_no_path(routes: Sequence[Route], wanted: Wanted) -> Finding:
     )
 
 
-def _judge_indirect(paths: Sequence[Route]) -> Iterator[Finding]:
+def _judge_indirect(paths: Sequence[Route]) -> Iterator[SetupFinding]:
     for topic in sorted({route.target for route in paths if route.kind == "topic"}):
-        yield Finding(
+        yield SetupFinding(
             NAME,
             "warning",
             f"events go to topic {topic}; whether it passes them to the queue cannot be seen in the bucket",
@@ -95,7 +95,7 @@ def _judge_indirect(paths: Sequence[Route]) -> Iterator[Finding]:
             f"aws sns list-subscriptions-by-topic --topic-arn {topic}",
         )
     if any(route.kind == "eventbridge" for route in paths):
-        yield Finding(
+        yield SetupFinding(
             NAME,
             "warning",
             "events go to EventBridge; whether a rule passes them to the queue cannot be seen in the bucket",
@@ -104,7 +104,7 @@ def _judge_indirect(paths: Sequence[Route]) -> Iterator[Finding]:
         )
 
 
-def _judge_events(paths: Sequence[Route], wanted: Wanted) -> Iterator[Finding]:
+def _judge_events(paths: Sequence[Route], wanted: DesiredNotification) -> Iterator[SetupFinding]:
     families: tuple[tuple[str, frozenset[str], str, bool], ...] = (
         ("created", CREATED, "objects that land so are never seen", True),
         ("removed", REMOVED, "rows of removed objects stay", wanted.needs_removals),
@@ -115,7 +115,7 @@ def _judge_events(paths: Sequence[Route], wanted: Wanted) -> Iterator[Finding]:
         if missing:
             family = f"{missing[0].rsplit(':', 1)[0]}:*"
             names = family if len(missing) == len(events) else ", ".join(missing)
-            yield Finding(
+            yield SetupFinding(
                 f"{NAME}.{label}",
                 "problem" if is_needed else "warning",
                 f"the queue is not told of {names}: {meaning}",
@@ -123,14 +123,14 @@ def _judge_events(paths: Sequence[Route], wanted: Wanted) -> Iterator[Finding]:
             )
 
 
-def _judge_filters(paths: Sequence[Route], wanted: Wanted) -> Iterator[Finding]:
+def _judge_filters(paths: Sequence[Route], wanted: DesiredNotification) -> Iterator[SetupFinding]:
     creating = [route for route in paths if any(route.carries(event) for event in CREATED)]
     if not creating or any(route.covers(wanted.prefix) for route in creating):
         return
     meeting = [route for route in creating if route.meets(wanted.prefix)]
     filters = " or ".join(_describe_filter(route) for route in creating)
     under = f"under {wanted.prefix!r}" if wanted.prefix else "of the bucket"
-    yield Finding(
+    yield SetupFinding(
         f"{NAME}.filter",
         "warning" if meeting else "problem",
         f"only keys that {filters} are told of; "

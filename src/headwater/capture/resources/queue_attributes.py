@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from headwater.capture.queues.protocol import QueueDepth
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 
 NAME = "source.queue"
 
@@ -19,7 +19,7 @@ MIN_VISIBILITY = 10
 MANY_IN_FLIGHT = 100_000
 
 
-def judge_attributes(attributes: Mapping[str, str], visibility_timeout: int) -> list[Finding]:
+def judge_attributes(attributes: Mapping[str, str], visibility_timeout: int) -> list[SetupFinding]:
     """Findings of the attributes that are there; not every service that speaks SQS has them all.
 
     `visibility_timeout` is the configured one, in seconds: it counts, not the queue's own.
@@ -36,9 +36,9 @@ def judge_attributes(attributes: Mapping[str, str], visibility_timeout: int) -> 
     ]
 
 
-def _judge_type(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_type(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     if attributes.get("FifoQueue", "").lower() == "true":
-        yield Finding(
+        yield SetupFinding(
             f"{NAME}.type",
             "problem",
             "it is a FIFO queue; S3 cannot send notifications to one",
@@ -46,15 +46,15 @@ def _judge_type(attributes: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _judge_retention(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_retention(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     seconds = _read_number(attributes, "MessageRetentionPeriod")
     if seconds is None:
         return
     kept = f"messages are kept for {_format_duration(seconds)}"
     if seconds >= MIN_RETENTION:
-        yield Finding(f"{NAME}.retention", "ok", kept)
+        yield SetupFinding(f"{NAME}.retention", "ok", kept)
         return
-    yield Finding(
+    yield SetupFinding(
         f"{NAME}.retention",
         "problem" if seconds < DAY else "warning",
         f"{kept}; what is not received by then is lost, and a weekend takes longer",
@@ -62,10 +62,10 @@ def _judge_retention(attributes: Mapping[str, str]) -> Iterator[Finding]:
     )
 
 
-def _judge_message_size(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_message_size(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     size = _read_number(attributes, "MaximumMessageSize")
     if size is not None and size < MIN_MESSAGE_BYTES:
-        yield Finding(
+        yield SetupFinding(
             f"{NAME}.message_size",
             "problem",
             f"messages of more than {size} bytes are refused, and their notifications lost",
@@ -73,11 +73,11 @@ def _judge_message_size(attributes: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     name = f"{NAME}.redrive"
     text = attributes.get("RedrivePolicy", "")
     if not text:
-        yield Finding(
+        yield SetupFinding(
             name,
             "warning",
             "it has no dead-letter queue: a message that ends the process comes back until it expires",
@@ -86,9 +86,9 @@ def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[Finding]:
         return
     count = _read_receive_count(text)
     if count is None:
-        yield Finding(name, "warning", "its redrive policy cannot be read", "check RedrivePolicy")
+        yield SetupFinding(name, "warning", "its redrive policy cannot be read", "check RedrivePolicy")
     elif count < MIN_RECEIVE_COUNT:
-        yield Finding(
+        yield SetupFinding(
             name,
             "problem",
             f"a message goes to the dead-letter queue after {count} receives; a crash or two is enough to "
@@ -96,23 +96,23 @@ def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[Finding]:
             "set maxReceiveCount to 10",
         )
     else:
-        yield Finding(name, "ok", f"a message goes to the dead-letter queue after {count} receives")
+        yield SetupFinding(name, "ok", f"a message goes to the dead-letter queue after {count} receives")
 
 
-def _judge_encryption(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_encryption(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     key = attributes.get("KmsMasterKeyId", "")
     if not key:
         return
     name = f"{NAME}.encryption"
     if key.endswith("alias/aws/sqs"):
-        yield Finding(
+        yield SetupFinding(
             name,
             "problem",
             "it is encrypted with alias/aws/sqs; S3 may not use that key, so nothing can be sent",
             "use SSE-SQS (SqsManagedSseEnabled=true) or a KMS key of your own",
         )
         return
-    yield Finding(
+    yield SetupFinding(
         name,
         "warning",
         f"it is encrypted with KMS key {key}; whether S3 may use it cannot be seen from here",
@@ -120,10 +120,10 @@ def _judge_encryption(attributes: Mapping[str, str]) -> Iterator[Finding]:
     )
 
 
-def _judge_delay(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_delay(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     seconds = _read_number(attributes, "DelaySeconds")
     if seconds:
-        yield Finding(
+        yield SetupFinding(
             f"{NAME}.delay",
             "warning",
             f"every message is held back for {seconds} s: tables are that much later",
@@ -131,13 +131,13 @@ def _judge_delay(attributes: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _judge_visibility(seconds: int) -> Finding:
+def _judge_visibility(seconds: int) -> SetupFinding:
     name = f"{NAME}.visibility"
     if seconds >= MIN_VISIBILITY:
-        return Finding(
+        return SetupFinding(
             name, "ok", f"a received message stays hidden for {seconds} s, then a heartbeat extends it"
         )
-    return Finding(
+    return SetupFinding(
         name,
         "warning",
         f"a received message stays hidden for {seconds} s only: a pause of the process shows it again",
@@ -145,7 +145,7 @@ def _judge_visibility(seconds: int) -> Finding:
     )
 
 
-def _judge_depth(attributes: Mapping[str, str]) -> Iterator[Finding]:
+def _judge_depth(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     visible = _read_number(attributes, "ApproximateNumberOfMessages")
     in_flight = _read_number(attributes, "ApproximateNumberOfMessagesNotVisible")
     if visible is None or in_flight is None:
@@ -153,9 +153,9 @@ def _judge_depth(attributes: Mapping[str, str]) -> Iterator[Finding]:
     depth = QueueDepth(visible, in_flight)
     detail = f"about {depth.visible} messages wait, {depth.in_flight} are in flight"
     if depth.in_flight < MANY_IN_FLIGHT:
-        yield Finding(f"{NAME}.depth", "ok", detail)
+        yield SetupFinding(f"{NAME}.depth", "ok", detail)
         return
-    yield Finding(
+    yield SetupFinding(
         f"{NAME}.depth",
         "warning",
         f"{detail}; SQS hands out no more at about 120000",

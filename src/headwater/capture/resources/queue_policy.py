@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 
 NAME = "source.queue.policy"
 
@@ -28,30 +28,30 @@ class Sender:
         return f"{self.service} for {self.arn}" if self.arn else self.service
 
 
-def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> Finding:
+def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> SetupFinding:
     """Whether `sender` may send to the queue by its policy (JSON text; None: it has none)."""
     fix = f"set this queue policy statement: {_write_statement(queue_arn, sender)}"
     statements = _parse_statements(text)
     if statements is None:
-        return Finding(NAME, "problem", "the queue policy is not JSON", fix)
+        return SetupFinding(NAME, "problem", "the queue policy is not JSON", fix)
     if any(_denies(statement, queue_arn) for statement in statements):
-        return Finding(NAME, "problem", "the queue policy denies everyone sqs:SendMessage", fix)
+        return SetupFinding(NAME, "problem", "the queue policy denies everyone sqs:SendMessage", fix)
     verdicts = {_judge_statement(statement, queue_arn, sender) for statement in statements}
     if "allows" in verdicts:
-        return Finding(NAME, "ok", f"{sender.name} may send")
+        return SetupFinding(NAME, "ok", f"{sender.name} may send")
     if "allows anyone" in verdicts:
-        return Finding(
+        return SetupFinding(
             NAME, "warning", "the queue policy lets any bucket of any account send; name ours in it", fix
         )
     if "unclear" in verdicts:
-        return Finding(
+        return SetupFinding(
             NAME,
             "warning",
             f"whether {sender.name} may send depends on conditions that cannot be judged from here",
             "put an object and see that `headwater run` hears of it",
         )
     detail = f"the queue's policy does not let {sender.name} send" if text else "the queue has no policy"
-    return Finding(NAME, "problem", f"{detail}: what is sent to it is lost", fix)
+    return SetupFinding(NAME, "problem", f"{detail}: what is sent to it is lost", fix)
 
 
 def _parse_statements(text: str | None) -> list[Mapping[str, object]] | None:

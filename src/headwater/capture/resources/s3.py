@@ -16,9 +16,9 @@ from headwater.capture.aws import AwsError, AwsPlace, explain_aws_failure, is_de
 from headwater.capture.resources.aws import QUICK, check_credentials
 from headwater.capture.resources.bucket import QueueView, judge_cleaning, judge_region, judge_way
 from headwater.capture.resources.clock import judge_clock
-from headwater.capture.resources.finding import Finding, to_finding
+from headwater.capture.resources.finding import SetupFinding, to_finding
 from headwater.capture.resources.notification import NAME as NOTIFICATION
-from headwater.capture.resources.notification import Wanted
+from headwater.capture.resources.notification import DesiredNotification
 from headwater.capture.resources.planning.notification_rules import list_routes
 from headwater.capture.resources.sqs import check_queue
 from headwater.config.settings import LakeStorageConfig
@@ -45,7 +45,7 @@ class BucketAnswer:
     headers: Mapping[str, str]
 
 
-def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Clock) -> list[Finding]:
+def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
     """Credentials, queue, bucket, clock, and the way from the bucket to the queue.
 
     `needs_removals`: some table must hear of removed objects. Trouble that makes other checks
@@ -55,7 +55,7 @@ def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Cloc
     if credentials.status == "problem":
         return [credentials]
     attributes, queue_findings = check_queue(source)
-    wanted = Wanted(source.bucket, attributes.get("QueueArn", ""), source.prefix, needs_removals)
+    wanted = DesiredNotification(source.bucket, attributes.get("QueueArn", ""), source.prefix, needs_removals)
     try:
         with closing(build_s3_client(source.endpoint, source.region)) as client:
             bucket_findings = list(_check_bucket(client, source, QueueView.of(attributes), wanted, clock))
@@ -110,7 +110,7 @@ def name_bucket(source: S3SourceConfig) -> AwsPlace:
     return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
-def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[Finding]:
+def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
     """Put and delete a tiny object under an `s3a://` lake; is its bucket where Spark will look?"""
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
@@ -129,15 +129,19 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[Finding]:
     # Unlike boto3, the S3A that Spark writes with does not follow a store to another region.
     signed_for = storage.region or (FALLBACK_REGION if storage.endpoint else None)
     region = judge_region("lake_storage", headers.get("x-amz-bucket-region"), signed_for, None)
-    there = Finding("lake", "ok", f"{lake} can be written")
+    there = SetupFinding("lake", "ok", f"{lake} can be written")
     return [there, region] if region and region.status != "ok" else [there]
 
 
 def _check_bucket(
-    client: "S3Client", source: S3SourceConfig, queue: QueueView | None, wanted: Wanted, clock: Clock
-) -> Iterator[Finding]:
+    client: "S3Client",
+    source: S3SourceConfig,
+    queue: QueueView | None,
+    wanted: DesiredNotification,
+    clock: Clock,
+) -> Iterator[SetupFinding]:
     answer = ask_bucket(client, source.bucket, name_bucket(source))
-    yield Finding(BUCKET, "ok", f"{source.bucket} answers")
+    yield SetupFinding(BUCKET, "ok", f"{source.bucket} answers")
     if "date" in answer.headers:
         yield judge_clock(clock.now(), parsedate_to_datetime(answer.headers["date"]))
     region = judge_region("source", answer.region, source.region, client.meta.region_name)
@@ -151,20 +155,22 @@ def _check_bucket(
         yield from _check_way(client, queue, wanted, None if source.endpoint else answer.region)
 
 
-def _check_versioning(client: "S3Client", bucket: str) -> Finding:
+def _check_versioning(client: "S3Client", bucket: str) -> SetupFinding:
     name = "source.versioning"
     try:
         status = client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
     except (BotoCoreError, ClientError) as error:
         return _doubt(name, error, "s3:GetBucketVersioning")
     if status == "Enabled":
-        return Finding(name, "ok", "on: each event's very version is read")
-    return Finding(
+        return SetupFinding(name, "ok", "on: each event's very version is read")
+    return SetupFinding(
         name, "ok", f"{status.lower()}: an object overwritten before it is read is read as it is then"
     )
 
 
-def _check_cleaning(client: "S3Client", source: S3SourceConfig, versioning: Finding) -> Iterator[Finding]:
+def _check_cleaning(
+    client: "S3Client", source: S3SourceConfig, versioning: SetupFinding
+) -> Iterator[SetupFinding]:
     yield judge_cleaning(
         source, is_versioned=versioning.status == "ok" and versioning.detail.startswith("on:")
     )
@@ -177,14 +183,14 @@ def _check_cleaning(client: "S3Client", source: S3SourceConfig, versioning: Find
         except SourceError as error:
             # Objects may be put where nothing may be listed.
             is_doubt = isinstance(error, CredentialsError)
-            yield Finding(name, "warning" if is_doubt else "problem", error.message, error.hint)
+            yield SetupFinding(name, "warning" if is_doubt else "problem", error.message, error.hint)
         else:
-            yield Finding(name, "ok", f"{target} answers")
+            yield SetupFinding(name, "ok", f"{target} answers")
 
 
 def _check_way(
-    client: "S3Client", queue: QueueView, wanted: Wanted, bucket_region: str | None
-) -> list[Finding]:
+    client: "S3Client", queue: QueueView, wanted: DesiredNotification, bucket_region: str | None
+) -> list[SetupFinding]:
     try:
         answer = client.get_bucket_notification_configuration(Bucket=wanted.bucket)
     except (BotoCoreError, ClientError) as error:
@@ -193,11 +199,11 @@ def _check_way(
     return judge_way(routes, queue, wanted, bucket_region)
 
 
-def _doubt(name: str, error: AwsError, right: str) -> Finding:
+def _doubt(name: str, error: AwsError, right: str) -> SetupFinding:
     fix = (
         f"allow {right} to have it checked" if is_denied(error) else "the store may not support the question"
     )
-    return Finding(name, "warning", f"cannot be checked: {error}", fix)
+    return SetupFinding(name, "warning", f"cannot be checked: {error}", fix)
 
 
 def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:

@@ -9,7 +9,7 @@ from headwater.capture.aws import explain_aws_failure
 from headwater.capture.queues.names import name_resources
 from headwater.capture.queues.sqs import build_sqs_client, find_queue_url, name_queue
 from headwater.capture.resources.aws import QUICK
-from headwater.capture.resources.finding import Finding, to_finding
+from headwater.capture.resources.finding import SetupFinding, to_finding
 from headwater.capture.resources.queue_attributes import NAME, judge_attributes
 from headwater.config.source import S3SourceConfig
 from headwater.errors import HeadwaterError
@@ -30,11 +30,11 @@ def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
     return {str(name): value for name, value in answer.get("Attributes", {}).items()}
 
 
-def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[Finding]]:
+def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[SetupFinding]]:
     """The queue's attributes (none when it cannot be asked) and what they tell; not its policy."""
     try:
         attributes = read_attributes(source)
     except HeadwaterError as error:
         return {}, [to_finding(NAME, error)]
-    there = Finding(NAME, "ok", f"{source.queue.url or name_resources(source)} exists")
+    there = SetupFinding(NAME, "ok", f"{source.queue.url or name_resources(source)} exists")
     return attributes, [there, *judge_attributes(attributes, source.queue.visibility_timeout)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.objects.single_pass import open_pass
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def run_clean(settings: "Settings", *, dry_run: bool) -> "CleanReport":
     from headwater.app import App
     from headwater.app.cleaning import CleanSource
     from headwater.app.preflight import check_before_run
-    from headwater.cli.run import open_pass
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 

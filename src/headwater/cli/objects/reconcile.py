@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.objects.single_pass import open_pass
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
     """Check, wire and run one pass. Raises `HeadwaterError`."""
     from headwater.app import App
     from headwater.app.reconcile import Reconcile
-    from headwater.cli.run import open_pass
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 

@@ -11,8 +11,8 @@ from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.capture.resources.finding import Finding
-    from headwater.capture.resources.planning.actions import Action, AttributeChange, Change, Plan
+    from headwater.capture.resources.finding import SetupFinding
+    from headwater.capture.resources.planning.actions import AttributeChange, Change, Plan, ResourceAction
 
 FAILED = 1
 MAX_VALUE_CHARS = 100
@@ -53,12 +53,12 @@ def plan(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import build_policies, plan_resources
-    from headwater.capture.resources.provisioning import Scope
+    from headwater.capture.resources.provisioning import ProvisioningScope
 
     if policies:
         render_json(build_policies(settings))
         return
-    _show(plan_resources(settings, Scope(adopt, prune)), as_json=as_json)
+    _show(plan_resources(settings, ProvisioningScope(adopt, prune)), as_json=as_json)
 
 
 def up(
@@ -85,9 +85,9 @@ def up(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_resources, set_up
-    from headwater.capture.resources.provisioning import Scope
+    from headwater.capture.resources.provisioning import ProvisioningScope
 
-    scope = Scope(adopt, prune)
+    scope = ProvisioningScope(adopt, prune)
     if dry_run:
         _show(plan_resources(settings, scope), as_json=as_json)
         return
@@ -121,9 +121,9 @@ def down(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_removal, take_down
-    from headwater.capture.resources.provisioning import Scope
+    from headwater.capture.resources.provisioning import ProvisioningScope
 
-    scope = Scope(prune=prune)
+    scope = ProvisioningScope(prune=prune)
     found = plan_removal(settings, scope)
     is_empty = not found.has_changes and not (prune and found.orphans)
     if dry_run or is_empty:
@@ -179,7 +179,7 @@ def _render_plan(found: "Plan") -> None:
         render_text(f"\n{', '.join(parts)}." if parts else "Nothing to do.")
 
 
-def _describe(action: "Action") -> str:
+def _describe(action: "ResourceAction") -> str:
     lines = [action.note] if action.note else []
     return "\n".join([*lines, *(_describe_change(change) for change in action.attributes)])
 
@@ -194,18 +194,18 @@ def _cut(value: str) -> str:
     return value if len(value) <= MAX_VALUE_CHARS else f"{value[: MAX_VALUE_CHARS - 3]}..."
 
 
-def _render_done(action: "Action") -> None:
+def _render_done(action: "ResourceAction") -> None:
     done = {"create": "created", "update": "changed", "delete": "removed"}.get(action.change, action.change)
     render_text(f"{done} {action.kind.replace('_', ' ')} {action.resource}")
 
 
-def _render_findings(findings: "Sequence[Finding]") -> None:
+def _render_findings(findings: "Sequence[SetupFinding]") -> None:
     for finding in findings:
         word = {"problem": "PROBLEM: ", "warning": "warning: "}.get(finding.status, "")
         render_text(f"{word}{finding.detail}" + (f"\n  -> {finding.fix}" if finding.fix else ""))
 
 
-def _render_orphans(orphans: "Sequence[Action]", *, pruned: bool) -> None:
+def _render_orphans(orphans: "Sequence[ResourceAction]", *, pruned: bool) -> None:
     if orphans and not pruned:
         names = ", ".join(f"{item.kind.replace('_', ' ')} {item.resource}" for item in orphans)
         render_text(f"Left as orphans: {names}\n  -> --prune removes them")

@@ -10,7 +10,7 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_text
-from headwater.cli.run import stop_on_signals
+from headwater.cli.signals import stop_on_signals
 from headwater.cli.since import spell_point
 from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError
 

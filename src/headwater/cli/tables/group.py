@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli.catalogs import sync
 from headwater.cli.invocation import Invocation
-from headwater.cli.tables import indexes, inspection, services
+from headwater.cli.tables import indexes, inspection, services, sync
 from headwater.cli.tables.migration import bootstrap, versions
 from headwater.cli.tables.named_table import NamedTable
 from headwater.cli.tables.upkeep import damage, expiry, metadata

@@ -8,7 +8,7 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
-from headwater.cli.run import stop_on_signals
+from headwater.cli.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from headwater.app.services.worker import PassReport

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
+from headwater.config.file_paths import resolve_path
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.section import FieldNames, Section, SectionError
-from headwater.config.source import resolve_path
 
 StepKind = Literal[
     "sql", "sql_file", "flatten", "rename", "cast", "drop", "keep", "mask", "hash", "python", "java"

@@ -17,8 +17,8 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.own_events import CLEANED_EVENT, TAGGED_EVENT, build_own_event, with_content
 from headwater.errors import ObjectError
-from headwater.ingest.cleaners.protocol import CleanResult
 from headwater.ingest.cleaning.decision import CleanDecision
+from headwater.ingest.cleaning.protocol import CleanResult
 from headwater.observability.crash_points import crash_point
 
 log = structlog.stdlib.get_logger(__name__)

@@ -46,7 +46,7 @@ _ROWLESS = frozenset({"empty_object", "no_records"})
 
 
 @dataclass(frozen=True, slots=True)
-class CleanPolicy:
+class SourceCleanPolicy:
     """What is done to objects that have been in all of their tables for `delay`."""
 
     action: CleanAction
@@ -73,7 +73,7 @@ class CleanDecision:
 
 
 def iter_clean_decisions(
-    present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: CleanPolicy, now: datetime
+    present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: SourceCleanPolicy, now: datetime
 ) -> Iterator[CleanDecision]:
     """One for every object in the bucket, in the order of keys. `tables` are all that are configured."""
     for key, listed, knowns in merge_streams(present, tables):
@@ -88,7 +88,7 @@ def iter_clean_decisions(
 
 
 def decide_cleaning(
-    listed: ListedObject, claims: Sequence[Claim], policy: CleanPolicy, now: datetime
+    listed: ListedObject, claims: Sequence[Claim], policy: SourceCleanPolicy, now: datetime
 ) -> CleanDecision:
     """Whether the object is in every table that takes it, exactly as it lies there, for long enough."""
     entries = tuple(claim.known.entry for claim in claims if claim.known.entry is not None)

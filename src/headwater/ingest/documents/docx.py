@@ -9,13 +9,13 @@ import docx
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 
 _HEADING = re.compile(r"heading\s*(\d)", re.IGNORECASE)
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 
-def parse_docx(data: bytes) -> Document:
+def parse_docx(data: bytes) -> ParsedDocument:
     """The title is the document's property, else its Title paragraph. Raises `ValueError`."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         size = sum(part.file_size for part in packed.infolist())
@@ -25,7 +25,7 @@ def parse_docx(data: bytes) -> Document:
             raise ValueError("it is a ZIP archive, but holds no word/document.xml")
     document = docx.Document(io.BytesIO(data))
     title = (document.core_properties.title or "").strip()
-    sections: list[Section] = []
+    sections: list[DocumentSection] = []
     heading, level, lines = "", 0, list[str]()
     for found, text in _iter_lines(document.iter_inner_content()):
         if found == 0 and not title:
@@ -35,7 +35,7 @@ def parse_docx(data: bytes) -> Document:
             heading, level, lines = text, found, []
         lines.append(text)
     _close(sections, heading, level, lines)
-    return Document(title, tuple(sections))
+    return ParsedDocument(title, tuple(sections))
 
 
 def _iter_lines(content: Iterator[Paragraph | Table]) -> Iterator[tuple[int | None, str]]:
@@ -54,7 +54,7 @@ def _iter_lines(content: Iterator[Paragraph | Table]) -> Iterator[tuple[int | No
             yield level, block.text.strip()
 
 
-def _close(sections: list[Section], heading: str, level: int, lines: list[str]) -> None:
+def _close(sections: list[DocumentSection], heading: str, level: int, lines: list[str]) -> None:
     text = "\n".join(line for line in lines if line)
     if text:
-        sections.append(Section(heading, level, text))
+        sections.append(DocumentSection(heading, level, text))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 from headwater.ingest.documents.source_text import SourceText
 
 _HEADING = re.compile(r"h([1-6])", re.IGNORECASE)
@@ -32,7 +32,7 @@ _BLOCKS = frozenset(
 )
 
 
-def parse_html(data: bytes) -> Document:
+def parse_html(data: bytes) -> ParsedDocument:
     """The title is `<title>`, else the first `<h1>`. Raises `ValueError` for bytes that are no text."""
     source = SourceText(data, declares=True)
     # Of Python's own parser the places are known; it never fails and opens nothing.
@@ -42,7 +42,7 @@ def parse_html(data: bytes) -> Document:
         found.take(element)
     sections = found.finish()
     named = soup.title.get_text(" ", strip=True) if soup.title else ""
-    return Document(named or next((s.title for s in sections if s.level == 1), ""), sections)
+    return ParsedDocument(named or next((s.title for s in sections if s.level == 1), ""), sections)
 
 
 def _iter_elements(soup: BeautifulSoup) -> Iterator[PageElement]:
@@ -62,7 +62,7 @@ class _Collector:
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self._sections: list[Section] = []
+        self._sections: list[DocumentSection] = []
         self._begin("", 0, 0)
 
     def _begin(self, title: str, level: int, start: int) -> None:
@@ -82,7 +82,7 @@ class _Collector:
         elif isinstance(element, NavigableString) and not isinstance(element, PreformattedString):
             self._parts.append(re.sub(r"\s+", " ", element))
 
-    def finish(self) -> tuple[Section, ...]:
+    def finish(self) -> tuple[DocumentSection, ...]:
         self._end(len(self._source.text))
         return tuple(self._sections)
 
@@ -94,4 +94,4 @@ class _Collector:
         text = "\n".join(line for line in lines if line)
         if text or self._level:
             start, last = self._source.offset(self._start), self._source.offset(end)
-            self._sections.append(Section(self._title, self._level, text, None, start, last))
+            self._sections.append(DocumentSection(self._title, self._level, text, None, start, last))

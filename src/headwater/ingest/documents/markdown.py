@@ -6,11 +6,11 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 from headwater.ingest.documents.source_text import SourceText
 
 
-def parse_markdown(data: bytes) -> Document:
+def parse_markdown(data: bytes) -> ParsedDocument:
     """The title is that of the first heading of the highest level. Raises `ValueError` for no text."""
     source = SourceText(data)
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(source.text)
@@ -22,9 +22,9 @@ def parse_markdown(data: bytes) -> Document:
         text = source.text[bounds[at] : bounds[at + 1]]
         if level or text.strip():
             start, end = source.offset(bounds[at]), source.offset(bounds[at + 1])
-            sections.append(Section(title, level, text.strip(), None, start, end))
+            sections.append(DocumentSection(title, level, text.strip(), None, start, end))
     highest = min((level for _, level, _ in headings), default=0)
-    return Document(next((t for _, level, t in headings if level == highest), ""), tuple(sections))
+    return ParsedDocument(next((t for _, level, t in headings if level == highest), ""), tuple(sections))
 
 
 def _iter_headings(tokens: list[Token]) -> Iterator[tuple[int, int, str]]:

@@ -7,12 +7,12 @@ from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 from pypdf.generic import Destination
 
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 
 MAX_PAGES = 20_000
 
 
-def parse_pdf(data: bytes) -> Document:
+def parse_pdf(data: bytes) -> ParsedDocument:
     """Pages without text (scans) are left out. Raises `ValueError`, also for one that asks for a password."""
     try:
         reader = PdfReader(io.BytesIO(data), strict=False)
@@ -27,11 +27,11 @@ def parse_pdf(data: bytes) -> Document:
             title, level = bookmarks.get(number, (title, level))
             text = page.extract_text().strip()
             if text:
-                sections.append(Section(title, level, text, number + 1))
+                sections.append(DocumentSection(title, level, text, number + 1))
         named = (reader.metadata.title or "") if reader.metadata else ""
     except PyPdfError as error:
         raise ValueError(str(error) or type(error).__name__) from error
-    return Document(named.strip(), tuple(sections))
+    return ParsedDocument(named.strip(), tuple(sections))
 
 
 def _find_bookmarks(reader: PdfReader) -> dict[int, tuple[str, int]]:

@@ -1,16 +1,18 @@
 """Plain text: one section a page; form feeds part pages."""
 
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 from headwater.ingest.documents.source_text import SourceText
 
 
-def parse_plain(data: bytes) -> Document:
+def parse_plain(data: bytes) -> ParsedDocument:
     """It says no title. Raises `ValueError` for bytes that are no text."""
     source = SourceText(data)
     sections, start = [], 0
     for page, text in enumerate(source.text.split("\f"), start=1):
         end = start + len(text)
         if text.strip():
-            sections.append(Section("", 0, text.strip(), page, source.offset(start), source.offset(end)))
+            sections.append(
+                DocumentSection("", 0, text.strip(), page, source.offset(start), source.offset(end))
+            )
         start = end + 1
-    return Document("", tuple(sections))
+    return ParsedDocument("", tuple(sections))

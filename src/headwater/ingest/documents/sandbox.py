@@ -12,7 +12,7 @@ from typing import Any
 from headwater.config.extras.packages import ensure_extra
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
 from headwater.ingest.documents.kind import DocumentKind
-from headwater.ingest.documents.section import Document, Section
+from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -41,7 +41,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.close)
 
-    def parse(self, uri: str, kind: DocumentKind, data: bytes) -> Document:
+    def parse(self, uri: str, kind: DocumentKind, data: bytes) -> ParsedDocument:
         """Raises `ObjectUnreadableError`, also after the time allowed, and `ObjectTooLargeError`."""
         with self._lock:
             answer = self._ask(kind, data)
@@ -50,7 +50,9 @@ class Sandbox:
                 f"{uri} cannot be read as {kind}: {answer['error']}",
                 hint="repair the document, or leave it out by `path`",
             )
-        return Document(answer["title"], tuple(Section(*section) for section in answer["sections"]))
+        return ParsedDocument(
+            answer["title"], tuple(DocumentSection(*section) for section in answer["sections"])
+        )
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -1,4 +1,4 @@
-"""`Section`: a piece of a document under one heading."""
+"""`DocumentSection`: a piece of a document under one heading."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ MAX_SECTION_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """`title` is its heading, `level` that heading's (1 is the highest; 0: text without one).
 
     `page` begins at 1, for kinds that have pages. `start` and `end` are byte offsets into the object, for
@@ -23,8 +23,8 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedDocument:
     """What a parser found; `title` is the document's own, if it says one."""
 
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]

@@ -12,7 +12,7 @@ from dataclasses import astuple, replace
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from headwater.ingest.documents.section import Document
+from headwater.ingest.documents.section import ParsedDocument
 
 _PARSERS = {
     "pdf": "parse_pdf",
@@ -24,10 +24,10 @@ _PARSERS = {
 _MODULES = {"text": "plain"}
 
 
-def load_parser(kind: str) -> Callable[[bytes], Document]:
+def load_parser(kind: str) -> Callable[[bytes], ParsedDocument]:
     """The parser of that kind; its libraries are imported now."""
     module = import_module(f"headwater.ingest.documents.{_MODULES.get(kind, kind)}")
-    found: Callable[[bytes], Document] = getattr(module, _PARSERS[kind])
+    found: Callable[[bytes], ParsedDocument] = getattr(module, _PARSERS[kind])
     return found
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headwater.ingest.decoding.arrow_types import to_spark_schema
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other
 from headwater.ingest.evolution.unknown_fields import FieldScanner, write_json
+from headwater.ingest.formats.arrow_types import to_spark_schema
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 _SAMPLE_RECORDS = 1_000
 _RECORDS_NAME_FIELDS = frozenset({"json", "json_array", "xml"})

@@ -9,16 +9,16 @@ from pyspark.sql.types import StructType
 
 from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, has_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.columns.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
 from headwater.ingest.evolution.schema_evolution import SchemaEvolution
-from headwater.ingest.evolution.schema_merge import ColumnChange, merge_schemas
+from headwater.ingest.evolution.schema_merge import ColumnEvolution, merge_schemas
 from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample_lines
 from headwater.ingest.formats.csv import name_columns
-from headwater.ingest.object_stores import ObjectRef, StoreConfig, build_object_store
-from headwater.ingest.reading.lineage import build_uri
-from headwater.ingest.reading.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import detect_header, has_header
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.lineage import build_uri
+from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig, build_object_store
 
 Effect = Literal["added", "widened", "rescued", "refused", "ignored", "stops"]
 """`refused`: records with such a value go to quarantine. `stops`: the table ends with an error."""
@@ -62,7 +62,7 @@ class SchemaPreview:
         self._evolution = SchemaEvolution(spark, name, table)
 
     def preview(
-        self, objects: Sequence[tuple[StoreConfig, ObjectRef]], stored: StructType | None
+        self, objects: Sequence[tuple[ObjectStoreConfig, ObjectRef]], stored: StructType | None
     ) -> list[ObjectPreview]:
         """Each object against the columns that the ones before it would leave. `stored` are the table's own;
         None before its first commit.
@@ -89,7 +89,7 @@ class SchemaPreview:
             return parse_ddl(self._name, "schema", self._table.schema_)
         return FIXED_SCHEMAS.get(self._format)
 
-    def _read_columns(self, store: StoreConfig, ref: ObjectRef, present: Sequence[str]) -> StructType:
+    def _read_columns(self, store: ObjectStoreConfig, ref: ObjectRef, present: Sequence[str]) -> StructType:
         options = self._table.options
         data = build_object_store(store).read(ref, MAX_PREVIEW_BYTES).data
         if self._format in FIXED_SCHEMAS:
@@ -104,7 +104,7 @@ class SchemaPreview:
                 names, lines = name_columns(dialect, lines[0]), lines[1:]
         return infer_from_lines(self._spark, self._format, names, lines, options) or StructType()
 
-    def _judge(self, change: ColumnChange) -> ColumnEffect:
+    def _judge(self, change: ColumnEvolution) -> ColumnEffect:
         evolution = self._evolution
         effect: Effect = change.kind
         if change.kind == "refused" or not evolution.widens:

@@ -10,13 +10,13 @@ from pyspark.sql.types import StructType
 
 from headwater.config.table import TableConfig
 from headwater.errors import NewColumnsError
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.columns.column_names import rename_for_hudi
+from headwater.ingest.columns.schema import from_arrow, infer_from_lines, parse_ddl
 from headwater.ingest.evolution.number_types import find_numbers_in_fields, find_numbers_in_json
-from headwater.ingest.evolution.schema_merge import ColumnChange, MergeRules, merge_schemas
+from headwater.ingest.evolution.schema_merge import ColumnEvolution, MergeRules, merge_schemas
 from headwater.ingest.evolution.schema_sample import SchemaSample
-from headwater.ingest.inference.column_names import rename_for_hudi
-from headwater.ingest.reading.schema import from_arrow, infer_from_lines, parse_ddl
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ class SchemaEvolution:
                 found.append((schema, entries))
         return found
 
-    def _refuse(self, changes: Sequence[ColumnChange], objects: Sequence[ObjectSample]) -> None:
+    def _refuse(self, changes: Sequence[ColumnEvolution], objects: Sequence[ObjectSample]) -> None:
         added = [change for change in changes if change.kind == "added"]
         if not added:
             return
@@ -150,7 +150,7 @@ class SchemaEvolution:
             "leave them out; or add them to `schema`",
         )
 
-    def _note(self, changes: Sequence[ColumnChange], objects: Sequence[ObjectSample]) -> None:
+    def _note(self, changes: Sequence[ColumnEvolution], objects: Sequence[ObjectSample]) -> None:
         for change in changes:
             uri = _find_bringer(change, objects)
             self.brought_by[change.column] = uri
@@ -174,7 +174,7 @@ class SchemaEvolution:
         return find_numbers_in_json([text], present, quoted=self._format == "xml")
 
 
-def _find_bringer(change: ColumnChange, objects: Sequence[ObjectSample]) -> str:
+def _find_bringer(change: ColumnEvolution, objects: Sequence[ObjectSample]) -> str:
     """The first object that has the column; the first one, where its sample does not show it."""
     name = change.column.rsplit(".", 1)[-1].rstrip("[]{}")
     mark = f"{json.dumps(name, ensure_ascii=False)}:"

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from pyspark.sql.types import StructType
 
-from headwater.ingest.evolution.schema_merge import ColumnChange, compare_schemas
+from headwater.ingest.evolution.schema_merge import ColumnEvolution, compare_schemas
 
 _MAX_VERSIONS = 200
 """Kept in each commit's metadata; of more the oldest are forgotten."""
@@ -58,7 +58,7 @@ def add_version(
     return (*known, SchemaVersion(known[-1].version + 1, now, None, changes))[-_MAX_VERSIONS:]
 
 
-def _record(change: ColumnChange, brought_by: Mapping[str, str]) -> RecordedChange:
+def _record(change: ColumnEvolution, brought_by: Mapping[str, str]) -> RecordedChange:
     return RecordedChange(
         change.kind, change.column, change.before, change.after, brought_by.get(change.column)
     )

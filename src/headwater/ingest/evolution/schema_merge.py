@@ -20,7 +20,7 @@ RESERVED_PREFIXES = ("_corrupt_record",)
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnChange:
+class ColumnEvolution:
     """`column` is a path with dots (`[]`: an array's elements, `{}`: a map's values). `before` is None for
     an added one. Of a refused one `after` is the type that was found.
     """
@@ -53,10 +53,10 @@ class SchemaMerge:
     """`schema` holds all that was added and widened; refused columns are as they were."""
 
     schema: StructType
-    changes: tuple[ColumnChange, ...]
+    changes: tuple[ColumnEvolution, ...]
 
     @property
-    def accepted(self) -> tuple[ColumnChange, ...]:
+    def accepted(self) -> tuple[ColumnEvolution, ...]:
         """The changes that are in `schema`."""
         return tuple(change for change in self.changes if change.kind != "refused")
 
@@ -68,13 +68,13 @@ def merge_schemas(present: StructType, found: StructType, rules: MergeRules) -> 
     stays, too: its rows are null.
     """
     wanted = StructType([field for field in found if not rules.is_ignored(field.name)])
-    changes: list[ColumnChange] = []
+    changes: list[ColumnEvolution] = []
     merged = _Merger(rules, changes).merge_struct(present, wanted, "")
     return SchemaMerge(merged, tuple(changes))
 
 
 class _Merger:
-    def __init__(self, rules: MergeRules, changes: list[ColumnChange]) -> None:
+    def __init__(self, rules: MergeRules, changes: list[ColumnEvolution]) -> None:
         self._rules = rules
         self._changes = changes
 
@@ -124,25 +124,25 @@ class _Merger:
 
     def _note(self, kind: ChangeKind, path: str, before: DataType | None, after: DataType) -> None:
         text = before.simpleString() if before is not None else None
-        self._changes.append(ColumnChange(kind, path, text, after.simpleString()))
+        self._changes.append(ColumnEvolution(kind, path, text, after.simpleString()))
 
 
-def compare_schemas(before: StructType, after: StructType) -> tuple[ColumnChange, ...]:
+def compare_schemas(before: StructType, after: StructType) -> tuple[ColumnEvolution, ...]:
     """What is new in `after`, and what has another type: by whatever rules it came to that."""
     return tuple(_iter_differences(before, after, ""))
 
 
-def _iter_differences(before: StructType, after: StructType, path: str) -> Iterator[ColumnChange]:
+def _iter_differences(before: StructType, after: StructType, path: str) -> Iterator[ColumnEvolution]:
     known = {field.name.lower(): field.dataType for field in before}
     for field in after:
         column, present = f"{path}{field.name}", known.get(field.name.lower())
         if present is None:
-            yield ColumnChange("added", column, None, field.dataType.simpleString())
+            yield ColumnEvolution("added", column, None, field.dataType.simpleString())
         else:
             yield from _iter_type_differences(present, field.dataType, column)
 
 
-def _iter_type_differences(before: DataType, after: DataType, path: str) -> Iterator[ColumnChange]:
+def _iter_type_differences(before: DataType, after: DataType, path: str) -> Iterator[ColumnEvolution]:
     if isinstance(before, StructType) and isinstance(after, StructType):
         yield from _iter_differences(before, after, f"{path}.")
     elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
@@ -150,4 +150,4 @@ def _iter_type_differences(before: DataType, after: DataType, path: str) -> Iter
     elif isinstance(before, MapType) and isinstance(after, MapType):
         yield from _iter_type_differences(before.valueType, after.valueType, f"{path}{{}}")
     elif before.simpleString() != after.simpleString():
-        yield ColumnChange("widened", path, before.simpleString(), after.simpleString())
+        yield ColumnEvolution("widened", path, before.simpleString(), after.simpleString())

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
-from headwater.ingest.decoding.json_values import RepeatedNameError, has_more, refuse_repeated_names
-from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME
+from headwater.ingest.formats.json_values import RepeatedNameError, has_more, refuse_repeated_names
+from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME
 
 _SAMPLES_A_FIELD = 20
 

@@ -1,0 +1,1 @@
+"""Fetches objects inside a Spark task: downloads in parallel, rows and outcomes as Arrow batches."""

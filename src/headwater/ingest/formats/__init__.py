@@ -7,9 +7,8 @@ from functools import cache
 import pyarrow as pa
 
 from headwater.errors import ConfigError
-from headwater.ingest.decoding.arrow_types import to_spark_schema
-from headwater.ingest.decoding.compression import decompress
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.arrow_types import to_spark_schema
+from headwater.ingest.formats.compression import decompress
 from headwater.ingest.formats.protocol import (
     ColumnsFormat,
     Lines,
@@ -18,6 +17,7 @@ from headwater.ingest.formats.protocol import (
     Sample,
     Target,
 )
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 __all__ = [
     "FORMAT_NAMES",

@@ -10,9 +10,9 @@ from fastavro.read import SchemaResolutionError
 from fastavro.schema import SchemaParseException
 
 from headwater.errors import ObjectSchemaError, ObjectUnreadableError
-from headwater.ingest.decoding.avro_types import AvroColumn, UnsupportedAvroError, map_schema
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.avro_types import AvroColumn, UnsupportedAvroError, map_schema
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 _SYNC_BYTES = 16
 # What fastavro raises for bytes that are no Avro; it has no error class of its own.

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 BINARY_SCHEMA = pa.schema(
     [

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from headwater.errors import ObjectSchemaError, ObjectUnreadableError
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import has_header
-from headwater.ingest.decoding.csv_records import is_record, read_records
-from headwater.ingest.decoding.differences import describe_differences
-from headwater.ingest.decoding.marks import MALFORMED, MARK, UNDECODED, mark_undecodable
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import decode_text
+from headwater.ingest.formats.column_differences import describe_differences
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import has_header
+from headwater.ingest.formats.csv_records import is_record, read_records
+from headwater.ingest.formats.marks import MALFORMED, MARK, UNDECODED, mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import decode_text
 from headwater.ingest.hints.separator import describe_separator, find_separator
 
 

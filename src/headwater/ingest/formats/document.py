@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from headwater.errors import ConfigError, ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.documents.kind import find_kind
 from headwater.ingest.documents.sandbox import get_sandbox
-from headwater.ingest.documents.section import MAX_SECTION_CHARS, Section
+from headwater.ingest.documents.section import MAX_SECTION_CHARS, DocumentSection
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 DOCUMENT_SCHEMA = pa.schema(
     [
@@ -60,7 +60,7 @@ class DocumentFormat:
         return DOCUMENT_SCHEMA
 
 
-def _cut(section: Section) -> Iterator[Section]:
+def _cut(section: DocumentSection) -> Iterator[DocumentSection]:
     """Pieces of at most `MAX_SECTION_CHARS`; only the whole has byte offsets that say where it lies."""
     text = section.text
     if len(text) <= MAX_SECTION_CHARS:
@@ -71,7 +71,9 @@ def _cut(section: Section) -> Iterator[Section]:
         at = at if at > 0 else MAX_SECTION_CHARS
         piece, text = text[:at].strip(), text[at:]
         if piece:
-            yield Section(section.title, section.level, piece, section.page, section.start, section.end)
+            yield DocumentSection(
+                section.title, section.level, piece, section.page, section.start, section.end
+            )
 
 
 def _number(options: ReaderOptions, name: str, default: float) -> float:

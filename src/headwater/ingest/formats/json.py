@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.json_values import iter_documents, mark_lone_surrogates
-from headwater.ingest.decoding.marks import mark_undecodable
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import JAVA_BLANKS, decode_text, split_lines
+from headwater.ingest.formats.json_values import iter_documents, mark_lone_surrogates
+from headwater.ingest.formats.marks import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import JAVA_BLANKS, decode_text, split_lines
 
 DOCUMENT_BORDERS = ("}{", "} {")
 """Where one document of a line may end and the next begin; inside of a string they are text."""

@@ -1,11 +1,11 @@
 """One JSON array an object (each element a row), or one JSON object (one row)."""
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.json_values import iter_documents, mark_lone_surrogates
-from headwater.ingest.decoding.marks import mark_undecodable
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import decode_text
+from headwater.ingest.formats.json_values import iter_documents, mark_lone_surrogates
+from headwater.ingest.formats.marks import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import decode_text
 
 
 class JsonArrayFormat:

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 # ValueError: names in a damaged footer that are no UTF-8.
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)

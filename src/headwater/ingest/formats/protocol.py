@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 
 @dataclass(frozen=True, slots=True)

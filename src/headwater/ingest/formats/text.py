@@ -1,9 +1,9 @@
 """Text: each line a row, or the whole object with option `wholetext`."""
 
-from headwater.ingest.decoding.marks import mark_undecodable
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import decode_text, split_lines
+from headwater.ingest.formats.marks import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import decode_text, split_lines
 
 
 class TextFormat:

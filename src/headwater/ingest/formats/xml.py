@@ -9,17 +9,17 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.decoding.marks import UNDECODED
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import decode_text
-from headwater.ingest.decoding.xml_values import (
+from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import decode_text
+from headwater.ingest.formats.xml_values import (
     XmlConventions,
     XmlValue,
     infer_row_type,
     local_name,
     shape_value,
 )
-from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 
 
 class XmlFormat:

@@ -12,13 +12,14 @@ from pyspark.sql.types import StructType
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import ConfigError, ObjectError
-from headwater.ingest.decoding.arrow_types import unify_columns
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import detect_header, find_other_delimiter, with_header
-from headwater.ingest.decoding.json_values import find_value
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.columns.schema import as_instants, from_arrow, infer_from_lines
 from headwater.ingest.formats import infer_arrow_schema, sample_lines
+from headwater.ingest.formats.arrow_types import unify_columns
 from headwater.ingest.formats.csv import name_columns
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import detect_header, find_other_delimiter, with_header
+from headwater.ingest.formats.json_values import find_value
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.ordering_types import (
     are_times,
     build_text_refusal,
@@ -29,8 +30,7 @@ from headwater.ingest.object_stores import ObjectRef, build_object_store
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.object_reader import ReaderConfig
-from headwater.ingest.reading.resolution import Request, build_requests
-from headwater.ingest.reading.schema import as_instants, from_arrow, infer_from_lines
+from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
 
 Head = tuple[Sequence[str] | None, list[str]]
@@ -62,7 +62,9 @@ class ColumnInference:
         self._ordering = ordering
         self.options = dict(config.options)
 
-    def infer(self, events: Sequence[StoredEvent], is_large: Callable[[Request], bool]) -> StructType | None:
+    def infer(
+        self, events: Sequence[StoredEvent], is_large: Callable[[ReadRequest], bool]
+    ) -> StructType | None:
         """Columns of these events' objects; None where no object can be understood.
 
         Raises `ConfigError` where only the user can tell whether they have a header, or in which order the
@@ -100,7 +102,7 @@ class ColumnInference:
                 break
         return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
-    def _infer_from_large_footers(self, requests: Sequence[Request]) -> StructType | None:
+    def _infer_from_large_footers(self, requests: Sequence[ReadRequest]) -> StructType | None:
         reader = SplitScan(self._spark, self._config, self._scheme)
         schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
@@ -198,7 +200,7 @@ class ColumnInference:
             if objects >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
                 return
 
-    def _iter_large_heads(self, requests: Sequence[Request]) -> Iterator[Head]:
+    def _iter_large_heads(self, requests: Sequence[ReadRequest]) -> Iterator[Head]:
         reader = SplitScan(self._spark, self._config, self._scheme)
         for request in requests[:_SAMPLE_OBJECTS]:
             try:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from headwater.errors import ConfigError
-from headwater.ingest.inference.column_names import assign_names, rename_for_hudi
+from headwater.ingest.columns.column_names import assign_names, rename_for_hudi
 
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?\s?(Z|[+-]\d\d(:?\d\d)?)?)?", re.IGNORECASE

@@ -16,7 +16,7 @@ from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.processing.record_transform import is_good
 from headwater.ingest.reading.bad_records import BAD_RECORD_SCHEMA
 from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.record_source import RecordSource
+from headwater.ingest.record_source import RecordSource
 from headwater.lake.local_frames import build_frame
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from headwater.ingest.isolation.data_failure import describe_cause, is_data_fail
 from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.table_writer import TableWriter
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.failures import find_root_cause
 from headwater.lake.jvm import delete_folder
 from headwater.lake.table import Table

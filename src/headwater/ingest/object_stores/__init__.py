@@ -1,4 +1,4 @@
-"""Object stores by provider. `StoreConfig` travels to executors; `build_object_store` opens it there."""
+"""Object stores by provider. An executor opens one with `build_object_store` from its `ObjectStoreConfig`."""
 
 import importlib
 from collections.abc import Callable
@@ -14,7 +14,7 @@ __all__ = [
     "ObjectRef",
     "ObjectState",
     "ObjectStore",
-    "StoreConfig",
+    "ObjectStoreConfig",
     "StoreKind",
     "build_object_store",
 ]
@@ -30,7 +30,7 @@ _BUILDERS: dict[StoreKind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class StoreConfig:
+class ObjectStoreConfig:
     """How to reach objects; holds no secrets. Times are in seconds.
 
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` tells
@@ -56,11 +56,12 @@ class StoreConfig:
 
 
 @lru_cache(maxsize=32)
-def build_object_store(config: StoreConfig) -> ObjectStore:
+def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
     """The store of `config`; one per process, so that connections are shared and kept."""
     module_name, function_name = _BUILDERS[config.kind]
     build = cast(
-        Callable[[StoreConfig], ObjectStore], getattr(importlib.import_module(module_name), function_name)
+        Callable[[ObjectStoreConfig], ObjectStore],
+        getattr(importlib.import_module(module_name), function_name),
     )
     store = build(config)
     return RelocatedStore(store, config.known_as, config.location) if config.known_as else store

@@ -34,7 +34,7 @@ from headwater.errors import (
 from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState
 
 if TYPE_CHECKING:
-    from headwater.ingest.object_stores import StoreConfig
+    from headwater.ingest.object_stores import ObjectStoreConfig
 
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO})
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP})
@@ -174,6 +174,6 @@ def _ensure_folder(ref: ObjectRef) -> None:
         )
 
 
-def build_local_store(_config: "StoreConfig") -> LocalObjectStore:
+def build_local_store(_config: "ObjectStoreConfig") -> LocalObjectStore:
     """A store for any folder; the configuration has nothing to say about files."""
     return LocalObjectStore()

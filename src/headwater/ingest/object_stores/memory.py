@@ -11,7 +11,7 @@ from headwater.errors import ObjectMissingError, ObjectSupersededError, ObjectTo
 from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState
 
 if TYPE_CHECKING:
-    from headwater.ingest.object_stores import StoreConfig
+    from headwater.ingest.object_stores import ObjectStoreConfig
 
 
 @dataclass
@@ -68,10 +68,10 @@ class MemoryObjectStore:
 
 @cache
 def load_memory_store(name: str = "default") -> MemoryObjectStore:  # noqa: ARG001 - the cache's key
-    """The process's store of that name; `StoreConfig(kind="memory", name=...)` reaches the same one."""
+    """The process's store of that name; `ObjectStoreConfig(kind="memory", name=...)` reaches the same one."""
     return MemoryObjectStore()
 
 
-def build_memory_store(config: "StoreConfig") -> MemoryObjectStore:
+def build_memory_store(config: "ObjectStoreConfig") -> MemoryObjectStore:
     """The store that `config.name` names."""
     return load_memory_store(config.name)

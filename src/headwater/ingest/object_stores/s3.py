@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         HeadObjectOutputTypeDef,
     )
 
-    from headwater.ingest.object_stores import StoreConfig
+    from headwater.ingest.object_stores import ObjectStoreConfig
 
 # Written by a write to a bucket whose versioning is suspended; unlike a real version, it can be overwritten.
 _NULL_VERSION = "null"
@@ -157,7 +157,7 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
     return ObjectForbiddenError(f"{where} may not be read: {code}", hint=hint)
 
 
-def build_s3_store(config: "StoreConfig") -> S3ObjectStore:
+def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
     """A store on the default credential chain of the process it runs in."""
     # A session of its own: boto3's default one is not thread-safe while it builds a client.
     session = boto3.session.Session()

@@ -30,11 +30,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.columns.schema import CORRUPT
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.parsing.epochs import build_epoch
 from headwater.ingest.parsing.leaves import has_kind, has_leaf
-from headwater.ingest.reading.schema import CORRUPT
 
 _NUMBER = r"^\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[-+]?\d+\s*$"

@@ -6,8 +6,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from headwater.ingest.columns.schema import CORRUPT, parser_options
 from headwater.ingest.parsing.corrections import Corrections
-from headwater.ingest.reading.schema import CORRUPT, parser_options
 
 COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 

@@ -12,15 +12,15 @@ from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
-from headwater.ingest.object_stores import ObjectRef, StoreConfig
+from headwater.ingest.committed_state import CommittedState
+from headwater.ingest.lineage import LINEAGE_COLUMNS, build_lineage
+from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.processor import BatchProcessor, explained_steps
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, build_lineage
-from headwater.ingest.reading.record_source import RecordSource
-from headwater.ingest.table_state import TableState
+from headwater.ingest.record_source import RecordSource
 from headwater.lake.sql.spark import to_plain
 from headwater.lake.transforms.checking import SOURCE
 
@@ -57,7 +57,7 @@ class TransformPreview:
         self._processor = processor
 
     def preview(
-        self, store: StoreConfig, ref: ObjectRef, state: TableState, limit: int, last: int
+        self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
         """The first `limit` records of the object after each of the first `last` steps, as many rows at most.
 
@@ -83,7 +83,7 @@ class TransformPreview:
             read.release()
         return outcome, shown
 
-    def _read(self, store: StoreConfig, ref: ObjectRef, state: TableState) -> BatchRead:
+    def _read(self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState) -> BatchRead:
         source = RecordSource(self._spark, self._name, self._config, store, store.scheme)
         decision = Decision(_build_event(ref), "look")
         source.ensure_schema([decision.stored], state)

@@ -14,11 +14,11 @@ from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
+from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.record_transform import RecordTransform, is_good, number_rows
 from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.reading.batch_read import BatchRead
-from headwater.ingest.reading.lineage import Lineage, build_lineage, with_lineage
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.protocol import TransformSecrets
@@ -67,7 +67,7 @@ class BatchProcessor:
         warnings, self._warnings = tuple(self._warnings), []
         return warnings
 
-    def _transform(self, read: BatchRead, lineages: Sequence[Lineage]) -> BatchRead:
+    def _transform(self, read: BatchRead, lineages: Sequence[ObjectLineage]) -> BatchRead:
         assert read.records is not None  # noqa: S101 - looked at by `process`
         frame = self.records.apply(read.records, lineages).persist(StorageLevel.MEMORY_AND_DISK)
         frames = [frame]
@@ -97,7 +97,7 @@ class BatchProcessor:
         by_key = self._config.effective_mode == "merge" and self._config.merge_mode != "commit_time"
         return self.chain.may_multiply and not by_key
 
-    def _judge(self, records: DataFrame, lineages: Sequence[Lineage]) -> None:
+    def _judge(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> None:
         rows = records.where(is_good()).select("object_index", "row_number", "record.*")
         rows = with_lineage(rows, records.sparkSession, lineages, self._config.partition_columns)
         failures = self._checks.judge(rows, self.records.list_data_columns(rows))

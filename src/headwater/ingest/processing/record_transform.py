@@ -7,15 +7,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headwater.config.hudi.column_types import list_column_types
-from headwater.config.hudi.table_options import list_needed_columns, list_ordering
 from headwater.config.table import TableConfig
-from headwater.ingest.conforming import make_storable
-from headwater.ingest.isolation.row_address import RowAddress
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns, list_ordering
+from headwater.ingest.columns.conforming import make_storable
+from headwater.ingest.columns.row_address import RowAddress
+from headwater.ingest.columns.schema import check_names, check_ordering
+from headwater.ingest.lineage import LINEAGE_COLUMNS, ObjectLineage, with_lineage
 from headwater.ingest.reading.bad_records import build_bad_record, build_failed_check
-from headwater.ingest.reading.lineage import LINEAGE_COLUMNS, Lineage, with_lineage
 from headwater.ingest.reading.object_reader import OUTCOME_SCHEMA
-from headwater.ingest.reading.schema import check_names, check_ordering
 from headwater.lake.checks.judging import Checks
 from headwater.lake.logical_types.columns import check_convertible, convert_frame
 from headwater.lake.transforms.chain import Chain, check_storable
@@ -43,7 +43,7 @@ class RecordTransform:
         """Whether it changes anything."""
         return bool(self.config.transform) or self.checks.routes
 
-    def apply(self, records: DataFrame, lineages: Sequence[Lineage]) -> DataFrame:
+    def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
         """Frame `(object_index, row_number, record, corrupt, outcome)`, lazily; `lineages` of its objects.
 
         Raises `TransformError`, and `ConfigError` when key fields are no columns of what comes out.
@@ -71,7 +71,7 @@ class RecordTransform:
         packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
         return packed.unionByName(self._pass_by(records, packed))
 
-    def build_input(self, records: DataFrame, lineages: Sequence[Lineage]) -> DataFrame:
+    def build_input(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
         """What the first step gets: good records as rows, with the column `SOURCE`."""
         rescued = self.config.effective_rescued_data_column
         kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]

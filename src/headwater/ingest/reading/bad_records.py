@@ -10,8 +10,8 @@ from pyspark.sql.types import DateType, IntegerType, StringType, StructField, St
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
-from headwater.ingest.decoding import marks
-from headwater.ingest.isolation.row_address import AMBIGUOUS_KEY, BAD_PARTITION, RowAddress
+from headwater.ingest.columns.row_address import AMBIGUOUS_KEY, BAD_PARTITION, RowAddress
+from headwater.ingest.formats import marks
 from headwater.ingest.parsing.epochs import EARLIEST, LATEST
 from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome

@@ -11,9 +11,9 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Records, look_through
-from headwater.ingest.reading.resolution import FindIngested, Request, SeenObject, resolve_reads
+from headwater.ingest.reading.resolution import FindIngested, ReadRequest, SeenObject, resolve_reads
 
-ReadObjects = Callable[[Sequence[Request]], Records]
+ReadObjects = Callable[[Sequence[ReadRequest]], Records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Reads:
         self.frames: list[DataFrame] = []
         self.bad: list[Row] | None = []
 
-    def fetch(self, requests: Sequence[Request]) -> Mapping[int, SeenObject]:
+    def fetch(self, requests: Sequence[ReadRequest]) -> Mapping[int, SeenObject]:
         records = self._read(requests)
         if not records.is_at_hand:
             records.frame.persist(StorageLevel.MEMORY_AND_DISK)

@@ -7,13 +7,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import ObjectSchemaError
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.csv_header import has_header
-from headwater.ingest.decoding.reader_options import ReaderOptions
+from headwater.ingest.columns.schema import CORRUPT
 from headwater.ingest.formats.csv import ColumnOrder, name_columns
+from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.csv_header import has_header
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.object_reader import ReaderConfig
-from headwater.ingest.reading.schema import CORRUPT
 
 _MAX_LAYOUTS = 20
 """Different headers in one batch; each of them is a parser of its own in the plan."""

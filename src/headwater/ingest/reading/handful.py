@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from headwater.ingest.object_fetch import FetchPlan, fetch_objects
+from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.lake.local_frames import load_arrow
 
 

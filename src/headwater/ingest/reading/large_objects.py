@@ -9,17 +9,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType
 
 from headwater.errors import ObjectError
-from headwater.ingest.evolution.large_sampler import LargeSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample
-from headwater.ingest.object_stores import ObjectStore, StoreConfig, build_object_store
+from headwater.ingest.object_stores import ObjectStore, ObjectStoreConfig, build_object_store
 from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.csv_layouts import CsvLayouts
+from headwater.ingest.reading.large_sampler import LargeSampler
 from headwater.ingest.reading.object_reader import (
     OUTCOME_SCHEMA,
     ReaderConfig,
     RecordParsing,
 )
-from headwater.ingest.reading.resolution import Request
+from headwater.ingest.reading.resolution import ReadRequest
 from headwater.ingest.reading.split_scan import (
     LINE_FORMATS,
     Block,
@@ -48,8 +48,8 @@ class LargeRead:
     """
 
     frame: DataFrame | None
-    split: tuple[Request, ...]
-    whole: tuple[Request, ...]
+    split: tuple[ReadRequest, ...]
+    whole: tuple[ReadRequest, ...]
     reordered: frozenset[int] = frozenset()
 
 
@@ -65,7 +65,7 @@ class LargeObjectReader:
         self._config = config
         self._scan = SplitScan(spark, config, scheme)
 
-    def read(self, requests: Sequence[Request]) -> LargeRead:
+    def read(self, requests: Sequence[ReadRequest]) -> LargeRead:
         """Scans the objects once to number their rows, then parses lazily."""
         blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
@@ -86,13 +86,15 @@ class LargeObjectReader:
         frame = self._build_outcomes(split, findings.samples).unionByName(self._parse(scanned, mine, layouts))
         return LargeRead(frame, tuple(split), whole, layouts.reordered)
 
-    def _learn_layout(self, layouts: CsvLayouts, request: Request) -> bool:
+    def _learn_layout(self, layouts: CsvLayouts, request: ReadRequest) -> bool:
         if not layouts.may_have_header:
             return True
         head = self._scan.read_head(request, 1)
         return bool(head) and layouts.add(request.object_index, head[0])
 
-    def _parse(self, scanned: Sequence[Request], blocks: Sequence[Block], layouts: CsvLayouts) -> DataFrame:
+    def _parse(
+        self, scanned: Sequence[ReadRequest], blocks: Sequence[Block], layouts: CsvLayouts
+    ) -> DataFrame:
         config = self._config
         rows = [
             (
@@ -119,7 +121,9 @@ class LargeObjectReader:
             parsed = parsed.withColumn("rescued", F.lit(None).cast(StringType()))
         return RecordParsing(config).select(parsed)
 
-    def _build_outcomes(self, requests: Sequence[Request], samples: Mapping[int, SchemaSample]) -> DataFrame:
+    def _build_outcomes(
+        self, requests: Sequence[ReadRequest], samples: Mapping[int, SchemaSample]
+    ) -> DataFrame:
         rescued = (None, None) if self._config.rescues else ()
         rows = []
         for request in requests:
@@ -142,7 +146,7 @@ class LargeObjectReader:
         return self._spark.createDataFrame(rows, schema)
 
 
-def keep_present(store_config: StoreConfig, requests: Sequence[Request]) -> list[Request]:
+def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
     """Those under whose keys lies what their events named: Spark cannot ask for a version or an etag."""
     store = build_object_store(store_config)
     with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
@@ -150,7 +154,7 @@ def keep_present(store_config: StoreConfig, requests: Sequence[Request]) -> list
         return [request for request in found if request]
 
 
-def _find_present(store: ObjectStore, request: Request) -> Request | None:
+def _find_present(store: ObjectStore, request: ReadRequest) -> ReadRequest | None:
     """Return the request, for the etag that it found if it named none; None if it names another content."""
     ref = request.ref
     try:

@@ -19,14 +19,14 @@ from pyspark.sql.types import (
 )
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.marks import MARK
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
+from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
-from headwater.ingest.object_fetch import FetchPlan, fetch_objects
-from headwater.ingest.object_stores import StoreConfig
+from headwater.ingest.formats.marks import MARK
+from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.reading.handful import fetch_here
-from headwater.ingest.reading.resolution import Request, SeenObject
+from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.local_frames import load_arrow
 
 _REQUEST_SCHEMA = StructType(
@@ -80,7 +80,7 @@ class ReaderConfig:
     texts are looked at: see `Corrections`.
     """
 
-    store: StoreConfig
+    store: ObjectStoreConfig
     file_format: str
     options: Mapping[str, str]
     schema: StructType
@@ -120,7 +120,7 @@ class ObjectReader:
     def _parsing(self) -> "RecordParsing":
         return RecordParsing(self._config)
 
-    def read(self, requests: Sequence[Request]) -> Records:
+    def read(self, requests: Sequence[ReadRequest]) -> Records:
         """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
         config = self._config
         plan = FetchPlan(
@@ -156,7 +156,7 @@ class ObjectReader:
         )
         return Records(self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema)))
 
-    def _distribute(self, requests: Sequence[Request], wanted: pa.Table) -> DataFrame:
+    def _distribute(self, requests: Sequence[ReadRequest], wanted: pa.Table) -> DataFrame:
         frame = load_arrow(self._spark, wanted, _REQUEST_SCHEMA)
         total = sum(r.ref.size or 0 for r in requests)
         tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
@@ -164,7 +164,7 @@ class ObjectReader:
         return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
 
 
-def _to_arrow(requests: Sequence[Request]) -> pa.Table:
+def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
     refs = [request.ref for request in requests]
     text = pa.string()
     return pa.table(
@@ -180,7 +180,7 @@ def _to_arrow(requests: Sequence[Request]) -> pa.Table:
     )
 
 
-def _is_handful(requests: Sequence[Request]) -> bool:
+def _is_handful(requests: Sequence[ReadRequest]) -> bool:
     if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
         # What it unpacks to is not known, and the driver's memory is everybody's.
         return False
@@ -251,7 +251,7 @@ class _Rescue:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenRecords:
     """What a look through the records tells, by `object_index`. `bad` are `object_index` and `corrupt` of the
     records that do not fit, texts above `MAX_BAD_CHARS` left out; None for more than `MAX_BAD_AT_HAND`."""
 
@@ -259,7 +259,7 @@ class Seen:
     bad: Sequence[Row] | None
 
 
-def look_through(records: Records) -> Seen:
+def look_through(records: Records) -> SeenRecords:
     """Computes and thereby persists the frame; counts by object only if it has to."""
     if records.is_at_hand:
         # Spark evaluates rows of its own process while it plans, if there is nothing in the plan but columns.
@@ -270,7 +270,7 @@ def look_through(records: Records) -> Seen:
     return _observe(records.frame)
 
 
-def _observe(frame: DataFrame) -> Seen:
+def _observe(frame: DataFrame) -> SeenRecords:
     corrupt = Observation()
     observed = frame.observe(corrupt, F.count("corrupt").alias("records"))
     outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()
@@ -283,7 +283,7 @@ def _observe(frame: DataFrame) -> Seen:
     objects = {
         row["object_index"]: _to_seen(row["outcome"], counts.get(row["object_index"])) for row in outcomes
     }
-    return Seen(objects, found if few else None)
+    return SeenRecords(objects, found if few else None)
 
 
 def _select_bad(frame: DataFrame) -> DataFrame:
@@ -293,7 +293,7 @@ def _select_bad(frame: DataFrame) -> DataFrame:
     return frame.where(F.col("corrupt").isNotNull()).select("object_index", corrupt.alias("corrupt"))
 
 
-def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:
+def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> SeenRecords:
     """Where each outcome tells how many records there are."""
     counts = Counter(row["object_index"] for row in bad)
     first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
@@ -301,7 +301,7 @@ def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> Seen:
     for row in outcomes:
         at, outcome = row["object_index"], _to_fetched(row["outcome"])
         objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], first.get(at, ""))
-    return Seen(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
+    return SeenRecords(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
 
 
 def _count_records(frame: DataFrame) -> list[Row]:

@@ -27,7 +27,7 @@ NO_RECORDS = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReadRequest:
     """One object to read for one event. `ref` names the content wanted.
 
     `is_current`: whatever is stored under the key is wanted, and `ref` names what is expected there.
@@ -59,18 +59,18 @@ class ResolvedRead:
     sample: str | None = None
 
 
-Fetch = Callable[[Sequence[Request]], Mapping[int, SeenObject]]
+Fetch = Callable[[Sequence[ReadRequest]], Mapping[int, SeenObject]]
 """Reads the objects; what it gives is by object index."""
 FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
 """Contents whose rows the table has, at least those among the given ones, and the rows of a write of each."""
 
 
-def build_requests(decisions: Sequence[Decision]) -> list[Request]:
+def build_requests(decisions: Sequence[Decision]) -> list[ReadRequest]:
     """Return one request an event, for the content that it names or for the current one."""
     return [_build_request(at, decision) for at, decision in enumerate(decisions)]
 
 
-def _build_request(at: int, decision: Decision) -> Request:
+def _build_request(at: int, decision: Decision) -> ReadRequest:
     event, is_current = decision.stored.event, decision.action == "look"
     is_content = event.kind != "removed"
     # A listing computes no digest, so its etag does not identify the content of a file.
@@ -85,7 +85,7 @@ def _build_request(at: int, decision: Decision) -> Request:
         # Whether the content is still empty, only a read tells.
         size=(event.size or None) if is_content else None,
     )
-    return Request(at, decision.stored, ref, is_current or not is_named)
+    return ReadRequest(at, decision.stored, ref, is_current or not is_named)
 
 
 def resolve_reads(
@@ -124,7 +124,7 @@ class _Resolution:
         self._doubtful = doubtful
         self.resolved: list[ResolvedRead] = []
 
-    def drop_ingested(self, requests: Sequence[Request]) -> list[Request]:
+    def drop_ingested(self, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
         """Resolve what needs no read: versions that the table has.
 
         Without versions, only a read tells whether the content in the table is also the current one.
@@ -139,7 +139,7 @@ class _Resolution:
                 left.append(request)
         return left
 
-    def read(self, requests: Sequence[Request], *, is_last: bool) -> list[Request]:
+    def read(self, requests: Sequence[ReadRequest], *, is_last: bool) -> list[ReadRequest]:
         """Read the objects once; return the requests for what is stored there instead."""
         seen = self._fetch(requests)
         found = {r.object_index: _find_content(r, seen[r.object_index].outcome) for r in requests}
@@ -158,14 +158,14 @@ class _Resolution:
                 self._taken |= {_state_of(ref)} if ref else set()
         return again
 
-    def _may_exist(self, request: Request) -> bool:
+    def _may_exist(self, request: ReadRequest) -> bool:
         return request.stored.event_id in self._doubtful
 
-    def _is_unsure(self, request: Request) -> bool:
+    def _is_unsure(self, request: ReadRequest) -> bool:
         """True if something else than its own event may have led to the content."""
         return self._may_exist(request) or request.is_current or is_from_listing(request.stored)
 
-    def _is_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> bool:
+    def _is_ingested(self, request: ReadRequest, ref: ObjectRef, known: Mapping[ContentState, int]) -> bool:
         if not self._is_unsure(request):
             return False
         state = _state_of(ref)
@@ -173,7 +173,7 @@ class _Resolution:
         is_other = state in self._taken and not self._may_exist(request)
         return is_other or (state in known and not is_repair(request.stored.event))
 
-    def _note_ingested(self, request: Request, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
+    def _note_ingested(self, request: ReadRequest, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
         """Resolve to content that the table has, or that another event of the batch ingests."""
         state = _state_of(ref)
         outcome = build_already_ingested(
@@ -181,21 +181,21 @@ class _Resolution:
         )
         self.resolved.append(ResolvedRead(NO_RECORDS, outcome))
 
-    def _note(self, request: Request, seen: SeenObject) -> None:
+    def _note(self, request: ReadRequest, seen: SeenObject) -> None:
         outcome = _to_outcome(request, seen)
         if outcome.reason == "unparsable" and (shape := describe_shape(seen.first_bad)):
             outcome = replace(outcome, detail=f"{outcome.detail}; {shape}")
         self.resolved.append(ResolvedRead(request.object_index, outcome, seen.outcome.schema_sample))
 
 
-def _find_content(request: Request, found: FetchOutcome) -> ObjectRef | None:
+def _find_content(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
     """Return the content that was read; None when none was."""
     if found.status != "read":
         return None
     return replace(request.ref, version_id=found.version_id, etag=found.etag)
 
 
-def _find_present(request: Request, found: FetchOutcome) -> ObjectRef | None:
+def _find_present(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
     """Return what is to be read instead: the current content if that is wanted, or the same by its size."""
     is_same = request.ref.version_id is None and request.ref.etag in (None, found.present_etag)
     if found.status != "superseded" or not (request.is_current or is_same):
@@ -214,12 +214,12 @@ def _state_of(ref: ObjectRef) -> ContentState:
     return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 
-def _is_looked(request: Request) -> bool:
+def _is_looked(request: ReadRequest) -> bool:
     """True if the content found is the current one, and the event's own only by chance."""
     return request.is_current or (is_from_listing(request.stored) and not names_version(request.stored.event))
 
 
-def _to_outcome(request: Request, seen: SeenObject) -> ObjectOutcome:
+def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
     """Return one object's outcome from what reading it gave."""
     found, good, bad = seen.outcome, seen.good, seen.bad
     reason, detail = found.reason or "", found.detail or ""

@@ -12,18 +12,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructType
 
 from headwater.config.file_format import COMPRESSION_SUFFIXES
-from headwater.ingest.decoding.csv_fields import CsvDialect
-from headwater.ingest.decoding.json_values import COMMENT, LONE_SURROGATE
-from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
-from headwater.ingest.decoding.reader_options import ReaderOptions
-from headwater.ingest.decoding.text import JAVA_BLANKS
 from headwater.ingest.evolution.unknown_columns import has_unknown_fields
+from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
+from headwater.ingest.formats.json_values import COMMENT, LONE_SURROGATE
+from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.text_lines import JAVA_BLANKS
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
-from headwater.ingest.reading.lineage import build_uri
 from headwater.ingest.reading.object_reader import ReaderConfig
-from headwater.ingest.reading.resolution import Request
+from headwater.ingest.reading.resolution import ReadRequest
 from headwater.lake.local_frames import build_frame
 
 _log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class SplitScan:
         self._dialect = CsvDialect.from_options(options) if config.file_format == "csv" else CsvDialect()
         self._joins_lines = options.flag("multiLine", default=True)
 
-    def load(self, requests: Sequence[Request]) -> DataFrame:
+    def load(self, requests: Sequence[ReadRequest]) -> DataFrame:
         """`(object_index, block_start, row_id, value)`: a line's text, or the struct of the columns."""
         paths = {self._build_path(request): request.object_index for request in requests}
         patterns = [path.translate(_GLOB_CHARACTERS) for path in paths]
@@ -146,7 +146,7 @@ class SplitScan:
         known = build_frame(self._spark, list(paths.items()), _PATHS_SCHEMA)
         return numbered.join(F.broadcast(known), on="path", how="inner").drop("path")
 
-    def scan(self, requests: Sequence[Request]) -> tuple[list[Block], list[Request]]:
+    def scan(self, requests: Sequence[ReadRequest]) -> tuple[list[Block], list[ReadRequest]]:
         """The blocks of the objects that Spark can read, and these objects: load them all or none of them,
         since how objects are split depends on what else is loaded.
         """
@@ -157,7 +157,7 @@ class SplitScan:
             readable = [request for request in requests if self._can_scan(request)]
         return (self._scan(readable) if readable else []), readable
 
-    def _can_scan(self, request: Request) -> bool:
+    def _can_scan(self, request: ReadRequest) -> bool:
         try:
             self._scan([request])
         except (Py4JError, PySparkException) as error:
@@ -166,7 +166,7 @@ class SplitScan:
             return False
         return True
 
-    def _scan(self, requests: Sequence[Request]) -> list[Block]:
+    def _scan(self, requests: Sequence[ReadRequest]) -> list[Block]:
         record_id = F.when(self.is_record(F.col("value")), F.col("row_id"))
         rows = (
             self.load(requests)
@@ -195,7 +195,7 @@ class SplitScan:
             return F.lit(False)
         return F.coalesce(has_unknown_fields(F.col("value"), config.schema, config.ignored), F.lit(False))
 
-    def read_unknown(self, requests: Sequence[Request], records: int) -> dict[int, list[str]]:
+    def read_unknown(self, requests: Sequence[ReadRequest], records: int) -> dict[int, list[str]]:
         """Texts of some records that have something by a name that the table has not, by object index."""
         config = self._config
         found = has_unknown_fields(F.col("value"), config.schema, config.ignored, with_values=True)
@@ -258,19 +258,19 @@ class SplitScan:
             odd = odd | F.coalesce(F.size(names) > F.size(F.array_distinct(names)), F.lit(False))
         return odd
 
-    def read_head(self, request: Request, records: int) -> list[str]:
+    def read_head(self, request: ReadRequest, records: int) -> list[str]:
         """The texts of the first records of an object's first split, the header among them."""
         is_first = (F.col("block_start") == 0) & self.is_record(F.col("value"))
         head = self.load([request]).where(is_first).select(replace_undecodable(F.col("value"))).limit(records)
         return [str(row[0]) for row in head.collect()]
 
-    def read_schema(self, requests: Sequence[Request]) -> StructType:
+    def read_schema(self, requests: Sequence[ReadRequest]) -> StructType:
         """All columns that objects in a columns format say they have."""
         patterns = [self._build_path(request).translate(_GLOB_CHARACTERS) for request in requests]
         reader = self._spark.read.format(self._config.file_format).option("mergeSchema", "true")
         return reader.load(patterns).schema
 
-    def _build_path(self, request: Request) -> str:
+    def _build_path(self, request: ReadRequest) -> str:
         ref = request.ref
         bucket = self._config.store.locate(ref.bucket)
         if ref.provider == "local":

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import UsageError
-from headwater.rag.evaluation.judged import GAINS, JudgedQuery, JudgedSet, Product, Split
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.evaluation.judged import GAINS, JudgedProduct, JudgedQuery, JudgedSet, Split
+from headwater.rag.field_value import FieldValue
 
 NAMES = ("catalogue", "queries", "judgements")
 _IDS = ("product_id", "id", "item_id", "asin")
@@ -117,14 +117,14 @@ def _find(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> Any:
     )
 
 
-def _to_product(row: Mapping[str, Any], where: str) -> Product:
+def _to_product(row: Mapping[str, Any], where: str) -> JudgedProduct:
     identity, title = str(_find(row, _IDS, where)), str(_find(row, _TITLES, where))
     description = next((str(row[name]) for name in _TEXTS if row.get(name)), "")
     taken = {next(name for name in names if row.get(name) is not None) for names in (_IDS, _TITLES)}
     taken.update(name for name in _TEXTS if name in row)
     rest = {name: value for name, value in row.items() if name not in taken}
     fields = {name: field for name, value in _flatten(rest) if (field := _to_field(value)) is not None}
-    return Product(identity, title, description, fields)
+    return JudgedProduct(identity, title, description, fields)
 
 
 def _flatten(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

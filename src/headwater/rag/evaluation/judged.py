@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 Grade = Literal["E", "S", "C", "I"]
 """Exact, substitute, complement, irrelevant: the grades of Amazon's ESCI."""
@@ -19,7 +19,7 @@ Split = Literal["tuning", "held-out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class JudgedProduct:
     """One row of a catalogue; `fields` are all columns but title and description."""
 
     product_id: str
@@ -42,6 +42,6 @@ class JudgedQuery:
 class JudgedSet:
     """`gains` by query and product; a product without one is irrelevant."""
 
-    products: Sequence[Product]
+    products: Sequence[JudgedProduct]
     queries: Sequence[JudgedQuery]
     gains: Mapping[str, Mapping[str, int]]

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from headwater.errors import UsageError
-from headwater.rag.evaluation.judged import GAINS, JudgedQuery, JudgedSet, Product, Split
+from headwater.rag.evaluation.judged import GAINS, JudgedProduct, JudgedQuery, JudgedSet, Split
 
 WANDS_GAINS: Mapping[str, int] = {"Exact": 100, "Partial": 50, "Irrelevant": 0}
 WANDS_FILES = ("product.csv", "query.csv", "label.csv")
@@ -28,7 +28,7 @@ def read_wands(folder: Path) -> JudgedSet:
     """
     product, query, label = (_read_tabbed(folder / name) for name in WANDS_FILES)
     products = [
-        Product(
+        JudgedProduct(
             str(row["product_id"]),
             str(row["product_name"] or ""),
             str(row.get("product_description") or ""),
@@ -72,9 +72,9 @@ def read_esci(folder: Path, *, locale: str = "us") -> JudgedSet:
     return JudgedSet([_to_esci_product(row) for row in catalogue.to_pylist()], list(queries.values()), gains)
 
 
-def _to_esci_product(row: Mapping[str, Any]) -> Product:
+def _to_esci_product(row: Mapping[str, Any]) -> JudgedProduct:
     parts = [row["product_bullet_point"], row["product_description"]]
-    return Product(
+    return JudgedProduct(
         str(row["product_id"]),
         str(row["product_title"] or ""),
         "\n".join(str(part) for part in parts if part),

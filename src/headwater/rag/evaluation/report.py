@@ -29,7 +29,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MetricDifference:
     """nDCG@10 of one run less that of another, query by query: its mean and 95 % interval."""
 
     mean: float
@@ -43,7 +43,7 @@ class Evaluation:
     split: SplitName
     runs: Mapping[str, Figures]
     chosen: str
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, MetricDifference]
 
     def to_json(self) -> dict[str, object]:
         """As `headwater index eval --json` prints it."""
@@ -59,11 +59,11 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EvaluationVerdict:
     """Whether a new index may go live, and why."""
 
     passed: bool
-    difference: Difference
+    difference: MetricDifference
     reason: str
 
 
@@ -92,13 +92,13 @@ def choose(scores: Mapping[str, Mapping[str, Score]]) -> str:
     return max(better, key=lambda name: better[name]) if better else default
 
 
-def compare(after: Mapping[str, Score], before: Mapping[str, Score]) -> Difference:
+def compare(after: Mapping[str, Score], before: Mapping[str, Score]) -> MetricDifference:
     """Paired by query; queries that only one has are left out."""
     values = [after[query].ndcg - before[query].ndcg for query in sorted(after.keys() & before.keys())]
-    return Difference(mean(values), find_interval(values))
+    return MetricDifference(mean(values), find_interval(values))
 
 
-def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) -> Verdict:
+def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) -> EvaluationVerdict:
     """Whether a new index is good enough to go live.
 
     It is unless it is worse: an interval of the difference below zero, or with few queries a mean below
@@ -106,20 +106,20 @@ def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) 
     """
     if before is None:
         found = any(score.ndcg > 0 for score in after.values())
-        difference = Difference(mean([score.ndcg for score in after.values()]), (0.0, 0.0))
-        return Verdict(
+        difference = MetricDifference(mean([score.ndcg for score in after.values()]), (0.0, 0.0))
+        return EvaluationVerdict(
             found, difference, "the first index" if found else "it finds none of the judged products"
         )
     difference = compare(after, before)
     common = len(after.keys() & before.keys())
     low, high = difference.interval
     if common == 0:
-        return Verdict(False, difference, "no query was asked of both")
+        return EvaluationVerdict(False, difference, "no query was asked of both")
     if difference.mean < -GATE_TOLERANCE and (high < 0 or common < MIN_GATE_QUERIES):
-        return Verdict(
+        return EvaluationVerdict(
             False, difference, f"nDCG@10 falls by {-difference.mean:.3f} ({low:+.3f} to {high:+.3f})"
         )
-    return Verdict(True, difference, f"nDCG@10 {difference.mean:+.3f} ({low:+.3f} to {high:+.3f})")
+    return EvaluationVerdict(True, difference, f"nDCG@10 {difference.mean:+.3f} ({low:+.3f} to {high:+.3f})")
 
 
 def _build_figures(scores: Mapping[str, Score], kinds: Mapping[str, str]) -> Figures:

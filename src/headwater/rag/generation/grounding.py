@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.generation.orders import is_order, split_sentences
 from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text
-from headwater.rag.generation.statements import Statement
+from headwater.rag.generation.statements import AnswerStatement
 from headwater.rag.lexical.analyzer import list_stems
 from headwater.rag.lexical.english import STOP_WORDS
-from headwater.rag.vector_stores.protocol import FieldValue
 
 Fault = Literal["id", "uncited", "price", "attribute", "off_topic"]
 
@@ -76,7 +76,7 @@ _MIN_SUPPORTED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GroundingVerdict:
     """`text` is what may be said, plain; `fault` why nothing may. `labels` are the rows it speaks of;
     `unknown` is how many ids it named that are not there."""
 
@@ -95,7 +95,7 @@ class Grounding:
         self._question = frozenset(list_stems(question))
         self._values = _collect_values(products)
 
-    def check(self, statement: Statement) -> Verdict:
+    def check(self, statement: AnswerStatement) -> GroundingVerdict:
         """What of it may be said."""
         # Links and markup of a model's own go, too.
         text = clean_text(statement.text)
@@ -109,16 +109,16 @@ class Grounding:
         )
         labels = tuple(item.label for item in rows)
         if unknown:
-            return Verdict("", labels, "id", unknown)
+            return GroundingVerdict("", labels, "id", unknown)
         if not rows or not text:
-            return Verdict("", labels, "uncited")
+            return GroundingVerdict("", labels, "uncited")
         if not self._prices_hold(text, rows):
-            return Verdict("", labels, "price")
+            return GroundingVerdict("", labels, "price")
         if not (self._numbers_hold(text, rows) and self._values_hold(text, rows)):
-            return Verdict("", labels, "attribute")
+            return GroundingVerdict("", labels, "attribute")
         if not all(self._is_on_topic(sentence, rows) for sentence in split_sentences(text)):
-            return Verdict("", labels, "off_topic")
-        return Verdict(text, labels)
+            return GroundingVerdict("", labels, "off_topic")
+        return GroundingVerdict(text, labels)
 
     def _is_on_topic(self, sentence: str, rows: Sequence[Product]) -> bool:
         if is_order(sentence):

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.generation.orders import drop_orders
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.retrieval.query import FoundRow
-from headwater.rag.vector_stores.protocol import FieldValue
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}")
 _PRICE_NAME = re.compile(r"(?i)price|cost")

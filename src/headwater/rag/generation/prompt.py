@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text, cut_text
-from headwater.rag.language_models.protocol import JsonSchema, Message
-from headwater.rag.prompts import RECOMMEND, load_prompt
+from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
+from headwater.rag.prompts import load_prompt
+from headwater.rag.prompts.data_block import PROMPT_VERSION, close_line, open_line
 
-PROMPT_VERSION = RECOMMEND
 MAX_TEXT_CHARACTERS = 700
 """Of one product: a seller cannot crowd out the others."""
 
@@ -37,17 +37,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _PHONE = re.compile(r"(?<!\w)\+?\d[\d ()/.-]{7,}\d(?!\w)")
 
 
-def open_line(nonce: str) -> str:
-    """Begins the data."""
-    return f"<<data {nonce}>>"
-
-
-def close_line(nonce: str) -> str:
-    """Ends the data."""
-    return f"<<end {nonce}>>"
-
-
-def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[Message]:
+def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[ChatMessage]:
     """Instructions and data. `nonce` is new for each request, so nobody can have written its lines before."""
     data = {
         "question": redact_person(clean_text(question, 1_000)),
@@ -64,14 +54,9 @@ def build_messages(question: str, products: Sequence[Product], nonce: str) -> li
     # One line without angle brackets: neither a closing line nor a role's mark can be in it.
     block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
     return [
-        Message("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
-        Message("user", f"{open_line(nonce)}\n{block}\n{close_line(nonce)}"),
+        ChatMessage("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
+        ChatMessage("user", f"{open_line(nonce)}\n{block}\n{close_line(nonce)}"),
     ]
-
-
-def house_lines(nonce: str) -> frozenset[str]:
-    """The lines of our own instructions."""
-    return frozenset(load_prompt(PROMPT_VERSION).replace("{nonce}", nonce).splitlines())
 
 
 def redact_person(text: str) -> str:

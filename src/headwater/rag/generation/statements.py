@@ -26,7 +26,7 @@ _DECIDING_CHARACTERS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class AnswerStatement:
     """What is said, without citation marks, and the ids it names, known or not."""
 
     text: str
@@ -42,7 +42,7 @@ class AnswerReader:
         self._kept = ""
         self._is_json: bool | None = None
 
-    def feed(self, part: str) -> list[Statement]:
+    def feed(self, part: str) -> list[AnswerStatement]:
         """Statements that this part completes."""
         if self._is_json is not None:
             return list((self._json if self._is_json else self._prose).feed(part))
@@ -51,7 +51,7 @@ class AnswerReader:
             return []
         return self._decide()
 
-    def finish(self) -> list[Statement]:
+    def finish(self) -> list[AnswerStatement]:
         """What the end completes."""
         found = self._decide() if self._is_json is None else []
         if not self._is_json:
@@ -63,7 +63,7 @@ class AnswerReader:
         texts = "\n".join(self._json.iter_texts())
         return [*self._prose.feed(texts), *self._prose.finish()]
 
-    def _decide(self) -> list[Statement]:
+    def _decide(self) -> list[AnswerStatement]:
         text = _FENCE.sub("", self._kept)
         self._is_json = text.lstrip().startswith(("{", "["))
         return list((self._json if self._is_json else self._prose).feed(text))
@@ -78,7 +78,7 @@ class _JsonReader:
         self._decoder = json.JSONDecoder()
         self.has_found = False
 
-    def feed(self, part: str) -> Iterator[Statement]:
+    def feed(self, part: str) -> Iterator[AnswerStatement]:
         self._text += part
         if self._at is None:
             opened = re.search(r"\[\s*\{", self._text)
@@ -97,7 +97,7 @@ class _JsonReader:
                 self.has_found = True
                 yield statement
 
-    def finish(self) -> list[Statement]:
+    def finish(self) -> list[AnswerStatement]:
         if self.has_found:
             return []
         found = self._load()
@@ -119,7 +119,7 @@ class _JsonReader:
         return found
 
 
-def _read_statement(found: object) -> Statement | None:
+def _read_statement(found: object) -> AnswerStatement | None:
     if not isinstance(found, dict):
         return None
     text = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), "")
@@ -127,7 +127,7 @@ def _read_statement(found: object) -> Statement | None:
     marked = tuple(name for marks in _BRACKETS.findall(text) for name in _split_marks(marks))
     if not text.strip() or not (ids or marked):
         return None
-    return Statement(_BRACKETS.sub("", text).strip(), tuple(dict.fromkeys((*ids, *marked))))
+    return AnswerStatement(_BRACKETS.sub("", text).strip(), tuple(dict.fromkeys((*ids, *marked))))
 
 
 def _iter_ids(value: Any) -> Iterator[str]:
@@ -149,7 +149,7 @@ class _ProseReader:
         self._text = ""
         self._before: tuple[str, ...] = ()
 
-    def feed(self, part: str) -> Iterator[Statement]:
+    def feed(self, part: str) -> Iterator[AnswerStatement]:
         self._text += part
         at = 0
         for end in list(_SENTENCE_END.finditer(self._text)):
@@ -159,18 +159,20 @@ class _ProseReader:
                 yield from self._iter_statements([sentence])
         self._text = self._text[at:]
 
-    def finish(self) -> Iterator[Statement]:
+    def finish(self) -> Iterator[AnswerStatement]:
         rest, self._text = self._text, ""
         yield from self._iter_statements([rest])
 
-    def _iter_statements(self, sentences: Iterable[str]) -> Iterator[Statement]:
+    def _iter_statements(self, sentences: Iterable[str]) -> Iterator[AnswerStatement]:
         for sentence in sentences:
             text = _LISTED.sub("", sentence).strip()
             if not text.strip("`~ "):
                 continue
             marked = [name for marks in _BRACKETS.findall(text) for name in _split_marks(marks)]
             self._before = tuple(dict.fromkeys((*marked, *self._find_named(text)))) or self._before
-            yield Statement(re.sub(r"\s+([.,;!?])", r"\1", _BRACKETS.sub("", text)).strip(), self._before)
+            yield AnswerStatement(
+                re.sub(r"\s+([.,;!?])", r"\1", _BRACKETS.sub("", text)).strip(), self._before
+            )
 
     def _find_named(self, text: str) -> Iterator[str]:
         for product in self._products:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from headwater.errors import LanguageModelError
-from headwater.rag.language_models.protocol import JsonSchema, LanguageModel, Message
+from headwater.rag.language_models.protocol import ChatMessage, JsonSchema, LanguageModel
 
 FAILURES = 3
 REST_SECONDS = 15.0
@@ -26,7 +26,7 @@ class BreakingModel:
         return self._model.name
 
     async def stream(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """As the model does; raises `LanguageModelError` at once while it rests."""
         if self._now() < self._closed_until:

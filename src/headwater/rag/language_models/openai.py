@@ -17,7 +17,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 
 from headwater.config.search.serving import LanguageModelConfig
 from headwater.errors import LanguageModelError
-from headwater.rag.language_models.protocol import JsonSchema, Message
+from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
 
 CONNECT_SECONDS = 3.0
 ATTEMPTS = 3
@@ -44,7 +44,7 @@ class OpenAILanguageModel:
         return str(self._config.model)
 
     async def stream(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """See the protocol."""
         try:
@@ -71,7 +71,7 @@ class OpenAILanguageModel:
         host = urlsplit(str(self._config.endpoint)).hostname
         return f"{self.name} at {host}"
 
-    async def _open(self, messages: Sequence[Message], schema: JsonSchema | None) -> AsyncStream[Any]:
+    async def _open(self, messages: Sequence[ChatMessage], schema: JsonSchema | None) -> AsyncStream[Any]:
         try:
             return await self._request(messages, schema)
         except (BadRequestError, UnprocessableEntityError):
@@ -82,7 +82,7 @@ class OpenAILanguageModel:
         self._takes_schema = False
         return found
 
-    async def _request(self, messages: Sequence[Message], schema: JsonSchema | None) -> AsyncStream[Any]:
+    async def _request(self, messages: Sequence[ChatMessage], schema: JsonSchema | None) -> AsyncStream[Any]:
         body: Any = {
             "model": self._config.model,
             "messages": [{"role": item.role, "content": item.content} for item in messages],

@@ -8,7 +8,7 @@ JsonSchema = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """`system` holds instructions, `user` data: what a seller wrote is never an instruction."""
 
     role: Literal["system", "user"]
@@ -24,7 +24,7 @@ class LanguageModel(Protocol):
         ...
 
     def stream(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """The answer in parts. Closing the generator ends the request.
 

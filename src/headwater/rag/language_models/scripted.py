@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import LanguageModelError
-from headwater.rag.generation.prompt import close_line, house_lines, open_line
-from headwater.rag.language_models.protocol import JsonSchema, Message
+from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
+from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
@@ -32,7 +32,7 @@ class ScriptedLanguageModel:
     parts; `heard` keeps what it was sent."""
 
     def __init__(self, *, says: str | None = None, fails: bool = False, pause: float = 0) -> None:
-        self.heard: list[Sequence[Message]] = []
+        self.heard: list[Sequence[ChatMessage]] = []
         self._says = says
         self._fails = fails
         self._pause = pause
@@ -43,7 +43,7 @@ class ScriptedLanguageModel:
         return "scripted"
 
     async def stream(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """See the protocol."""
         del schema
@@ -65,7 +65,7 @@ class ObedientLanguageModel(ScriptedLanguageModel):
     text, and what that hides in base64, as statements about the product of the text."""
 
     async def stream(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """See the protocol."""
         del schema
@@ -90,7 +90,7 @@ def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
         yield text
 
 
-def iter_orders(messages: Sequence[Message]) -> Iterator[str]:
+def iter_orders(messages: Sequence[ChatMessage]) -> Iterator[str]:
     """All that stands in the instruction role and is not the house's: strangers' orders."""
     nonce = _find_nonce(messages)
     known = house_lines(nonce)
@@ -102,7 +102,7 @@ def iter_orders(messages: Sequence[Message]) -> Iterator[str]:
                 yield from _decode_base64(line)
 
 
-def _answer_from_data(messages: Sequence[Message]) -> str:
+def _answer_from_data(messages: Sequence[ChatMessage]) -> str:
     data = _read_data(messages)
     statements = [
         {"text": f"{item['title']}: {_first_sentence(item)}", "products": [item["id"]]}
@@ -116,12 +116,12 @@ def _first_sentence(item: dict[str, Any]) -> str:
     return re.split(r"(?<=[.!?])\s", body, maxsplit=1)[0]
 
 
-def _find_nonce(messages: Sequence[Message]) -> str:
+def _find_nonce(messages: Sequence[ChatMessage]) -> str:
     found = (_NONCE.search(message.content) for message in messages)
     return next((match[1] for match in found if match), "")
 
 
-def _read_data(messages: Sequence[Message]) -> dict[str, Any]:
+def _read_data(messages: Sequence[ChatMessage]) -> dict[str, Any]:
     nonce = _find_nonce(messages)
     for message in messages:
         if message.role == "user" and open_line(nonce) in message.content:

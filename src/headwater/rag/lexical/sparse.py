@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.analyzer import ANALYZER_VERSION, list_stems, list_words
 from headwater.rag.lexical.english import STOP_WORDS
 from headwater.rag.lexical.passage_stems import split_title, write_stems
-from headwater.rag.vector_stores.protocol import FieldValue, SparseVector
+from headwater.rag.lexical.sparse_vector import SparseVector
 
 WORDS = "words"
 TRIGRAMS = "trigrams"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headwater.rag.lexical.analyzer import analyze
 from headwater.rag.passage import Passage
-from headwater.rag.vector_stores.protocol import Hit
+from headwater.rag.vector_stores.protocol import PassageHit
 
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
         return affirmed is None or stem in affirmed
 
 
-def gather(legs: Sequence[Sequence[Hit]]) -> list[Candidate]:
+def gather(legs: Sequence[Sequence[PassageHit]]) -> list[Candidate]:
     """All rows of the legs; of several chunks of a row the one found higher."""
     best: dict[str, tuple[int, Passage]] = {}
     scores: dict[str, list[float | None]] = {}

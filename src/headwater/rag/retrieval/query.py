@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from headwater.rag.vector_stores.protocol import Condition, FieldValue
+from headwater.rag.field_value import FieldValue
+from headwater.rag.vector_stores.protocol import IndexCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class SearchQuery:
 
     text: str
     limit: int = 10
-    conditions: Sequence[Condition] = ()
+    conditions: Sequence[IndexCondition] = ()
     tenant: str | None = None
     diversity: float | None = None
     as_of: str = ""

@@ -29,7 +29,7 @@ from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
 from headwater.rag.retrieval.vocabulary import Vocabulary
 from headwater.rag.vector_stores.conditions import TENANT
-from headwater.rag.vector_stores.protocol import Condition, Filter, Hit, Index, SearchRequest
+from headwater.rag.vector_stores.protocol import Filter, Index, IndexCondition, PassageHit, SearchRequest
 
 DENSE = "dense"
 # "water proof" also finds "waterproof", but rather what has both words.
@@ -172,7 +172,9 @@ class Retriever:
         corrected = _respell(reading, corrections)
         return gather(self._ask(corrected, conditions)), corrected, corrections
 
-    def _ask(self, reading: _Reading, conditions: Filter, beside: Iterable[str] = ()) -> list[list[Hit]]:
+    def _ask(
+        self, reading: _Reading, conditions: Filter, beside: Iterable[str] = ()
+    ) -> list[list[PassageHit]]:
         """Hits of the dense leg and of the words leg, that one also of the words `beside`."""
         depth = max(self._config.depth, reading.query.limit)
         vector = self._embedder.embed_queries([reading.text])[0]
@@ -242,9 +244,9 @@ def _choose_diversity_pool(limit: int) -> int:
     return max(limit, min(_DIVERSITY_DEPTH * limit, _MAX_DIVERSITY_ROWS))
 
 
-def build_conditions(query: SearchQuery) -> list[Condition]:
+def build_conditions(query: SearchQuery) -> list[IndexCondition]:
     """What must hold of every row: what was asked for explicitly, and the tenant."""
-    tenant = [] if query.tenant is None else [Condition(TENANT, "eq", query.tenant)]
+    tenant = [] if query.tenant is None else [IndexCondition(TENANT, "eq", query.tenant)]
     return [*query.conditions, *tenant]
 
 

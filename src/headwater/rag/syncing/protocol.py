@@ -4,8 +4,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from headwater.rag.chunk import Chunk
+from headwater.rag.field_value import FieldValue
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.syncing.position import SyncPosition
-from headwater.rag.vector_stores.protocol import FieldValue, PointState, SparseVector
+from headwater.rag.vector_stores.protocol import PointState
 
 
 class ChunkLook(Protocol):

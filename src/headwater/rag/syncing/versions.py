@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from headwater.errors import IndexNotFoundError, SearchError
 from headwater.observability.crash_points import crash_point
 from headwater.rag.syncing.sync import IndexSync, SyncReport
-from headwater.rag.vector_stores.protocol import Index, IndexSpec, VectorStore
+from headwater.rag.vector_stores.protocol import Index, IndexSpec, SearchRequest, VectorStore
 
 KEPT_VERSIONS = 2
 """Besides the live one."""
@@ -107,8 +107,6 @@ class IndexVersions:
 
 def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> Verdict:
     """Without judged queries: is anything in it, and does each of some rows find itself?"""
-    from headwater.rag.vector_stores.protocol import SearchRequest
-
     points = new.count()
     figures: dict[str, float] = {"points": points, "live_points": live.count() if live else 0}
     if not points and figures["live_points"]:

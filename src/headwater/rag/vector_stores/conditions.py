@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from headwater.rag.vector_stores.protocol import Condition, FieldValue, Filter
+from headwater.rag.field_value import FieldValue
+from headwater.rag.vector_stores.protocol import Filter, IndexCondition
 
 TENANT = "tenant"
 _Scalar = str | int | float | bool
@@ -17,7 +18,7 @@ def satisfies(conditions: Filter, fields: Mapping[str, FieldValue], tenant: str 
     )
 
 
-def _holds(condition: Condition, value: FieldValue) -> bool:
+def _holds(condition: IndexCondition, value: FieldValue) -> bool:
     values: Sequence[_Scalar] = value if isinstance(value, list) else [] if value is None else [value]
     asked = condition.value
     if condition.operator in {"lt", "lte", "gt", "gte"}:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from headwater.rag.vector_stores.protocol import Hit, SearchRequest
+from headwater.rag.vector_stores.protocol import PassageHit, SearchRequest
 
 # Sums of the same numbers differ in the last bits from segment to segment; ties must not depend on that.
 _DECIMALS = 6
@@ -17,13 +17,13 @@ _TIE_DEPTH = 128
 _NEARLY = 1.25
 _DEEPEST = 1_000_000
 
-Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[Hit]]]
+Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[PassageHit]]]
 """Answers requests, each to its own depth, with chunks best first, in one round trip."""
 
 
-def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hit]]:
+def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[PassageHit]]:
     """For each request the best chunk of each of the best rows; equal scores in the order of row keys."""
-    found: list[list[Hit]] = [[] for _ in requests]
+    found: list[list[PassageHit]] = [[] for _ in requests]
     depths = {at: _choose_first_depth(one.limit) for at, one in enumerate(requests) if one.limit > 0}
     while depths:
         answers = fetch([(requests[at], depth) for at, depth in depths.items()])
@@ -37,7 +37,7 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Hi
     return found
 
 
-def group_hits(hits: Sequence[Hit]) -> list[Hit]:
+def group_hits(hits: Sequence[PassageHit]) -> list[PassageHit]:
     """The best hit of each row, best first. `hits` are in the order of their scores."""
     scores = np.round([hit.score for hit in hits], _DECIMALS)
     ordered = list(hits)
@@ -49,7 +49,7 @@ def group_hits(hits: Sequence[Hit]) -> list[Hit]:
                 ordered[start:end], key=lambda hit: (hit.passage.row_key, hit.passage.chunk_number)
             )
         start = end
-    best: dict[str, Hit] = {}
+    best: dict[str, PassageHit] = {}
     for hit in ordered:
         best.setdefault(hit.passage.row_key, hit)
     return list(best.values())
@@ -61,7 +61,7 @@ def _choose_first_depth(limit: int) -> int:
     return _TIE_DEPTH if _TIE_DEPTH / _NEARLY <= depth < _TIE_DEPTH else depth
 
 
-def _choose_depth(found: Sequence[Hit], hits: Sequence[Hit], limit: int, depth: int) -> int:
+def _choose_depth(found: Sequence[PassageHit], hits: Sequence[PassageHit], limit: int, depth: int) -> int:
     """How deep to ask next; the same depth when what lies deeper does not change the answer."""
     if len(found) < limit:
         return min(depth * 8, max(_DEEPEST, depth))

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import IndexNotFoundError, SearchError
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.conditions import satisfies
 from headwater.rag.vector_stores.postings import Postings
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Hit,
     IndexSpec,
+    PassageHit,
     Point,
     PointState,
     SearchRequest,
-    SparseVector,
 )
 
 DENSE = "dense"
@@ -75,7 +75,7 @@ class MemoryIndex:
             for chunk_id in chunk_ids:
                 self._remove(chunk_id)
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """One list of hits for each request."""
         with self._lock:
             return [self._search(request) for request in requests]
@@ -180,10 +180,10 @@ class MemoryIndex:
         }
         return replace(point, dense=self._matrix[slot].tolist(), sparse=sparse)
 
-    def _search(self, request: SearchRequest) -> list[Hit]:
+    def _search(self, request: SearchRequest) -> list[PassageHit]:
         slots, scores = self._score(request)
         wanted = max(request.limit, 0)
-        found: list[Hit] = []
+        found: list[PassageHit] = []
         # Deeper each time, because conditions and chunks of the same row take hits away.
         depth = 4 * wanted + 16
         while wanted:
@@ -212,19 +212,19 @@ class MemoryIndex:
 
     def _pick(
         self, slots: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], request: SearchRequest
-    ) -> list[Hit]:
+    ) -> list[PassageHit]:
         candidates = [
             (-score, point.row_key, point.chunk_number, point)
             for slot, score in zip(slots.tolist(), scores.tolist(), strict=True)
             if (point := self._points[slot]) is not None
         ]
         candidates.sort(key=lambda candidate: candidate[:3])
-        hits: dict[str, Hit] = {}
+        hits: dict[str, PassageHit] = {}
         for negative, row_key, _, point in candidates:
             if len(hits) == request.limit:
                 break
             if row_key not in hits and satisfies(request.conditions, point.fields, point.tenant):
-                hits[row_key] = Hit(_show(point), -negative)
+                hits[row_key] = PassageHit(_show(point), -negative)
         return list(hits.values())
 
 

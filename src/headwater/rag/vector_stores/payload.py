@@ -7,15 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from headwater.errors import SearchError
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.passage import Passage
-from headwater.rag.vector_stores.protocol import (
-    Checkpoint,
-    IndexSpec,
-    Point,
-    PointState,
-    SearchRequest,
-    SparseVector,
-)
+from headwater.rag.vector_stores.protocol import Checkpoint, IndexSpec, Point, PointState, SearchRequest
 
 DENSE = "dense"
 TENANT = "tenant"

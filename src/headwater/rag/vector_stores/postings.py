@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from headwater.rag.vector_stores.protocol import SparseVector
+from headwater.rag.lexical.sparse_vector import SparseVector
 
 _Posting = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 _DECIMALS = 6

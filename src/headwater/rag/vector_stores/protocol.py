@@ -2,27 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from headwater.rag.passage import Passage
+from headwater.rag.field_value import FieldValue
+from headwater.rag.lexical.sparse_vector import SparseVector
+from headwater.rag.passage import Passage
 
-FieldValue = str | int | float | bool | None | list[str]
 FieldKind = Literal["keyword", "number", "bool"]
 Operator = Literal["eq", "ne", "in", "not_in", "lt", "lte", "gt", "gte"]
 
 
 @dataclass(frozen=True, slots=True)
-class SparseVector:
-    """Term ids and their weights in one text, without IDF: the store weighs with the IDF of its own points,
-    ln(1 + (N - n + 0.5) / (n + 0.5))."""
-
-    indices: tuple[int, ...]
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
+class IndexCondition:
     """One condition on a field (or `tenant`). A list field satisfies `eq` and `in` with any of its values; a
     point without the field satisfies only `ne` and `not_in`."""
 
@@ -31,7 +22,7 @@ class Condition:
     value: FieldValue | Sequence[str | int | float | bool]
 
 
-Filter = Sequence[Condition]
+Filter = Sequence[IndexCondition]
 """All must hold."""
 
 
@@ -68,10 +59,10 @@ class PointState:
     fields_hash: str
 
 
-class Hit(NamedTuple):
+class PassageHit(NamedTuple):
     """A point found; `score` only compares within one answer."""
 
-    passage: "Passage"
+    passage: Passage
     score: float
 
 
@@ -128,7 +119,7 @@ class Index(Protocol):
         """Remove points; those not there are no error."""
         ...
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """One list of hits for each request, in one round trip."""
         ...
 
@@ -140,7 +131,7 @@ class Index(Protocol):
         """All points, in the order of chunk ids."""
         ...
 
-    def iter_passages(self) -> "Iterator[Passage]":
+    def iter_passages(self) -> Iterator[Passage]:
         """All points, in no order."""
         ...
 

@@ -9,6 +9,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from headwater.errors import IndexNotFoundError, IndexUnavailableError, SearchError
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.payload import (
@@ -32,14 +33,13 @@ from headwater.rag.vector_stores.payload import (
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Condition,
     Filter,
-    Hit,
+    IndexCondition,
     IndexSpec,
+    PassageHit,
     Point,
     PointState,
     SearchRequest,
-    SparseVector,
 )
 
 _SPEC_KEY = "headwater_spec"
@@ -97,7 +97,7 @@ class QdrantIndex:
             with explained(self._name):
                 self._client.delete(self._name, models.PointIdsList(points=list(chunk_ids)))
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """One list of hits for each request."""
         for request in requests:
             check_request(request, self._spec)
@@ -146,12 +146,12 @@ class QdrantIndex:
                 self._client.upsert(self._name, [point], update_filter=_match_checkpoint(expected))
         return self.read_checkpoint() == checkpoint
 
-    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[Hit]]:
+    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[PassageHit]]:
         queries = [_build_query(request, depth) for request, depth in requests]
         with explained(self._name):
             answers = self._client.query_batch_points(self._name, queries)
         return [
-            [Hit(parse_passage(hit.id, hit.payload or {}), hit.score) for hit in one.points]
+            [PassageHit(parse_passage(hit.id, hit.payload or {}), hit.score) for hit in one.points]
             for one in answers
         ]
 
@@ -370,7 +370,7 @@ def _build_filter(conditions: Filter) -> models.Filter | None:
     return models.Filter(must=must, must_not=must_not)
 
 
-def _build_condition(condition: Condition) -> Any:
+def _build_condition(condition: IndexCondition) -> Any:
     operator, value = condition.operator, condition.value
     if operator in {"lt", "lte", "gt", "gte"}:
         limit: Any = {operator: value}

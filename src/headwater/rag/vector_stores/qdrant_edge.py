@@ -37,8 +37,8 @@ from headwater.rag.vector_stores.payload import (
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
-    Hit,
     IndexSpec,
+    PassageHit,
     Point,
     PointState,
     SearchRequest,
@@ -105,7 +105,7 @@ class EdgeIndex:
             with self._writing(chunk_ids):
                 self._shard.update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """One list of hits for each request."""
         for request in requests:
             check_request(request, self._spec)
@@ -180,7 +180,7 @@ class EdgeIndex:
             finally:
                 self._passages.end_write(UUID(one).int for one in chunk_ids)
 
-    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[Hit]]:
+    def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[PassageHit]]:
         queries = [build_query(request, depth) for request, depth in requests]
         begun = self._passages.begin_read()
         with explained(self._folder):
@@ -188,18 +188,22 @@ class EdgeIndex:
             known = self._passages.known
             try:
                 # As nearly always, in one pass: each hit that is touched costs.
-                return [[Hit(known[hit.id.int], hit.score) for hit in answer] for answer in answers]
+                return [[PassageHit(known[hit.id.int], hit.score) for hit in answer] for answer in answers]
             except KeyError:
                 return self._read_hits(answers, begun)
 
-    def _read_hits(self, answers: Sequence[Sequence[Any]], begun: int) -> list[list[Hit]]:
+    def _read_hits(self, answers: Sequence[Sequence[Any]], begun: int) -> list[list[PassageHit]]:
         numbered = [[(_number(hit.id), hit.score) for hit in answer] for answer in answers]
         passages = self._passages.find({number for hits in numbered for number, _ in hits})
         if missing := [number for number, passage in passages.items() if passage is None]:
             passages |= self._read_passages(missing, begun)
         # What was removed since it was found is no hit any more.
         return [
-            [Hit(passage, score) for number, score in hits if (passage := passages[number]) is not None]
+            [
+                PassageHit(passage, score)
+                for number, score in hits
+                if (passage := passages[number]) is not None
+            ]
             for hits in numbered
         ]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import qdrant_edge as qdrant
 
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.vector_stores.payload import (
     DENSE,
     build_path,
@@ -12,7 +13,7 @@ from headwater.rag.vector_stores.payload import (
     parse_point,
     to_match,
 )
-from headwater.rag.vector_stores.protocol import Condition, Filter, Point, SearchRequest, SparseVector
+from headwater.rag.vector_stores.protocol import Filter, IndexCondition, Point, SearchRequest
 
 
 def to_point(point: Point) -> qdrant.Point:
@@ -59,7 +60,7 @@ def _build_filter(conditions: Filter) -> qdrant.Filter | None:
     return qdrant.Filter(must=must, must_not=must_not)
 
 
-def _build_condition(condition: Condition) -> Any:
+def _build_condition(condition: IndexCondition) -> Any:
     operator, value = condition.operator, condition.value
     if operator in {"lt", "lte", "gt", "gte"}:
         limit: Any = {operator: value}

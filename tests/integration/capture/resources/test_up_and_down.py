@@ -9,8 +9,8 @@ from headwater.app.preflight import check_before_run
 from headwater.app.provisioning import plan_removal, plan_resources, set_up, take_down
 from headwater.capture.queues import build_queue
 from headwater.capture.queues.names import name_resources
-from headwater.capture.resources.planning.actions import Action, Plan
-from headwater.capture.resources.provisioning import Scope
+from headwater.capture.resources.planning.actions import Plan, ResourceAction
+from headwater.capture.resources.provisioning import ProvisioningScope
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.errors import BucketNotFoundError, QueueNotFoundError, ResourceConflictError
@@ -23,7 +23,7 @@ LAMBDA = "arn:aws:lambda:us-east-1:000000000000:function:thumbnails"
 
 
 def up(settings: Settings, **scope: bool) -> list[tuple[str, str]]:
-    report = set_up(settings, Scope(**scope), probe_seconds=None)
+    report = set_up(settings, ProvisioningScope(**scope), probe_seconds=None)
     return [(action.kind, action.change) for action in report.applied]
 
 
@@ -118,7 +118,7 @@ def test_drift_is_shown_attribute_by_attribute_and_put_right(cloud: Cloud) -> No
         "Sid": "Theirs",
         "Effect": "Allow",
         "Principal": "*",
-        "Action": "sqs:GetQueueUrl",
+        "ResourceAction": "sqs:GetQueueUrl",
         "Resource": "*",
     }
     cloud.emulator.clients.sqs.set_queue_attributes(
@@ -232,7 +232,7 @@ def test_a_queue_of_the_users_gets_the_notification_only(cloud: Cloud) -> None:
     statement = {
         "Effect": "Allow",
         "Principal": {"Service": "s3.amazonaws.com"},
-        "Action": "sqs:SendMessage",
+        "ResourceAction": "sqs:SendMessage",
         "Resource": arn,
         "Condition": {"ArnEquals": {"aws:SourceArn": f"arn:aws:s3:::{cloud.bucket}"}},
     }
@@ -289,7 +289,7 @@ class Killed(BaseException):
 def test_up_and_down_that_were_cut_short_anywhere_are_finished_by_the_next(cloud: Cloud, way: str) -> None:
     settings = cloud.settings(notifications=way)
 
-    def kill(_: Action) -> None:
+    def kill(_: ResourceAction) -> None:
         raise Killed
 
     steps = len(plan_resources(settings).actions)

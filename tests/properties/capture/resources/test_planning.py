@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headwater.capture.queues.names import MAX_NAME, derive_name, name_rule
 from headwater.capture.resources.notification import Route, RouteKind
-from headwater.capture.resources.planning.actions import Action, Desired, Observed, plan_resource
+from headwater.capture.resources.planning.actions import Desired, Observed, ResourceAction, plan_resource
 from headwater.capture.resources.planning.notification_merge import (
     Merge,
     WantedRule,
@@ -169,12 +169,12 @@ def test_what_was_applied_needs_nothing_more(
     desired = Desired("queue", "q", "arn", wished, OWNER.build_tags(further))
     observed = Observed("queue", "q", "arn", there[0], there[1]) if there else None
     action = plan_resource(desired, observed, OWNER, adopt=True)
-    assert isinstance(action, Action)
+    assert isinstance(action, ResourceAction)
     attributes, written_tags = action.list_written()
     found = there or ({}, {})
     after = Observed("queue", "q", "arn", {**found[0], **attributes}, {**found[1], **written_tags})
     again = plan_resource(desired, after, OWNER)
-    assert isinstance(again, Action)
+    assert isinstance(again, ResourceAction)
     assert again.change == "none"
 
 

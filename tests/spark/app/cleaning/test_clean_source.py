@@ -19,8 +19,8 @@ from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.own_events import CLEANED_EVENT
 from headwater.config.settings import Settings
 from headwater.errors import SourceUnavailableError
-from headwater.ingest.cleaners import SourceCleaner, build_cleaner
-from headwater.ingest.cleaners.protocol import CleanResult
+from headwater.ingest.cleaning import SourceCleaner, build_cleaner
+from headwater.ingest.cleaning.protocol import CleanResult
 from tests.fixtures.folder_lake import FolderLake
 
 TABLES: dict[str, dict[str, Any]] = {

@@ -17,7 +17,7 @@ from headwater.errors import AsOfUnavailableError, IndexUnavailableError
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.syncing.moments import Moment
 from headwater.rag.syncing.past_chunks import PastChunks
-from headwater.rag.vector_stores.protocol import Condition
+from headwater.rag.vector_stores.protocol import IndexCondition
 from tests.fixtures.search.api import make_key, open_shop
 from tests.fixtures.search.indexed_lake import IndexedLake, Row
 
@@ -100,7 +100,7 @@ def test_prices_texts_and_rows_are_those_of_then(shop: Shop) -> None:
 
 
 def test_conditions_are_of_the_values_of_then(shop: Shop) -> None:
-    dear = [Condition("price", "gt", 16)]
+    dear = [IndexCondition("price", "gt", 16)]
     assert [set(shop.find("mug", as_of=then, conditions=dear)) for then in shop.stood_at] == [
         {"a", "b"},
         {"b"},

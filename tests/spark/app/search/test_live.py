@@ -14,7 +14,7 @@ from headwater.app.search.live import LiveSearch
 from headwater.errors import HeadwaterError, IndexNotFoundError
 from headwater.rag.retrieval.query import SearchQuery
 from headwater.rag.searcher import Freshness
-from headwater.rag.vector_stores.protocol import Condition
+from headwater.rag.vector_stores.protocol import IndexCondition
 from tests.fixtures.search.indexed_lake import IndexedLake, Row
 
 TABLE = {"path": "*.json", "record_key": "sku", "ordering": "at"}
@@ -91,9 +91,9 @@ def test_answers_follow_the_table(shop: Shop) -> None:
     assert fresh.as_of > before.as_of
     assert shop.lag() < 60
     assert set(shop.find("kettle")) >= {"b", "c"}
-    assert shop.find("mug", conditions=[Condition("price", "lt", 16)])[0] == "a"
+    assert shop.find("mug", conditions=[IndexCondition("price", "lt", 16)])[0] == "a"
     assert shop.find("mug", as_of=fresh.as_of)[0] == "a"
-    assert shop.find("mug", as_of=before.as_of, conditions=[Condition("price", "lt", 16)]) == []
+    assert shop.find("mug", as_of=before.as_of, conditions=[IndexCondition("price", "lt", 16)]) == []
     assert "c" not in shop.find("kettle", as_of=before.as_of)
 
 

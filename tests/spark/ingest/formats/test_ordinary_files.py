@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.ingest import record_source
+from headwater.ingest.columns.column_names import assign_old_names
 from headwater.ingest.evolution.rescued_data import FILE_PATH
-from headwater.ingest.inference.column_names import assign_old_names
-from headwater.ingest.reading import record_source
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.engine import run_query

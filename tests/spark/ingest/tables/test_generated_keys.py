@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from headwater.capture.own_events import REPAIR_EVENT
-from headwater.config.hudi.table_options import list_typed_options
+from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import TableMismatchError
 from headwater.lake import find_address, queries, writes
 from headwater.lake.options import WriteOptions, owner_options

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType
 
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import WriteConflictError
 from headwater.lake.options import WriteOptions, owner_options
 from headwater.lake.services.upkeep import Duty, look_after

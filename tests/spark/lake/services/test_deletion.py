@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import UsageError
 from headwater.lake.options import owner_options
 from headwater.lake.services.deletion import delete_partitions, delete_rows

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from headwater.app.services.worker import find_duty
-from headwater.config.hudi.table_options import list_typed_options
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import WriteConflictError
 from headwater.lake.options import owner_options
 from headwater.lake.services.upkeep import look_after

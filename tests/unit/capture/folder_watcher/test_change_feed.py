@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headwater.capture.folder_watcher import change_feed
-from headwater.capture.folder_watcher.change_feed import ChangeFeed
+from headwater.capture.folder_watcher.change_feed import FolderChangeFeed
 from headwater.errors import SourceUnavailableError
 from tests.fixtures.waiting import wait_until
 
@@ -17,7 +17,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "_RESTART_PAUSE_SECONDS", 0.01)
 
 
-def collect(feed: ChangeFeed, path: Path) -> None:
+def collect(feed: FolderChangeFeed, path: Path) -> None:
     """Wait until the feed names the path."""
     seen: set[str] = set()
 
@@ -29,7 +29,7 @@ def collect(feed: ChangeFeed, path: Path) -> None:
 
 
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
-    with ChangeFeed(tmp_path) as feed:
+    with FolderChangeFeed(tmp_path) as feed:
         (tmp_path / "a").write_text("1")
         collect(feed, tmp_path / "a")
 
@@ -37,7 +37,7 @@ def test_a_changed_file_is_named(tmp_path: Path) -> None:
 def test_after_a_name_that_is_not_utf8_all_may_have_changed_and_later_changes_are_named(
     tmp_path: Path,
 ) -> None:
-    with ChangeFeed(tmp_path) as feed:
+    with FolderChangeFeed(tmp_path) as feed:
         (tmp_path / os.fsdecode(b"bad-\xff")).write_text("1")
         collect(feed, tmp_path)
         (tmp_path / "later").write_text("1")
@@ -46,4 +46,4 @@ def test_after_a_name_that_is_not_utf8_all_may_have_changed_and_later_changes_ar
 
 def test_a_folder_that_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailableError, match="is not there"):
-        ChangeFeed(tmp_path / "gone")
+        FolderChangeFeed(tmp_path / "gone")

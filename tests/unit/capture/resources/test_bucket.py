@@ -5,11 +5,11 @@ import json
 import pytest
 
 from headwater.capture.resources.bucket import QueueView, judge_cleaning, judge_region, judge_way
-from headwater.capture.resources.notification import WANTED_EVENTS, Route, Wanted
+from headwater.capture.resources.notification import WANTED_EVENTS, DesiredNotification, Route
 from headwater.config.source import S3SourceConfig
 
 QUEUE = "arn:aws-cn:sqs:cn-north-1:1:landing"
-WANTED = Wanted("acme", QUEUE)
+WANTED = DesiredNotification("acme", QUEUE)
 ALL = frozenset(WANTED_EVENTS)
 
 

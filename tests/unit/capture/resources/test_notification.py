@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.capture.resources.notification import WANTED_EVENTS, Route, Wanted, judge_routes
+from headwater.capture.resources.notification import WANTED_EVENTS, DesiredNotification, Route, judge_routes
 
 QUEUE = "arn:aws:sqs:eu-west-1:1:landing"
 ALL = frozenset(WANTED_EVENTS)
@@ -13,7 +13,7 @@ def to_queue(*events: str, prefix: str = "", suffix: str = "", arn: str = QUEUE)
 
 
 def judge(*routes: Route, prefix: str = "", needs_removals: bool = False) -> list[tuple[str, str]]:
-    found = judge_routes(routes, Wanted("bucket", QUEUE, prefix, needs_removals))
+    found = judge_routes(routes, DesiredNotification("bucket", QUEUE, prefix, needs_removals))
     assert all(finding.status == "ok" or finding.fix for finding in found)
     return [(finding.name.removeprefix("source.notification"), finding.status) for finding in found]
 
@@ -35,7 +35,7 @@ def test_a_bucket_without_notifications_is_a_problem() -> None:
 
 def test_notifications_to_others_only_are_a_problem_that_names_them() -> None:
     other = to_queue(arn="arn:aws:sqs:eu-west-1:1:other")
-    [finding] = judge_routes([other], Wanted("bucket", QUEUE))
+    [finding] = judge_routes([other], DesiredNotification("bucket", QUEUE))
     assert finding.status == "problem"
     assert other.target in finding.detail
 
@@ -51,7 +51,7 @@ def test_a_direct_way_makes_the_others_uninteresting() -> None:
 
 def test_multipart_uploads_that_are_not_told_of_are_a_problem() -> None:
     route = to_queue("s3:ObjectCreated:Put", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
-    [finding] = judge_routes([route], Wanted("bucket", QUEUE))
+    [finding] = judge_routes([route], DesiredNotification("bucket", QUEUE))
     assert (finding.name, finding.status) == ("source.notification.created", "problem")
     assert "s3:ObjectCreated:CompleteMultipartUpload" in finding.detail
 
@@ -82,6 +82,6 @@ def test_a_prefix_filter_is_compared_with_the_configured_prefix(
 
 
 def test_a_suffix_filter_is_a_warning_that_quotes_it() -> None:
-    [finding] = judge_routes([to_queue(suffix=".csv")], Wanted("bucket", QUEUE))
+    [finding] = judge_routes([to_queue(suffix=".csv")], DesiredNotification("bucket", QUEUE))
     assert (finding.name, finding.status) == ("source.notification.filter", "warning")
     assert "end with '.csv'" in finding.detail

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headwater.app.reconcile import Difference, ReconcileReport
+from headwater.app.reconcile import ReconcileDifference, ReconcileReport
 from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
@@ -67,7 +67,10 @@ def test_a_wrong_inventory_is_refused_before_spark_starts(
 
 
 def test_what_was_found_is_told_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    examples = [Difference("missing", "a b[c].json", "e1", None), Difference("vanished", "z", None, "e2")]
+    examples = [
+        ReconcileDifference("missing", "a b[c].json", "e1", None),
+        ReconcileDifference("vanished", "z", None, "e2"),
+    ]
     render_report(ReconcileReport(DONE, examples), dry_run=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["missing", "a", "b[c].json", "e1"]

@@ -10,7 +10,7 @@ from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.cli.main import app
 from headwater.cli.objects.verify import build_json, describe_deep, render_report
 from headwater.ingest.planning.verification import DeepCounts, Finding
-from headwater.ingest.stored_contents import OutsideRows
+from headwater.ingest.writing.stored_contents import OutsideRows
 from tests.fixtures.lakes import write_config
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

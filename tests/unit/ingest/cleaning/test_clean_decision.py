@@ -9,8 +9,8 @@ import pytest
 from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.cleaning.decision import (
     Claim,
-    CleanPolicy,
     CleanReason,
+    SourceCleanPolicy,
     decide_cleaning,
     iter_clean_decisions,
 )
@@ -31,7 +31,7 @@ ENTRY = LedgerEntry(
     instant="20260501000002000",
 )
 RULES = TableRules(follows_removals=True, counts_rows=True)
-POLICY = CleanPolicy("delete", timedelta(days=7))
+POLICY = SourceCleanPolicy("delete", timedelta(days=7))
 
 
 def claim(
@@ -41,7 +41,7 @@ def claim(
     return Claim(Known(entry, counted, pending, quarantined), RULES)
 
 
-def reason(*claims: Claim, listed: ListedObject = LISTED, policy: CleanPolicy = POLICY) -> CleanReason:
+def reason(*claims: Claim, listed: ListedObject = LISTED, policy: SourceCleanPolicy = POLICY) -> CleanReason:
     return decide_cleaning(listed, claims, policy, NOW).reason
 
 

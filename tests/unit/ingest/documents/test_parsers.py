@@ -6,11 +6,11 @@ from headwater.ingest.documents.kind import find_kind
 from headwater.ingest.documents.markdown import parse_markdown
 from headwater.ingest.documents.pdf import parse_pdf
 from headwater.ingest.documents.plain import parse_plain
-from headwater.ingest.documents.section import Document
+from headwater.ingest.documents.section import ParsedDocument
 from tests.fixtures.documents.build import build_docx, build_pdf
 
 
-def outline(document: Document) -> list[tuple[str, int]]:
+def outline(document: ParsedDocument) -> list[tuple[str, int]]:
     return [(section.title, section.level) for section in document.sections]
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from headwater.errors import ConfigError, MissingExtraError, ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.documents.sandbox import Sandbox, get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS
 from headwater.ingest.formats import load_format
 from headwater.ingest.formats.document import DOCUMENT_SCHEMA, DocumentFormat
 from headwater.ingest.formats.protocol import ObjectData
+from headwater.ingest.formats.reader_options import ReaderOptions
 from tests.fixtures.documents.build import build_docx, build_pdf
 
 MEMORY = 1024**3

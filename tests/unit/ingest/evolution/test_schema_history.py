@@ -7,6 +7,7 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
+from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.evolution.schema_history import (
     RecordedChange,
     SchemaVersion,
@@ -15,7 +16,6 @@ from headwater.ingest.evolution.schema_history import (
     parse_history,
     write_history,
 )
-from headwater.ingest.table_state import TableState, parse_table_state
 
 NOW = datetime(2026, 5, 2, 10, tzinfo=timezone.utc)
 FIRST = StructType([StructField("a", LongType())])
@@ -42,12 +42,12 @@ def test_table_older_than_its_history_has_a_first_version():
 
 def test_history_survives_the_commit_metadata():
     history = add_version(add_version((), None, FIRST, {}, NOW), FIRST, SECOND, {"b": "ü"}, NOW)
-    state = TableState(
+    state = CommittedState(
         Position("20260502100000000", 3), SECOND, history=history, rescued_column="_rescued_data"
     )
     assert parse_history(write_history(history)) == history
-    assert parse_table_state(state.to_metadata()) == state
-    assert parse_table_state({"checkpoint": state.checkpoint.to_text()}).history == ()
+    assert parse_committed_state(state.to_metadata()) == state
+    assert parse_committed_state({"checkpoint": state.checkpoint.to_text()}).history == ()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_history_survives_the_commit_metadata():
 )
 def test_what_is_no_state_says_whose_it_may_be(metadata):
     with pytest.raises(LakeError) as caught:
-        parse_table_state(metadata)
+        parse_committed_state(metadata)
     assert "headwater." in caught.value.hint
 
 

@@ -20,7 +20,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.ingest.evolution.schema_merge import ColumnChange, MergeRules, compare_schemas, merge_schemas
+from headwater.ingest.evolution.schema_merge import (
+    ColumnEvolution,
+    MergeRules,
+    compare_schemas,
+    merge_schemas,
+)
 
 
 def struct(**columns: DataType) -> StructType:
@@ -86,10 +91,10 @@ def test_new_columns_come_last_at_every_depth_and_vanished_ones_stay():
         new=StringType(),
     )
     assert set(merge.changes) == {
-        ColumnChange("added", "new", None, "string"),
-        ColumnChange("added", "s.y", None, "double"),
-        ColumnChange("widened", "s.x", "bigint", "double"),
-        ColumnChange("added", "l[].q", None, "date"),
+        ColumnEvolution("added", "new", None, "string"),
+        ColumnEvolution("added", "s.y", None, "double"),
+        ColumnEvolution("widened", "s.x", "bigint", "double"),
+        ColumnEvolution("added", "l[].q", None, "date"),
     }
     assert set(compare_schemas(present, merge.schema)) == set(merge.changes)
 

@@ -5,9 +5,9 @@ import json
 import pyarrow as pa
 import pytest
 
-from headwater.ingest.decoding.json_values import mark_ambiguous
-from headwater.ingest.decoding.marks import MALFORMED, REPEATED_NAME
 from headwater.ingest.evolution.unknown_fields import FieldScanner, ScannedTexts
+from headwater.ingest.formats.json_values import mark_ambiguous
+from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME
 
 SCHEMA = pa.schema(
     [

@@ -12,7 +12,6 @@ import pytest
 from pyarrow import orc
 
 from headwater.errors import ConfigError, ObjectSchemaError, ObjectTooLargeError, ObjectUnreadableError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import (
     ColumnsFormat,
     ObjectData,
@@ -21,6 +20,7 @@ from headwater.ingest.formats import (
     open_object,
     sample_lines,
 )
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 TABLE = pa.table({"id": pa.array([1, 2, None], pa.int64()), "name": ["a", None, "ü"]})
 NO_OPTIONS = ReaderOptions({})

@@ -9,9 +9,9 @@ import pytest
 import zstandard
 
 from headwater.errors import ConfigError, ObjectSchemaError, ObjectUnreadableError
-from headwater.ingest.decoding.marks import MALFORMED, UNDECODABLE
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats import Lines, LinesFormat, ObjectData, Target, load_format, sample_lines
+from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.reader_options import ReaderOptions
 
 
 def read(

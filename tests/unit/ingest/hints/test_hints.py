@@ -5,9 +5,9 @@ import json
 import pytest
 
 from headwater.errors import ObjectSchemaError
-from headwater.ingest.decoding.reader_options import ReaderOptions
 from headwater.ingest.formats.csv import CsvFormat
 from headwater.ingest.formats.protocol import ObjectData, Target
+from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.hints.record_shape import ARRAY, PRETTY, describe_shape
 from headwater.ingest.hints.separator import describe_separator, find_separator
 

@@ -1,6 +1,6 @@
 import pytest
 
-from headwater.rag.evaluation.judged import JudgedQuery, JudgedSet, Product
+from headwater.rag.evaluation.judged import JudgedProduct, JudgedQuery, JudgedSet
 from headwater.rag.evaluation.metrics import Score
 from headwater.rag.evaluation.report import choose, compare, evaluate, passes_gate
 
@@ -59,7 +59,7 @@ def test_figures_are_of_one_split_and_tell_kinds_and_empty_answers() -> None:
         JudgedQuery("b", "b", "need", "held-out"),
         JudgedQuery("c", "c", "need", "tuning"),
     ]
-    judged = JudgedSet([Product("p", "p", "")], queries, {query: {"p": 100} for query in "abc"})
+    judged = JudgedSet([JudgedProduct("p", "p", "")], queries, {query: {"p": 100} for query in "abc"})
     runs = {"hybrid": {"a": ["p"], "b": [], "c": ["p"]}, "bm25": {"a": ["x", "p"], "b": ["p"], "c": []}}
     report = evaluate(judged, runs)
     figures = report.runs["hybrid"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from headwater.rag.generation.product import build_products
-from headwater.rag.generation.statements import AnswerReader, Statement
+from headwater.rag.generation.statements import AnswerReader, AnswerStatement
 from headwater.rag.retrieval.query import FoundRow
 
 PRODUCTS = build_products(
@@ -15,7 +15,7 @@ PRODUCTS = build_products(
     ],
     ("title",),
 )
-ONE, TWO = Statement("SwimPro X1 floats.", ("p1",)), Statement("LapBuds hold 4 GB.", ("p2",))
+ONE, TWO = AnswerStatement("SwimPro X1 floats.", ("p1",)), AnswerStatement("LapBuds hold 4 GB.", ("p2",))
 ASKED_FOR = json.dumps(
     {"statements": [{"text": ONE.text, "products": ["p1"]}, {"text": TWO.text, "products": ["p2"]}]}
 )
@@ -47,7 +47,7 @@ SHAPES = {
 }
 
 
-def read(text: str, size: int) -> list[Statement]:
+def read(text: str, size: int) -> list[AnswerStatement]:
     reader = AnswerReader(PRODUCTS)
     found = [item for at in range(0, len(text), size) for item in reader.feed(text[at : at + size])]
     return [*found, *reader.finish()]

@@ -11,11 +11,11 @@ from headwater.rag.generation.prompt import ANSWER_SCHEMA
 from headwater.rag.language_models import build_language_model
 from headwater.rag.language_models.deadline import iter_until
 from headwater.rag.language_models.openai import OpenAILanguageModel
-from headwater.rag.language_models.protocol import Message
+from headwater.rag.language_models.protocol import ChatMessage
 from tests.fixtures.search.endpoint import ScriptedEndpoint, run_endpoint
 
 KEY = "sk-test-4711"
-MESSAGES = [Message("system", "rules"), Message("user", "data")]
+MESSAGES = [ChatMessage("system", "rules"), ChatMessage("user", "data")]
 
 
 def ask(endpoint: ScriptedEndpoint, seconds: float = 5, times: int = 1) -> str:

@@ -8,7 +8,7 @@ from headwater.rag.lexical.sparse import (
     build_vector,
     list_keywords,
 )
-from headwater.rag.vector_stores.protocol import SparseVector
+from headwater.rag.lexical.sparse_vector import SparseVector
 
 
 def weigh(vector: SparseVector, stem: str) -> float:

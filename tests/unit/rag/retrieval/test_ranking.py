@@ -1,10 +1,11 @@
 import pytest
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.passage import Passage, read_price
 from headwater.rag.retrieval.candidates import Candidate, gather
 from headwater.rag.retrieval.ranking import rank
 from headwater.rag.retrieval.understanding import understand
-from headwater.rag.vector_stores.protocol import FieldValue, Hit
+from headwater.rag.vector_stores.protocol import PassageHit
 
 
 def make(
@@ -82,8 +83,11 @@ def test_a_negated_mention_is_none(text: str, affirmed: bool) -> None:
 
 
 def test_of_several_chunks_the_one_found_higher_is_taken() -> None:
-    low, high = Hit(Passage("c1", "a", 0, "one", {}, ""), 0.2), Hit(Passage("c2", "a", 1, "two", {}, ""), 5.0)
-    other = Hit(Passage("c3", "b", 0, "three", {}, ""), 0.9)
+    low, high = (
+        PassageHit(Passage("c1", "a", 0, "one", {}, ""), 0.2),
+        PassageHit(Passage("c2", "a", 1, "two", {}, ""), 5.0),
+    )
+    other = PassageHit(Passage("c3", "b", 0, "three", {}, ""), 0.9)
     found = {one.passage.row_key: one for one in gather([[other, low], [high]])}
     assert (found["a"].passage.text, list(found["a"].scores)) == ("two", [0.2, 5.0])
     assert list(found["b"].scores) == [0.9, None]

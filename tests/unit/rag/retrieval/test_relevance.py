@@ -9,7 +9,7 @@ from headwater.config.search.index import EmbedderConfig
 from headwater.rag.embedding import build_embedder
 from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.evaluation.files import read_hopeless, read_shipped
-from headwater.rag.evaluation.judged import JudgedSet, Product
+from headwater.rag.evaluation.judged import JudgedProduct, JudgedSet
 from headwater.rag.evaluation.runs import build_index
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.relevance import list_main_words
@@ -92,7 +92,7 @@ def no_headphones(embedder: Embedder) -> Retriever:
     return build_retriever(replace(judged, products=kept), embedder)
 
 
-def is_headphones(product: Product) -> bool:
+def is_headphones(product: JudgedProduct) -> bool:
     name = product.title.lower().partition(" for ")[0]
     return "headphone" in f"{name} {product.description.lower()} {product.fields.get('category', '')}"
 

@@ -11,7 +11,7 @@ from headwater.errors import SearchError
 from headwater.rag.embedding import build_embedder
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever
-from headwater.rag.vector_stores.protocol import Condition, Hit, SearchRequest
+from headwater.rag.vector_stores.protocol import IndexCondition, PassageHit, SearchRequest
 from tests.fixtures.search.filled_index import EMBEDDER, Row, build_points, build_search_index
 
 SHOP: Mapping[str, Row] = {
@@ -39,7 +39,7 @@ class CountingIndex:
     def __getattr__(self, name: str):
         return getattr(self._index, name)
 
-    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         self.rounds.append(list(requests))
         return self._index.search(requests)
 
@@ -184,7 +184,7 @@ def test_measures_are_found_however_they_are_written(retriever: Retriever) -> No
 
 def test_explicit_conditions_hold_for_every_row(retriever: Retriever) -> None:
     query = SearchQuery(
-        "desk lamp", conditions=[Condition("color", "eq", "red"), Condition("price", "lt", 30)]
+        "desk lamp", conditions=[IndexCondition("color", "eq", "red"), IndexCondition("price", "lt", 30)]
     )
     assert set(keys(retriever.search(query))) == {"red lamp", "lamp bulb"}
 
@@ -195,7 +195,7 @@ def test_a_tenant_is_asked_for_inside_every_request(index: CountingIndex) -> Non
     assert keys(result) == ["mine"]
     assert len(index.rounds) == 3
     for requests in index.rounds:
-        assert all(Condition("tenant", "eq", "me") in request.conditions for request in requests)
+        assert all(IndexCondition("tenant", "eq", "me") in request.conditions for request in requests)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "???", "\x00", "\U0001f600"])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.ownership import LAKE_TAG, Owner
 from headwater.capture.resources.planning.wishes import Wish
 
@@ -45,7 +45,7 @@ class AttributeChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ResourceAction:
     """What `up` or `down` does to one resource. `arn` is where it is or will be.
 
     An orphan is ours and in no configuration any more; it is removed only when that is asked for.
@@ -70,9 +70,9 @@ class Action:
 class Plan:
     """Actions in the order in which they are applied; with a problem none of them is."""
 
-    actions: tuple[Action, ...] = ()
-    problems: tuple[Finding, ...] = ()
-    warnings: tuple[Finding, ...] = ()
+    actions: tuple[ResourceAction, ...] = ()
+    problems: tuple[SetupFinding, ...] = ()
+    warnings: tuple[SetupFinding, ...] = ()
 
     @property
     def has_changes(self) -> bool:
@@ -80,45 +80,51 @@ class Plan:
         return any(action.change != "none" and not action.orphan for action in self.actions)
 
     @property
-    def orphans(self) -> tuple[Action, ...]:
+    def orphans(self) -> tuple[ResourceAction, ...]:
         """What is ours and no longer configured."""
         return tuple(action for action in self.actions if action.orphan)
 
 
 def plan_resource(
     desired: Desired, observed: Observed | None, owner: Owner, *, adopt: bool = False
-) -> Action | Finding:
+) -> ResourceAction | SetupFinding:
     """The action that makes a resource what it should be; a problem when it is not ours to change.
 
     `adopt` takes over what is not ours.
     """
     if observed is None:
         changes = diff_attributes(desired, {}, {})
-        return Action(desired.kind, desired.name, "create", changes, desired.arn)
+        return ResourceAction(desired.kind, desired.name, "create", changes, desired.arn)
     if desired.tags and not adopt:
         standing = owner.judge(observed.tags)
         if standing != "ours":
             return _refuse(observed, standing == "another's")
     changes = diff_attributes(desired, observed.attributes, observed.tags)
     note = "taken over" if desired.tags and owner.judge(observed.tags) != "ours" else ""
-    return Action(desired.kind, desired.name, "update" if changes else "none", changes, observed.arn, note)
+    return ResourceAction(
+        desired.kind, desired.name, "update" if changes else "none", changes, observed.arn, note
+    )
 
 
-def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner: Owner) -> Action:
+def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner: Owner) -> ResourceAction:
     """The action that removes a resource, if it is there and ours."""
     if observed is None:
-        return Action(kind, name, "none", note="not there")
+        return ResourceAction(kind, name, "none", note="not there")
     if owner.judge(observed.tags) != "ours":
-        return Action(kind, name, "none", arn=observed.arn, note="without headwater's tag: left as it is")
-    return Action(kind, name, "delete", arn=observed.arn)
+        return ResourceAction(
+            kind, name, "none", arn=observed.arn, note="without headwater's tag: left as it is"
+        )
+    return ResourceAction(kind, name, "delete", arn=observed.arn)
 
 
-def plan_orphans(tagged: Iterable[tuple[ResourceKind, str, str]], wanted: Iterable[str]) -> list[Action]:
+def plan_orphans(
+    tagged: Iterable[tuple[ResourceKind, str, str]], wanted: Iterable[str]
+) -> list[ResourceAction]:
     """What carries our tag (kind, name, ARN) and is not among the wanted ARNs."""
     known = set(wanted)
     note = "ours by its tag, and not in this configuration"
     return [
-        Action(kind, name, "delete", arn=arn, note=note, orphan=True)
+        ResourceAction(kind, name, "delete", arn=arn, note=note, orphan=True)
         for kind, name, arn in sorted(tagged)
         if arn not in known
     ]
@@ -138,14 +144,14 @@ def diff_attributes(
     return tuple(change for change in (*wished, *tagged) if change.before != change.after)
 
 
-def _refuse(observed: Observed, is_anothers: bool) -> Finding:
+def _refuse(observed: Observed, is_anothers: bool) -> SetupFinding:
     word = observed.kind.replace("_", " ")
     lake = observed.tags.get(LAKE_TAG, "unknown")
     whose = f"belongs to the headwater of lake {lake}" if is_anothers else "exists and is not headwater's"
     way_out = "set source.resources.name to make another"
     if observed.kind == "queue":
         way_out += ", put its URL at source.queue.url to use it as it is"
-    return Finding(
+    return SetupFinding(
         f"source.resources.{observed.kind}",
         "problem",
         f"{word} {observed.name} {whose}",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.wishes import Statement, list_statements
 from headwater.config.source import S3SourceConfig
 
@@ -28,19 +28,19 @@ def is_managed_by_aws(key: str) -> bool:
     return key.startswith("alias/aws/") or ":alias/aws/" in key
 
 
-def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[Finding]:
+def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[SetupFinding]:
     """A finding for each service that may not use the key by its policy (JSON text); one that is ok else."""
     statements = list_statements(_parse(text))
     missing = [service for service in services if not _allows(statements, service)]
     for service in missing:
-        yield Finding(
+        yield SetupFinding(
             NAME,
             "problem",
             f"the policy of KMS key {key} does not let {service} use it: what is sent to the queue is lost",
             describe_fix([service], account),
         )
     if not missing:
-        yield Finding(NAME, "ok", f"{', '.join(services)} may use KMS key {key}")
+        yield SetupFinding(NAME, "ok", f"{', '.join(services)} may use KMS key {key}")
 
 
 def describe_fix(services: Sequence[str], account: str) -> str:
@@ -60,9 +60,9 @@ def build_key_statement(services: Sequence[str], account: str) -> Statement:
     }
 
 
-def judge_managed_key(key: str) -> Finding:
+def judge_managed_key(key: str) -> SetupFinding:
     """What to say of a key that services of AWS may not be let use."""
-    return Finding(
+    return SetupFinding(
         NAME,
         "problem",
         f"{key} is AWS's own key: no other service may be let use it, so nothing can be sent to the queue",

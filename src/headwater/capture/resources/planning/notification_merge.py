@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.notification import NAME, Route, RouteKind
 from headwater.capture.resources.planning.actions import AttributeChange
 from headwater.capture.resources.planning.notification_rules import (
@@ -42,7 +42,7 @@ class Merge:
 
     configuration: Configuration
     changes: tuple[AttributeChange, ...] = ()
-    problems: tuple[Finding, ...] = ()
+    problems: tuple[SetupFinding, ...] = ()
     orphans: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
@@ -97,7 +97,7 @@ def _find_missing(wanted: WantedRule, others: list[NamedRoute]) -> Route | None:
     return Route(wanted.kind, wanted.target, missing, wanted.prefix) if missing else None
 
 
-def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iterator[Finding]:
+def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iterator[SetupFinding]:
     for other in others:
         shared = overlap(rule, other.route)
         if not shared:
@@ -114,14 +114,14 @@ def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iter
                 "set source.notifications to eventbridge, which goes beside all rules; or narrow that "
                 "rule; or let it go to an SNS topic, subscribe your queue to it and set source.queue.url"
             )
-        yield Finding(f"{NAME}.overlap", "problem", detail, fix)
+        yield SetupFinding(f"{NAME}.overlap", "problem", detail, fix)
 
 
-def _judge_count(rule: Route, others: list[NamedRoute]) -> Iterator[Finding]:
+def _judge_count(rule: Route, others: list[NamedRoute]) -> Iterator[SetupFinding]:
     del rule
     count = sum(item.route.kind != "eventbridge" for item in others)
     if count >= MAX_RULES:
-        yield Finding(
+        yield SetupFinding(
             f"{NAME}.limit",
             "problem",
             f"the bucket has {count} notification rules already, and S3 allows {MAX_RULES}",

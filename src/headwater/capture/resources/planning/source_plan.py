@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headwater.capture.resources.bucket import QUEUE_REGION
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.actions import (
-    Action,
     Observed,
     Plan,
+    ResourceAction,
     ResourceKind,
     plan_orphans,
     plan_removal,
@@ -42,7 +42,7 @@ class SourceState:
     notification: Configuration
     observed: tuple[Observed, ...] = ()
     tagged: tuple[tuple[ResourceKind, str, str], ...] = ()
-    warnings: tuple[Finding, ...] = ()
+    warnings: tuple[SetupFinding, ...] = ()
 
     def find(self, kind: ResourceKind) -> Observed | None:
         """What was observed of a kind."""
@@ -55,16 +55,18 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
     desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
     problems = list(_judge_place(source, state))
     warnings = list(state.warnings)
-    actions: list[Action] = []
+    actions: list[ResourceAction] = []
     if source.queue.url and state.find("queue") is None:
         problems.append(_describe_missing_queue(source.queue.url))
     if given:
-        actions.append(Action("queue", given.name, "none", arn=given.arn, note="yours: left as it is"))
+        actions.append(
+            ResourceAction("queue", given.name, "none", arn=given.arn, note="yours: left as it is")
+        )
         finding = _judge_given_queue(source, given, state)
         (problems if finding.status == "problem" else warnings).append(finding)
     for item in desired:
         outcome = plan_resource(item, state.find(item.kind), owner, adopt=adopt)
-        if isinstance(outcome, Action):
+        if isinstance(outcome, ResourceAction):
             actions.append(outcome)
         else:
             problems.append(outcome)
@@ -117,43 +119,43 @@ def _find_given_queue(
     return None if owner.judge(queue.tags) == "ours" else queue
 
 
-def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[Finding]:
+def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFinding]:
     region, actual = state.site.region, state.bucket_region
     if not actual or actual == region:
         return
     # A queue that nobody placed is looked for where the bucket is said to be.
     key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
     detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
-    yield Finding(key, "problem", detail, f"set {key} to {actual}")
+    yield SetupFinding(key, "problem", detail, f"set {key} to {actual}")
 
 
-def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> Finding:
+def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> SetupFinding:
     service, sender, _ = find_sender(source, state.site, state.addresses)
     return judge_policy(queue.attributes.get("Policy", ""), queue.arn, Sender(service, sender))
 
 
-def _describe_missing_queue(url: str) -> Finding:
+def _describe_missing_queue(url: str) -> SetupFinding:
     fix = "leave it out: `headwater up` makes a queue and `headwater run` finds it by its name"
-    return Finding("source.queue.url", "problem", f"there is no queue {url}", fix)
+    return SetupFinding("source.queue.url", "problem", f"there is no queue {url}", fix)
 
 
-def _describe_merge(bucket: str, merge: Merge, change_word: str) -> Action:
+def _describe_merge(bucket: str, merge: Merge, change_word: str) -> ResourceAction:
     added = [change for change in merge.changes if not change.before]
     gone = [change for change in merge.changes if not change.after]
     if not merge.changes:
-        return Action("notification", bucket, "none", note="; ".join(merge.notes))
+        return ResourceAction("notification", bucket, "none", note="; ".join(merge.notes))
     if change_word == "delete":
-        return Action("notification", bucket, "delete", merge.changes, note="; ".join(merge.notes))
+        return ResourceAction("notification", bucket, "delete", merge.changes, note="; ".join(merge.notes))
     is_new = bool(added) and not gone and len(added) == len(merge.changes)
-    return Action("notification", bucket, "create" if is_new else "update", merge.changes)
+    return ResourceAction("notification", bucket, "create" if is_new else "update", merge.changes)
 
 
 def _list_orphans(
     bucket: str, state: SourceState, merge: Merge, wanted: list[str], prune: bool
-) -> list[Action]:
+) -> list[ResourceAction]:
     note = "ours by its id, and not of this configuration"
     rules = [
-        Action("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
+        ResourceAction("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
         for rule_id in merge.orphans
         if not prune
     ]

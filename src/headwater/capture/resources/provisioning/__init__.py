@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from headwater.capture.resources.provisioning.protocol import BuildProvisioner, Provisioner, Scope
+from headwater.capture.resources.provisioning.protocol import BuildProvisioner, Provisioner, ProvisioningScope
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
 
-__all__ = ["Provisioner", "Scope", "build_provisioner"]
+__all__ = ["Provisioner", "ProvisioningScope", "build_provisioner"]
 
 _PROVISIONERS: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.capture.resources.provisioning.local", "build_local_provisioner"),
@@ -18,7 +18,9 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def build_provisioner(source: "SourceConfig", lake: str, scope: Scope | None = None) -> Provisioner:
+def build_provisioner(
+    source: "SourceConfig", lake: str, scope: ProvisioningScope | None = None
+) -> Provisioner:
     """What makes and removes the resources of a source; vendors are imported only when chosen.
 
     Raises `UsageError` for a type that has none, `ConfigError` when no region is to be found.
@@ -29,4 +31,4 @@ def build_provisioner(source: "SourceConfig", lake: str, scope: Scope | None = N
         raise UsageError(f"nothing can be set up for sources of type {source.type!r}", hint=hint)
     module, function = entry
     build = cast(BuildProvisioner, getattr(import_module(module), function))
-    return build(source, lake, scope or Scope())
+    return build(source, lake, scope or ProvisioningScope())

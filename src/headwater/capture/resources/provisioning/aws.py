@@ -13,8 +13,8 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError, Profi
 from headwater.capture.aws import NO_CREDENTIALS_HINT, AwsPlace, asking, is_denied
 from headwater.capture.queues.names import DEAD_LETTER_ENDING, name_queue_of
 from headwater.capture.queues.sqs import FALLBACK_REGION, SqsQueue, find_queue_place
-from headwater.capture.resources.finding import Finding
-from headwater.capture.resources.planning.actions import Action, Observed, Plan, ResourceKind
+from headwater.capture.resources.finding import SetupFinding
+from headwater.capture.resources.planning.actions import Observed, Plan, ResourceAction, ResourceKind
 from headwater.capture.resources.planning.desired import Addresses, Site
 from headwater.capture.resources.planning.notification_rules import Configuration
 from headwater.capture.resources.planning.ownership import OWNER_TAG, Owner
@@ -29,7 +29,7 @@ from headwater.capture.resources.planning.source_plan import (
 from headwater.capture.resources.provisioning.eventbridge import RuleResources
 from headwater.capture.resources.provisioning.kms import check_key
 from headwater.capture.resources.provisioning.probe import Probe
-from headwater.capture.resources.provisioning.protocol import OnAction, Scope
+from headwater.capture.resources.provisioning.protocol import OnAction, ProvisioningScope
 from headwater.capture.resources.provisioning.s3 import BucketNotification
 from headwater.capture.resources.provisioning.sns import TopicResources
 from headwater.capture.resources.provisioning.sqs import QueueResources
@@ -119,7 +119,9 @@ class AwsClients:
 class AwsProvisioner:
     """See `Provisioner`."""
 
-    def __init__(self, source: "S3SourceConfig", owner: Owner, scope: Scope, clients: AwsClients) -> None:
+    def __init__(
+        self, source: "S3SourceConfig", owner: Owner, scope: ProvisioningScope, clients: AwsClients
+    ) -> None:
         self._source = source
         self._scope = scope
         self._owner = owner
@@ -168,7 +170,7 @@ class AwsProvisioner:
             on_action(action)
         self._remove_orphans(plan, on_action)
 
-    def probe(self, timeout_seconds: float) -> list[Finding]:
+    def probe(self, timeout_seconds: float) -> list[SetupFinding]:
         """See `Provisioner.probe`."""
         client = self._clients.get("sqs")
         name = name_queue_of(self._source)
@@ -222,7 +224,7 @@ class AwsProvisioner:
             found.append(RuleResources(self._clients.get("events")).read(addresses.rule))
         return [item for item in found if item is not None]
 
-    def find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], Finding | None]:
+    def find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], SetupFinding | None]:
         """What carries our tag in this region; the tags' own service knows it some seconds late."""
         found: list[tuple[ResourceKind, str, str]] = []
         try:
@@ -235,12 +237,12 @@ class AwsProvisioner:
         except (BotoCoreError, ClientError) as error:
             why = "tag:GetResources is denied" if is_denied(error) else f"the tags cannot be asked: {error}"
             fix = "allow tag:GetResources (`headwater plan --policies`: role set-up), or look by hand"
-            return [], Finding(
+            return [], SetupFinding(
                 "source.resources.orphans", "warning", f"orphans are not looked for: {why}", fix
             )
         return found, None
 
-    def _apply(self, action: Action) -> None:
+    def _apply(self, action: ResourceAction) -> None:
         if action.kind == "notification":
             source = self._source
             # By now the queue is there, and knows best what its ARN is.
@@ -254,7 +256,7 @@ class AwsProvisioner:
         else:
             self._find_store(action).update(action)
 
-    def _remove(self, action: Action) -> None:
+    def _remove(self, action: ResourceAction) -> None:
         if action.kind == "notification":
             self._open_notification().write(withdraw_for(self._owner, self._scope.prune))
         else:
@@ -270,7 +272,7 @@ class AwsProvisioner:
                 self._find_store(action).delete(action)
                 on_action(action)
 
-    def _is_ours(self, action: Action) -> bool:
+    def _is_ours(self, action: ResourceAction) -> bool:
         """By the resource's own tags: what the tags' service tells may be out of date."""
         if action.kind == "topic":
             found = TopicResources(self._clients.get("sns")).read_topic(action.arn)
@@ -280,7 +282,7 @@ class AwsProvisioner:
             found = QueueResources(self._clients.get("sqs")).read(action.kind, action.resource)
         return found is not None and self._owner.judge(found.tags) == "ours"
 
-    def _find_store(self, action: Action) -> QueueResources | TopicResources | RuleResources:
+    def _find_store(self, action: ResourceAction) -> QueueResources | TopicResources | RuleResources:
         if action.kind in ("topic", "subscription"):
             return TopicResources(self._clients.get("sns"))
         if action.kind == "rule":
@@ -332,7 +334,7 @@ def _name_tagged(arn: str) -> tuple[ResourceKind, str, str]:
     return kind, name, arn
 
 
-def build_aws_provisioner(source: "SourceConfig", lake: str, scope: Scope) -> AwsProvisioner:
+def build_aws_provisioner(source: "SourceConfig", lake: str, scope: ProvisioningScope) -> AwsProvisioner:
     """The provisioner of an S3 source. Raises `ConfigError` when no region is to be found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")

@@ -5,7 +5,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headwater.capture.aws import AwsPlace, asking, error_code
-from headwater.capture.resources.planning.actions import Action, Observed
+from headwater.capture.resources.planning.actions import Observed, ResourceAction
 from headwater.errors import SourceError
 
 TARGET_ID = "headwater"
@@ -36,7 +36,7 @@ class RuleResources:
         }
         return Observed("rule", name, rule["Arn"], attributes, {tag["Key"]: tag["Value"] for tag in found})
 
-    def create(self, action: Action) -> None:
+    def create(self, action: ResourceAction) -> None:
         """Create rule and target."""
         attributes, tags = action.list_written()
         with asking(_name(action.resource), "events"):
@@ -49,7 +49,7 @@ class RuleResources:
             )
             self._put_target(action.resource, attributes["Target"])
 
-    def update(self, action: Action) -> None:
+    def update(self, action: ResourceAction) -> None:
         """Write what differs; a rule's pattern and state can only be written together."""
         attributes, tags = action.list_written()
         name = action.resource
@@ -68,7 +68,7 @@ class RuleResources:
             if "Target" in attributes:
                 self._put_target(name, attributes["Target"])
 
-    def delete(self, action: Action) -> None:
+    def delete(self, action: ResourceAction) -> None:
         """Delete the rule with its targets."""
         name = _last(action.arn)
         with asking(_name(name), "events"):

@@ -5,7 +5,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.capture.aws import error_code, is_denied
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.key_policy import (
     NAME,
     describe_fix,
@@ -17,7 +17,7 @@ from headwater.capture.resources.planning.key_policy import (
 from headwater.config.source import S3SourceConfig
 
 
-def check_key(client: Any, source: S3SourceConfig, account: str) -> list[Finding]:
+def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFinding]:
     """Findings about the configured key. What may not be asked is a warning that says what must hold."""
     key = source.resources.kms_key or ""
     services = list_services(source)
@@ -27,18 +27,22 @@ def check_key(client: Any, source: S3SourceConfig, account: str) -> list[Finding
         metadata = client.describe_key(KeyId=key)["KeyMetadata"]
         if metadata.get("KeyState", "Enabled") != "Enabled":
             detail = f"KMS key {key} is {metadata['KeyState']}"
-            return [Finding(NAME, "problem", detail, "enable it, or name another key")]
+            return [SetupFinding(NAME, "problem", detail, "enable it, or name another key")]
         policy = client.get_key_policy(KeyId=metadata["Arn"], PolicyName="default")["Policy"]
     except ClientError as error:
         if error_code(error) == "NotFoundException":
-            return [Finding(NAME, "problem", f"there is no KMS key {key}", "correct its name or its region")]
+            return [
+                SetupFinding(NAME, "problem", f"there is no KMS key {key}", "correct its name or its region")
+            ]
         return [_doubt(key, error, services, account)]
     except BotoCoreError as error:
         return [_doubt(key, error, services, account)]
     return list(judge_key_policy(policy, key, services, account))
 
 
-def _doubt(key: str, error: BotoCoreError | ClientError, services: tuple[str, ...], account: str) -> Finding:
+def _doubt(
+    key: str, error: BotoCoreError | ClientError, services: tuple[str, ...], account: str
+) -> SetupFinding:
     reason = "may not be asked" if is_denied(error) else f"cannot be asked: {error}"
     fix = f"allow kms:DescribeKey and kms:GetKeyPolicy to have it checked; {describe_fix(services, account)}"
-    return Finding(NAME, "warning", f"whether {', '.join(services)} may use KMS key {key} {reason}", fix)
+    return SetupFinding(NAME, "warning", f"whether {', '.join(services)} may use KMS key {key} {reason}", fix)

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.actions import Plan
-from headwater.capture.resources.provisioning.protocol import OnAction, Scope
+from headwater.capture.resources.provisioning.protocol import OnAction, ProvisioningScope
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
@@ -27,7 +27,7 @@ class LocalProvisioner:
     def remove(self, plan: Plan, on_action: OnAction) -> None:
         """See `Provisioner.remove`."""
 
-    def probe(self, timeout_seconds: float) -> list[Finding]:
+    def probe(self, timeout_seconds: float) -> list[SetupFinding]:
         """See `Provisioner.probe`."""
         del timeout_seconds
         return []
@@ -36,6 +36,8 @@ class LocalProvisioner:
         """See `Provisioner.close`."""
 
 
-def build_local_provisioner(_source: "SourceConfig", _lake: str, _scope: Scope) -> LocalProvisioner:
+def build_local_provisioner(
+    _source: "SourceConfig", _lake: str, _scope: ProvisioningScope
+) -> LocalProvisioner:
     """The provisioner of a folder."""
     return LocalProvisioner()

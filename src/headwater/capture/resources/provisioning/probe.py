@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.capture.aws import AwsPlace, asking
 from headwater.capture.notifications import parse_message
 from headwater.capture.queues.protocol import Message, Queue
-from headwater.capture.resources.finding import Finding, to_finding
+from headwater.capture.resources.finding import SetupFinding, to_finding
 from headwater.capture.resources.planning.roles import PROBE_FOLDER
 from headwater.config.source import S3SourceConfig
 from headwater.errors import HeadwaterError
@@ -55,7 +55,7 @@ class Probe:
         self._versions: list[str] = []
         self._seen = _Seen()
 
-    def run(self, timeout_seconds: float) -> list[Finding]:
+    def run(self, timeout_seconds: float) -> list[SetupFinding]:
         """Findings; messages of others are held while it lasts, and then shown again at once."""
         try:
             waiting = self._queue.depth().visible
@@ -67,7 +67,7 @@ class Probe:
         finally:
             self._queue.release(self._seen.held)
 
-    def _go_round(self, timeout_seconds: float) -> list[Finding]:
+    def _go_round(self, timeout_seconds: float) -> list[SetupFinding]:
         is_removed = False
         try:
             created = self._wait_for("created", timeout_seconds, put=True)
@@ -82,7 +82,7 @@ class Probe:
         found = [self._describe("created"), *([self._describe("removed")] if removed else [])]
         if not removed:
             detail = f"the queue heard of {self._key}, and not within {timeout_seconds:g} s of its removal"
-            found.append(Finding(f"{NAME}.removed", "warning", detail, "look at `headwater doctor`"))
+            found.append(SetupFinding(f"{NAME}.removed", "warning", detail, "look at `headwater doctor`"))
         return found
 
     def _wait_for(self, kind: str, timeout_seconds: float, *, put: bool) -> bool:
@@ -129,15 +129,15 @@ class Probe:
                 else:
                     self._client.delete_object(Bucket=self._bucket, Key=self._key)
 
-    def _describe(self, kind: str) -> Finding:
+    def _describe(self, kind: str) -> SetupFinding:
         what = "put" if kind == "created" else "removed"
         test = " (and S3's TestEvent before it)" if kind == "created" and self._seen.test_event else ""
         seconds = self._seen.kinds[kind]
-        return Finding(
+        return SetupFinding(
             f"{NAME}.{kind}", "ok", f"an object was {what}; the queue heard of it in {seconds:.1f} s{test}"
         )
 
-    def _describe_silence(self, timeout_seconds: float) -> Finding:
+    def _describe_silence(self, timeout_seconds: float) -> SetupFinding:
         depth = self._queue.depth()
         others = max(0, depth.in_flight - len(self._seen.held))
         detail = f"an object was put, and the queue did not hear of it within {timeout_seconds:g} s"
@@ -146,11 +146,11 @@ class Probe:
         if others:
             detail += f"; about {others} messages are with another consumer, which may have taken it"
         fix = "if a `headwater run` receives from the queue, all may be well; else look at `headwater doctor`"
-        return Finding(NAME, "problem", detail, fix)
+        return SetupFinding(NAME, "problem", detail, fix)
 
 
-def _describe_backlog(waiting: int) -> Finding:
-    return Finding(
+def _describe_backlog(waiting: int) -> SetupFinding:
+    return SetupFinding(
         NAME,
         "warning",
         f"about {waiting} messages wait in the queue: an object put now would be heard of behind them",

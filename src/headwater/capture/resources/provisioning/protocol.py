@@ -4,22 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from headwater.capture.resources.finding import Finding
-from headwater.capture.resources.planning.actions import Action, Plan
+from headwater.capture.resources.finding import SetupFinding
+from headwater.capture.resources.planning.actions import Plan, ResourceAction
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ProvisioningScope:
     """How far a provisioner may go: `adopt` takes over what is not ours, `prune` removes our orphans."""
 
     adopt: bool = False
     prune: bool = False
 
 
-OnAction = Callable[[Action], None]
+OnAction = Callable[[ResourceAction], None]
 
 
 class Provisioner(Protocol):
@@ -49,7 +49,7 @@ class Provisioner(Protocol):
         """Do it, in the plan's order."""
         ...
 
-    def probe(self, timeout_seconds: float) -> list[Finding]:
+    def probe(self, timeout_seconds: float) -> list[SetupFinding]:
         """Put an object, see that the queue hears of it, remove it again. Failing is a finding."""
         ...
 
@@ -58,4 +58,4 @@ class Provisioner(Protocol):
         ...
 
 
-BuildProvisioner = Callable[["SourceConfig", str, Scope], Provisioner]
+BuildProvisioner = Callable[["SourceConfig", str, ProvisioningScope], Provisioner]

@@ -5,7 +5,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headwater.capture.aws import AwsPlace, asking, error_code
-from headwater.capture.resources.planning.actions import Action, Observed
+from headwater.capture.resources.planning.actions import Observed, ResourceAction
 
 _MISSING = frozenset({"NotFound", "NotFoundException", "TopicNotFound"})
 
@@ -41,7 +41,7 @@ class TopicResources:
                         return Observed("subscription", name, arn, dict(answer["Attributes"]))
         return None
 
-    def create(self, action: Action) -> None:
+    def create(self, action: ResourceAction) -> None:
         """Create the topic, or subscribe."""
         attributes, tags = action.list_written()
         with asking(_name(action.arn), "sns"):
@@ -57,7 +57,7 @@ class TopicResources:
             given = {name: value for name, value in attributes.items() if value}
             self._client.create_topic(Name=action.resource, Attributes=given, Tags=_to_list(tags))
 
-    def update(self, action: Action) -> None:
+    def update(self, action: ResourceAction) -> None:
         """Write what differs, one attribute at a time: SNS takes no more."""
         attributes, tags = action.list_written()
         with asking(_name(action.arn), "sns"):
@@ -70,7 +70,7 @@ class TopicResources:
                 else:
                     self._client.set_topic_attributes(TopicArn=action.arn, **written)
 
-    def delete(self, action: Action) -> None:
+    def delete(self, action: ResourceAction) -> None:
         """Delete the topic, which ends its subscriptions; or the subscription alone."""
         with asking(_name(action.arn), "sns"):
             if action.kind == "subscription":

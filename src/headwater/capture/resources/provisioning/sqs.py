@@ -7,7 +7,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from headwater.capture.aws import asking, error_code
 from headwater.capture.queues.sqs import name_queue
-from headwater.capture.resources.planning.actions import Action, Observed, ResourceKind
+from headwater.capture.resources.planning.actions import Observed, ResourceAction, ResourceKind
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -51,7 +51,7 @@ class QueueResources:
                 return None
             raise
 
-    def create(self, action: Action) -> None:
+    def create(self, action: ResourceAction) -> None:
         """Create it with all of its attributes and tags, so that it is ours from its first moment."""
         attributes, tags = action.list_written()
         given = {_as_attribute(name): value for name, value in attributes.items() if value}
@@ -64,7 +64,7 @@ class QueueResources:
         with asking(name_queue(action.resource), "sqs"):
             attempts(self._client.create_queue, QueueName=action.resource, Attributes=given, tags=tags)
 
-    def update(self, action: Action) -> None:
+    def update(self, action: ResourceAction) -> None:
         """Write what differs."""
         attributes, tags = action.list_written()
         with asking(name_queue(action.resource), "sqs"):
@@ -75,7 +75,7 @@ class QueueResources:
                 given = {_as_attribute(name): value for name, value in attributes.items()}
                 self._client.set_queue_attributes(QueueUrl=url, Attributes=given)
 
-    def delete(self, action: Action) -> None:
+    def delete(self, action: ResourceAction) -> None:
         """Delete it with all that is in it; nothing when it has gone meanwhile."""
         with asking(name_queue(action.resource), "sqs"):
             url = self.find_url(action.resource)

@@ -3,9 +3,9 @@
 import random
 from dataclasses import dataclass
 
-from headwater.rag.evaluation.judged import Product
+from headwater.rag.evaluation.judged import JudgedProduct
 from headwater.rag.evaluation.shop.vocabulary import BRANDS, CATEGORIES, COLORS, Category, Feature, Type
-from headwater.rag.vector_stores.protocol import FieldValue
+from headwater.rag.field_value import FieldValue
 
 PRODUCTS_A_TYPE = 30
 COMPLEMENTS_A_TYPE = 4
@@ -16,7 +16,7 @@ class Item:
     """What is true of a product, beside how it is described. A complement has its type's name in its
     title, and none of its features."""
 
-    product: Product
+    product: JudgedProduct
     category: Category
     type: Type
     brand: str
@@ -47,7 +47,7 @@ def _build_item(
     price = round(low * (high / low) ** draw.random() * (0.3 if is_complement else 1), 2)
     features = () if is_complement else tuple(draw.sample(category.features, 2))
     bare = Item(
-        Product(identity, "", ""),
+        JudgedProduct(identity, "", ""),
         category,
         kind,
         brand=draw.choice(BRANDS[category.name]),
@@ -61,7 +61,7 @@ def _build_item(
     )
     title, description = _write_title(bare, draw), _write_description(bare, draw)
     return Item(
-        Product(identity, title, description, _write_fields(bare)),
+        JudgedProduct(identity, title, description, _write_fields(bare)),
         *(getattr(bare, name) for name in Item.__slots__[1:]),
     )
 

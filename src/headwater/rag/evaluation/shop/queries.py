@@ -14,7 +14,7 @@ MOST_EXACT = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QueryIntent:
     """What a buyer means. One of `tests` failed makes a substitute; what is `unwanted` is irrelevant."""
 
     text: str
@@ -23,7 +23,7 @@ class Wanted:
     unwanted: tuple[Test, ...] = ()
 
 
-def grade(item: Item, wanted: Wanted) -> Grade:
+def grade(item: Item, wanted: QueryIntent) -> Grade:
     """How well a product answers."""
     if item.type is not wanted.type or any(test(item) for test in wanted.unwanted):
         return "I"
@@ -33,10 +33,10 @@ def grade(item: Item, wanted: Wanted) -> Grade:
     return "E" if failed == 0 else "S" if failed == 1 else "C"
 
 
-def draw_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, Wanted]]:
+def draw_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, QueryIntent]]:
     """Kinds and queries; each has a product that answers it exactly, and not very many."""
     products = [item for item in items if not item.is_complement]
-    found: list[tuple[str, Wanted]] = []
+    found: list[tuple[str, QueryIntent]] = []
     seen: set[str] = set()
     for kind, write in _KINDS.items():
         written = 0
@@ -61,7 +61,7 @@ def _same(field: str, item: Item) -> Test:
     return lambda other: bool(getattr(other, field) == value)
 
 
-def _write_navigational(item: Item, draw: random.Random) -> Wanted:
+def _write_navigational(item: Item, draw: random.Random) -> QueryIntent:
     name = _name(item, draw)
     brand, model = _same("brand", item), _same("model", item)
     texts: tuple[tuple[str, tuple[Test, ...]], ...] = (
@@ -71,10 +71,10 @@ def _write_navigational(item: Item, draw: random.Random) -> Wanted:
         (f"{name} from {item.brand} in {item.color}", (brand, _same("color", item))),
     )
     text, tests = draw.choice(texts)
-    return Wanted(text.lower(), item.type, tests)
+    return QueryIntent(text.lower(), item.type, tests)
 
 
-def _write_attribute(item: Item, draw: random.Random) -> Wanted:
+def _write_attribute(item: Item, draw: random.Random) -> QueryIntent:
     name, limit = _name(item, draw), _round_up(item.price)
     feature = draw.choice(item.features)
     color, material, size = _same("color", item), _same("material", item), _same("size", item)
@@ -91,10 +91,10 @@ def _write_attribute(item: Item, draw: random.Random) -> Wanted:
         (f"{item.material} {name}s", (material,)),
     )
     text, tests = draw.choice(texts)
-    return Wanted(text, item.type, tests)
+    return QueryIntent(text, item.type, tests)
 
 
-def _write_need(item: Item, draw: random.Random) -> Wanted:
+def _write_need(item: Item, draw: random.Random) -> QueryIntent:
     feature = draw.choice(item.features)
     text = draw.choice(
         (
@@ -104,14 +104,14 @@ def _write_need(item: Item, draw: random.Random) -> Wanted:
             f"what helps to {item.type.wish} {feature.need}?",
         )
     )
-    return Wanted(text, item.type, (lambda other: feature in other.features,))
+    return QueryIntent(text, item.type, (lambda other: feature in other.features,))
 
 
-def _write_typo_or_negation(item: Item, draw: random.Random) -> Wanted | None:
+def _write_typo_or_negation(item: Item, draw: random.Random) -> QueryIntent | None:
     return _write_negation(item, draw) if draw.random() < 0.5 else _write_typo(item, draw)
 
 
-def _write_typo(item: Item, draw: random.Random) -> Wanted | None:
+def _write_typo(item: Item, draw: random.Random) -> QueryIntent | None:
     wanted = draw.choice((_write_attribute, _write_navigational))(item, draw)
     words = wanted.text.split(" ")
     long = [number for number, word in enumerate(words) if len(word) >= 5 and word.isalpha()]
@@ -119,7 +119,7 @@ def _write_typo(item: Item, draw: random.Random) -> Wanted | None:
         return None
     for number in draw.sample(long, min(len(long), draw.choice((1, 1, 2)))):
         words[number] = misspell(words[number], draw)
-    return Wanted(" ".join(words), wanted.type, wanted.tests)
+    return QueryIntent(" ".join(words), wanted.type, wanted.tests)
 
 
 def misspell(word: str, draw: random.Random) -> str:
@@ -136,7 +136,7 @@ def misspell(word: str, draw: random.Random) -> str:
     )
 
 
-def _write_negation(item: Item, draw: random.Random) -> Wanted | None:
+def _write_negation(item: Item, draw: random.Random) -> QueryIntent | None:
     name = _name(item, draw)
     lacking = [feature for feature in item.features if feature.lack]
     color = draw.choice([other for other in COLORS if other != item.color])
@@ -150,9 +150,9 @@ def _write_negation(item: Item, draw: random.Random) -> Wanted | None:
     if lacking:
         feature = draw.choice(lacking)
         text = f"{name} without {feature.lack}"
-        return Wanted(text, item.type, (), (lambda other: feature not in other.features,))
+        return QueryIntent(text, item.type, (), (lambda other: feature not in other.features,))
     text, tests, unwanted = draw.choice(texts)
-    return Wanted(text, item.type, tests, unwanted)
+    return QueryIntent(text, item.type, tests, unwanted)
 
 
 def _round_up(price: float) -> int:
@@ -164,7 +164,7 @@ def _cheaper(limit: int) -> Test:
     return lambda other: other.price < limit
 
 
-_KINDS: Mapping[str, Callable[[Item, random.Random], Wanted | None]] = {
+_KINDS: Mapping[str, Callable[[Item, random.Random], QueryIntent | None]] = {
     "navigational": _write_navigational,
     "attribute": _write_attribute,
     "need": _write_need,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.planning.actions import (
-    Action,
     AttributeChange,
     Desired,
     Observed,
+    ResourceAction,
     plan_orphans,
     plan_removal,
     plan_resource,
@@ -27,15 +27,15 @@ def observe(attributes: dict[str, str], tags: dict[str, str]) -> Observed:
     return Observed("queue", "q", ARN, attributes, tags)
 
 
-def plan(observed: Observed | None, *, adopt: bool = False) -> Action:
+def plan(observed: Observed | None, *, adopt: bool = False) -> ResourceAction:
     outcome = plan_resource(DESIRED, observed, OWNER, adopt=adopt)
-    assert isinstance(outcome, Action)
+    assert isinstance(outcome, ResourceAction)
     return outcome
 
 
-def refuse(tags: dict[str, str]) -> Finding:
+def refuse(tags: dict[str, str]) -> SetupFinding:
     outcome = plan_resource(DESIRED, observe(GOOD, tags), OWNER)
-    assert isinstance(outcome, Finding)
+    assert isinstance(outcome, SetupFinding)
     assert outcome.status == "problem"
     return outcome
 

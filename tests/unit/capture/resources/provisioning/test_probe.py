@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import ANY, Stubber
 
 from headwater.capture.queues.memory import MemoryQueue
-from headwater.capture.resources.finding import Finding
+from headwater.capture.resources.finding import SetupFinding
 from headwater.capture.resources.provisioning.probe import MAX_BACKLOG, Probe
 from headwater.config.source import S3SourceConfig
 
@@ -57,7 +57,7 @@ class Round:
         given = {"Bucket": BUCKET, "Key": ANY, **({"VersionId": version} if version else {})}
         self.stub.add_response("delete_object", {}, given)
 
-    def run(self, seconds: float = 5) -> list[Finding]:
+    def run(self, seconds: float = 5) -> list[SetupFinding]:
         with self.stub:
             found = Probe(self.client, self.queue, SOURCE).run(seconds)
             self.stub.assert_no_pending_responses()
@@ -71,7 +71,7 @@ def round_trip() -> Iterator[Round]:
     built.queue.close()
 
 
-def names(findings: list[Finding]) -> list[tuple[str, str]]:
+def names(findings: list[SetupFinding]) -> list[tuple[str, str]]:
     return [(finding.name, finding.status) for finding in findings]
 
 

@@ -7,12 +7,12 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from headwater.capture.resources.planning.actions import Action, AttributeChange
+from headwater.capture.resources.planning.actions import AttributeChange, ResourceAction
 from headwater.capture.resources.planning.ownership import Owner
 from headwater.capture.resources.provisioning.aws import AwsClients, AwsProvisioner, find_site
 from headwater.capture.resources.provisioning.eventbridge import RuleResources
 from headwater.capture.resources.provisioning.kms import check_key
-from headwater.capture.resources.provisioning.protocol import Scope
+from headwater.capture.resources.provisioning.protocol import ProvisioningScope
 from headwater.capture.resources.provisioning.sqs import QueueResources
 from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, SourceError
@@ -31,9 +31,9 @@ def configure(**fields: object) -> S3SourceConfig:
     return S3SourceConfig.model_validate({"type": "s3", "bucket": "acme", **fields})
 
 
-def create(kind: Any, name: str, **attributes: str) -> Action:
+def create(kind: Any, name: str, **attributes: str) -> ResourceAction:
     changes = tuple(AttributeChange(key, "", value) for key, value in attributes.items())
-    return Action(kind, name, "create", changes, f"arn:aws:events:eu-west-1:1:rule/{name}")
+    return ResourceAction(kind, name, "create", changes, f"arn:aws:events:eu-west-1:1:rule/{name}")
 
 
 def test_a_name_that_is_not_free_yet_is_waited_for() -> None:
@@ -104,7 +104,7 @@ def test_orphans_that_may_not_be_looked_for_are_a_warning(monkeypatch: pytest.Mo
     clients = AwsClients(source)
     client = build_client("resourcegroupstaggingapi")
     monkeypatch.setattr(clients, "get", lambda _service: client)
-    provisioner = AwsProvisioner(source, OWNER, Scope(), clients)
+    provisioner = AwsProvisioner(source, OWNER, ProvisioningScope(), clients)
     with Stubber(client) as stub:
         stub.add_client_error("get_resources", "AccessDeniedException")
         found, warning = provisioner.find_tagged()

@@ -1,0 +1,30 @@
+"""The session, lease and signals of a command that makes one pass over the source."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from headwater.cli.signals import stop_on_signals
+
+if TYPE_CHECKING:
+    from headwater.app import App
+
+
+@contextmanager
+def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bool) -> Iterator[None]:
+    """Inside, the app has its session, signals set `stop`, and no run is beside what is writing.
+
+    Raises `TableBusyError`.
+    """
+    from headwater.app.services.presence import hold_for_command
+    from headwater.app.source_memory import ensure_same_source
+
+    with stop_on_signals(stop) as rearm, ExitStack() as stack:
+        if is_writing:
+            presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
+            ensure_same_source(app.settings)
+            presence.add_process(app.find_jvm_process())
+        _ = app.spark
+        rearm()
+        yield

@@ -1,0 +1,59 @@
+"""Signals that end a command: SIGTERM and SIGINT set an event, and a deadline ends the process."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from headwater.cli.rendering import render_error
+from headwater.errors import PlatformError
+
+_FAILED = 1
+
+STOP_SECONDS = 60.0
+"""How long a stop may take; systemd and others that stop services wait for 90 s by default."""
+
+
+@contextmanager
+def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
+    """Set `stop` on SIGTERM and SIGINT; when the block has not ended `STOP_SECONDS` later, end the process.
+
+    The function given takes the signals back from PySpark, which puts a handler of its own on SIGINT when a
+    session starts.
+    """
+    deadline = threading.Timer(STOP_SECONDS, _end_by_force)
+    deadline.daemon = True
+
+    def ask_to_stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if not stop.is_set():
+            stop.set()
+            deadline.start()
+
+    def arm() -> None:
+        signal.signal(signal.SIGTERM, ask_to_stop)
+        signal.signal(signal.SIGINT, ask_to_stop)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    arm()
+    try:
+        yield arm
+    finally:
+        deadline.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_by_force() -> None:
+    render_error(
+        PlatformError(
+            f"did not stop within {STOP_SECONDS:.0f} s: the work in hand is abandoned",
+            hint="nothing is lost: the next start repeats it from the last commit",
+        ),
+        as_json="--json" in sys.argv,
+    )
+    # Threads may wait for Spark for minutes. Every state is in the tables, as it is after a SIGKILL.
+    os._exit(_FAILED)

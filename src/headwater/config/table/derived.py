@@ -1,0 +1,112 @@
+"""Tables built from other tables: what may stand beside `from`, and which table comes before which."""
+
+from collections.abc import Iterator, Mapping
+
+from headwater.config.problems.nearest import find_nearest
+from headwater.config.table.fields import TableFields
+
+Problem = tuple[tuple[str | int, ...], str]
+
+_OF_OBJECTS = (
+    *("path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring", "format", "mode"),
+    *("on_object_removed", "partition_columns", "schema_", "schema_hints", "schema_evolution_mode"),
+    *("rescued_data_column", "options", "on_bad_object", "start_from", "max_files_per_trigger"),
+    *("max_bytes_per_trigger", "large_file_bytes"),
+)
+_OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
+_OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter_duplicates", "concurrency")
+
+
+def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
+    """What cannot be beside `from`, or has no meaning without it."""
+    if table.from_ is None:
+        for name in ("refresh", "group_key"):
+            if getattr(table, name):
+                yield (name,), "has no meaning without `from`: it says how a table follows another table"
+        return
+    # What is told at its default says nothing: so does a configuration that was written out in full.
+    fields = type(table).model_fields
+    given = {name for name in table.model_fields_set if getattr(table, name) != fields[name].default}
+    for name in _OF_OBJECTS:
+        if name in given:
+            key = type(table).model_fields[name].alias or name
+            yield (
+                (key,),
+                f"cannot be beside `from: {table.from_}`: rows come from there, not from objects",
+            )
+    for name in _OF_MERGING:
+        if name in given:
+            text = f"has no meaning beside `from: {table.from_}`: rows are always those of that table now"
+            yield (name,), text
+    if table.refresh in ("full", "changed_keys") and not table.record_key:
+        yield (
+            ("record_key",),
+            f"missing; `refresh: {table.refresh}` needs the columns that identify a row of the result, such "
+            "as those of GROUP BY",
+        )
+    yield from _iter_group_problems(table)
+    for number, check in enumerate(table.checks, 1):
+        if check.is_routing:
+            yield (
+                ("checks",),
+                f"{check.label(number)}: `on_failure: quarantine` is of objects' records, and these rows "
+                "come from a table. Allowed: fail, warn; or leave rows out by a step",
+            )
+
+
+def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
+    """What would take the columns away by which groups of the source and of the result are the same."""
+    if table.refresh != "changed_keys":
+        if table.group_key:
+            text = f"has no meaning with `refresh: {table.effective_refresh}`; only changed_keys has it"
+            yield ("group_key",), text
+        return
+    for name in table.group_key:
+        if name.lower().startswith(("_hoodie_", *_OWN_COLUMNS)):
+            yield ("group_key",), f"{name!r} is not given to the steps; name a column that is"
+    keys = {name.lower(): name for name in table.effective_group_key}
+    for at, step in enumerate(table.transform):
+        changed = [*step.rename, *step.rename.values(), *step.cast, *step.drop, *step.hash]
+        changed += step.mask.columns if step.mask else ()
+        changed += (*step.flatten.columns, *step.flatten.explode) if step.flatten else ()
+        kept = {name.lower() for name in step.keep}
+        lost = {name.lower() for name in changed} & keys.keys()
+        for key in sorted(lost | ((keys.keys() - kept) if kept else set())):
+            yield (
+                ("transform", at, step.kind),
+                f"{keys[key]!r} is of the table's `group_key`, which has to pass the steps as it is; else "
+                "set `refresh: full`",
+            )
+
+
+def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
+    """Tables that come from none there is, or in the end from themselves."""
+    for name, table in tables.items():
+        if table.from_ is None:
+            continue
+        path = ("tables", name, "from")
+        if table.from_ not in tables:
+            near = find_nearest(table.from_, (other for other in tables if other != name))
+            meant = f" Did you mean {near!r}?" if near else ""
+            others = ", ".join(other for other in tables if other != name) or "none"
+            yield path, f"no table {table.from_!r}.{meant} Other tables are: {others}"
+        elif table.from_ == name:
+            yield path, f"{name!r} is the table itself; name the table that it is built from"
+        elif name in (way := _list_way(name, tables)):
+            shown = " <- ".join((name, *way[: way.index(name) + 1]))
+            yield path, f"the tables go round in a circle: {shown}; one of them has to be built from objects"
+
+
+def order_tables(tables: Mapping[str, TableFields]) -> list[str]:
+    """The names, each behind that of the table it is built from; in the file's order else."""
+    return sorted(tables, key=lambda name: len(_list_way(name, tables)))
+
+
+def _list_way(name: str, tables: Mapping[str, TableFields]) -> list[str]:
+    """The table's source, the source of that, and so on, up to what is not known or was seen before."""
+    way: list[str] = []
+    source = tables[name].from_
+    while source is not None and source in tables and source not in way:
+        way.append(source)
+        source = tables[source].from_
+    return way

@@ -1,0 +1,73 @@
+"""Does the lock fit the lake, and what the tables ask of it?"""
+
+from collections.abc import Collection, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from headwater.config.hudi.lock import LockConfig
+from headwater.config.table.fields import TableFields
+
+_OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs"})
+_STORAGE_JARS = {
+    "s3": "hudi-aws-bundle",
+    "s3a": "hudi-aws-bundle",
+    "gs": "hudi-gcp-bundle",
+}
+_MODE = "hoodie.write.concurrency.mode"
+_PROVIDER = "hoodie.write.lock.provider"
+
+Problem = tuple[tuple[str, ...], str]
+
+
+def iter_lock_problems(
+    lock: LockConfig | None, lake: str, tables: Mapping[str, TableFields], jars: Collection[str]
+) -> Iterator[Problem]:
+    """Keys with a sentence. `jars` are texts that name the further jars of a session."""
+    if lock is not None:
+        yield from _iter_provider_problems(lock, urlsplit(lake).scheme, jars)
+    for name, table in tables.items():
+        yield from _iter_table_problems(("tables", name), table, lock)
+
+
+def _iter_provider_problems(lock: LockConfig, scheme: str, jars: Collection[str]) -> Iterator[Problem]:
+    key, needed = ("lock", "provider"), ""
+    if lock.provider == "file_system" and scheme in _OBJECT_STORES and lock.folder is None:
+        yield (
+            key,
+            f"'file_system' cannot lie in a lake at {scheme}://, where two writers could both make the "
+            "lock's file; use storage, dynamodb or zookeeper, or name a `folder` elsewhere that they share",
+        )
+    if lock.provider == "storage":
+        needed = _STORAGE_JARS.get(scheme, "")
+        if not needed:
+            yield key, "'storage' is there for lakes at s3://, s3a:// and gs:// only; use file_system"
+    if lock.provider == "dynamodb":
+        needed = "hudi-aws-bundle"
+    if needed and not any(needed in text for text in jars):
+        yield (
+            key,
+            f"{lock.provider!r} is not in Hudi's bundle for Spark; add "
+            f"`spark.packages: [org.apache.hudi:{needed}:1.2.0]`",
+        )
+
+
+def _iter_table_problems(
+    key: tuple[str, ...], table: TableFields, lock: LockConfig | None
+) -> Iterator[Problem]:
+    mode = table.hoodie.get(_MODE, "SINGLE_WRITER").upper()
+    if mode != "SINGLE_WRITER" and lock is None and _PROVIDER not in table.hoodie:
+        yield (
+            (*key, "hoodie", _MODE),
+            f"{mode!r} needs a lock that all writers use; set `lock: {{provider: file_system}}` or another",
+        )
+    if table.concurrency == "non_blocking" and lock is None:
+        yield (
+            (*key, "concurrency"),
+            "'non_blocking' needs a lock for the moment of the commit; set `lock: {provider: file_system}` "
+            "or another",
+        )
+    if table.services != "inline" and (lock is None or not lock.spans_processes):
+        yield (
+            (*key, "services"),
+            f"{table.services!r} means that `headwater services run` works on the table beside its writer: "
+            "that needs a lock between processes; set `lock: {provider: file_system}` or another",
+        )

@@ -1,0 +1,51 @@
+"""How a table's columns come about: what does not go together."""
+
+import re
+from collections.abc import Iterator
+
+from headwater.config.file_format import FIXED_COLUMNS
+from headwater.config.processing.ddl import DdlError, check_ddl
+from headwater.config.processing.reader_options import iter_reader_option_problems
+from headwater.config.table.fields import TableFields
+
+_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+Problem = tuple[tuple[str, ...], str]
+
+
+def iter_schema_problems(table: TableFields) -> Iterator[Problem]:
+    """Lists of columns that cannot be parsed, options that the format does not have, and what evolving and
+    rescued columns cannot be combined with. The table's format is known.
+    """
+    for key, ddl in (("schema", table.schema_), ("schema_hints", table.schema_hints)):
+        if ddl is not None:
+            yield from _iter_ddl_problems(key, ddl)
+    yield from iter_reader_option_problems(table.effective_format, table.options)
+    mode, allowed = table.schema_evolution_mode, "Allowed: rescue, fail_on_new_columns, none"
+    if mode == "add_new_columns" and table.schema_ is not None:
+        yield (
+            ("schema_evolution_mode",),
+            f"{mode!r} cannot be with `schema`, which gives all columns; give types in `schema_hints`. "
+            + allowed,
+        )
+    if table.effective_format in FIXED_COLUMNS:
+        text = f"`format: {table.effective_format}` always has the same columns"
+        if mode not in (None, "none"):
+            yield ("schema_evolution_mode",), f"{mode!r} has no meaning: {text}. Allowed: none"
+        if table.rescued_data_column:
+            yield ("rescued_data_column",), f"has no meaning: {text}"
+    name = table.rescued_data_column
+    if name is not None and (
+        not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
+    ):
+        yield (
+            ("rescued_data_column",),
+            f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
+        )
+
+
+def _iter_ddl_problems(key: str, ddl: str) -> Iterator[Problem]:
+    try:
+        check_ddl(ddl)
+    except DdlError as error:
+        yield (key,), f"{ddl!r} is not a list of columns such as `id bigint, name string`: {error}"

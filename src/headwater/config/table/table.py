@@ -1,0 +1,114 @@
+"""`TableConfig`: what a data table is built from and how, with all combinations of its keys checked."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from pydantic import model_validator
+
+from headwater.config.file_format import FileFormat, infer_format
+from headwater.config.hudi.checking import PREFIX, iter_option_problems
+from headwater.config.section import SectionError
+from headwater.config.table.column_types import iter_column_type_problems
+from headwater.config.table.derived import iter_derived_problems
+from headwater.config.table.fields import TableFields
+from headwater.config.table.patterns import iter_pattern_problems
+from headwater.config.table.schema import iter_schema_problems
+from headwater.config.table.typed_options import iter_typed_problems
+
+KeyProblem = tuple[tuple[str, ...], str]
+
+
+class TableConfig(TableFields):
+    """One data table."""
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> "TableConfig":
+        problems = [*iter_derived_problems(self)]
+        if self.from_ is None:
+            problems += [*self._format_problems(), *self._mode_problems(), *iter_pattern_problems(self)]
+        problems += [
+            *self._name_problems(),
+            *self._hoodie_problems(),
+            *iter_typed_problems(self),
+        ]
+        # Asks for the format, which has to be known for that.
+        if self.from_ is None:
+            problems = problems or [*iter_schema_problems(self)]
+        problems = problems or [*iter_column_type_problems(self)]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _format_problems(self) -> Iterator[KeyProblem]:
+        if not self.path:
+            yield ("path",), "the list is empty; leave `path` out to take every object"
+        elif self.format is None:
+            found = {infer_format(path) for path in self.path}
+            if None in found:
+                unclear = next(path for path in self.path if infer_format(path) is None)
+                allowed = ", ".join(get_args(FileFormat))
+                yield ("format",), f"missing, and path {unclear!r} does not tell it. Allowed: {allowed}"
+            elif len(found) > 1:
+                names = ", ".join(sorted(str(name) for name in found))
+                yield ("path",), f"the paths name several formats ({names}); a table has one: set `format`"
+
+    def _mode_problems(self) -> Iterator[KeyProblem]:
+        mode = self.effective_mode
+        if self.on_object_removed not in (None, self.effective_on_object_removed):
+            yield (
+                ("on_object_removed",),
+                f"{self.on_object_removed!r} cannot be with `mode: {mode}`. Allowed: "
+                f"{self.effective_on_object_removed}. For rows that follow removals use `mode: mirror`, or a "
+                "table built `from` a mirror",
+            )
+        if mode == "mirror":
+            yield from self._mirror_problems()
+        if mode == "merge" and not self.record_key:
+            yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
+        if mode == "append" and self.ordering:
+            yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
+        if mode == "append" and self.operation == "upsert" and self.cdc == "off":
+            yield (
+                ("operation",),
+                "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+            )
+        if self.cdc != "off" and self.operation == "insert":
+            yield (
+                ("operation",),
+                f"'insert' cannot be with `cdc: {self.cdc}`: Hudi would log only a part of it. Allowed: "
+                "bulk_insert; left out, rows are upserted",
+            )
+        if mode == "merge" and self.operation in ("insert", "bulk_insert"):
+            yield (
+                ("operation",),
+                f"{self.operation!r} would keep duplicates with `mode: merge`. Allowed: upsert",
+            )
+
+    def _mirror_problems(self) -> Iterator[KeyProblem]:
+        text = "has no meaning with `mode: mirror`: rows follow their object; use `mode: merge`"
+        if self.record_key:
+            yield ("record_key",), text
+        if self.ordering:
+            yield ("ordering",), text
+        if self.operation in ("insert", "bulk_insert"):
+            yield (
+                ("operation",),
+                f"{self.operation!r} cannot replace rows (`mode: mirror`). Allowed: upsert",
+            )
+
+    def _name_problems(self) -> Iterator[KeyProblem]:
+        names_by_key = {
+            "transform": [step.name for step in self.transform if step.name],
+            "checks": [check.name for check in self.checks if check.name],
+        }
+        for key, names in names_by_key.items():
+            for name in sorted({name for name in names if names.count(name) > 1}):
+                yield (key,), f"two are named {name!r}: a message could mean either"
+
+    def _hoodie_problems(self) -> Iterator[KeyProblem]:
+        for key in self.hoodie:
+            if not key.startswith(PREFIX):
+                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `{PREFIX}`"
+        given = {key: value for key, value in self.hoodie.items() if key.startswith(PREFIX)}
+        for key, text in iter_option_problems(given):
+            yield ("hoodie", key), text

@@ -1,0 +1,326 @@
+"""Which of a table's options are Hudi's, which go together, and which do not."""
+
+import re
+from collections.abc import Iterator
+
+from headwater.config.hudi.checking import PREFIX
+from headwater.config.table.fields import TableFields
+from headwater.config.table.generated_keys import iter_generated_key_problems
+
+OptionValue = str | int | bool | tuple[str, ...]
+
+TYPED_FIELDS = (
+    "index",
+    "partition_style",
+    "url_encode_partitions",
+    "drop_partition_columns",
+    "base_file_format",
+    "merge_mode",
+    "partial_updates",
+    "payload",
+    "merger",
+    "file_sizes",
+    "keep_commits",
+    "keep_hours",
+    "keep_file_versions",
+    "keep_partition_days",
+    "compact_after",
+    "clustering",
+    "services",
+    "concurrency",
+    "filter_duplicates",
+    "bulk_insert",
+    "metadata_table",
+    "column_stats",
+    "indexing",
+)
+"""Fields of `TableFields` that are nothing but Hudi's."""
+
+_CLASSES = ("payload", "merger")
+_KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
+_CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled")
+_WHO_CLUSTERS = (*_CLUSTERING, f"{PREFIX}clustering.schedule.inline")
+_READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
+_STEP_FOR_TIME = (
+    "partition by a column of a step: `transform: "
+    "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
+)
+_COMPACTS = f"{PREFIX}compact.inline"
+_EXPIRES_INLINE = f"{PREFIX}partition.ttl.inline"
+_NEEDS_METADATA = "needs the metadata table; leave `metadata_table` out, or set it to true"
+
+Problem = tuple[tuple[str, ...], str]
+
+
+def list_typed_options(table: TableFields) -> dict[str, OptionValue]:
+    """Those that are not at their default, by their path below the table, such as `index.buckets`."""
+    given: dict[str, OptionValue] = {}
+    for name, value in table.model_dump(include=set(TYPED_FIELDS), exclude_defaults=True).items():
+        if isinstance(value, dict):
+            given |= {f"{name}.{below}": item for below, item in value.items()}
+        else:
+            given[name] = value
+    return given
+
+
+def list_needed_columns(table: TableFields) -> dict[str, tuple[str, ...]]:
+    """Columns that rows have to have, by the key below the table that names them."""
+    sort_by = table.clustering.sort_by if table.clustering else ()
+    return {
+        "record_key": table.record_key,
+        "ordering": table.ordering,
+        "partition": table.partition,
+        "clustering.sort_by": sort_by,
+    }
+
+
+def list_ordering(table: TableFields) -> tuple[str, ...]:
+    """Columns by whose values Hudi chooses among rows of one key; none where a class of the user's does."""
+    is_own = table.payload or table.merger or table.merge_mode == "commit_time"
+    return () if is_own or table.effective_mode != "merge" else table.ordering
+
+
+def iter_typed_problems(table: TableFields) -> Iterator[Problem]:
+    """What does not go together, as keys below the table with a sentence."""
+    yield from _iter_index_problems(table)
+    yield from _iter_layout_problems(table)
+    yield from _iter_generator_problems(table)
+    yield from iter_generated_key_problems(table)
+    yield from _iter_merge_problems(table)
+    yield from _iter_class_problems(table)
+    yield from _iter_bulk_problems(table)
+    yield from _iter_cleaning_problems(table)
+    yield from _iter_clustering_problems(table)
+    yield from _iter_writers_problems(table)
+
+
+def _iter_index_problems(table: TableFields) -> Iterator[Problem]:
+    index = table.index
+    if index is None:
+        return
+    if index.type == "bucket":
+        if index.buckets is None:
+            yield ("index", "buckets"), "missing; `type: bucket` needs how many files a partition has"
+        if index.engine == "consistent_hashing" and table.table_type == "copy_on_write":
+            yield (
+                ("index", "engine"),
+                "'consistent_hashing' needs `table_type: merge_on_read`. Allowed: simple",
+            )
+        for key in _CLUSTERING:
+            if table.hoodie.get(key) == "true" and index.engine != "consistent_hashing":
+                yield (
+                    ("hoodie", key),
+                    "clustering moves rows out of the buckets that `index` computes; leave it out, or use "
+                    "`engine: consistent_hashing` or another index",
+                )
+    else:
+        for name in ("buckets", "engine"):
+            if getattr(index, name) is not None:
+                yield ("index", name), f"has no meaning with `type: {index.type}`; only a bucket index has it"
+    if index.type.endswith("record_level") and table.metadata_table is False:
+        yield ("metadata_table",), f"`index: {{type: {index.type}}}` {_NEEDS_METADATA}"
+
+
+def _iter_layout_problems(table: TableFields) -> Iterator[Problem]:
+    if not table.partition:
+        for name in ("partition_style", "url_encode_partitions", "drop_partition_columns"):
+            if name in list_typed_options(table):
+                yield (name,), "has no meaning without `partition`"
+    if table.drop_partition_columns and table.table_type == "merge_on_read":
+        yield (
+            ("drop_partition_columns",),
+            "Hudi 1.2 refuses the second write of such a table with `table_type: merge_on_read`; "
+            "use copy_on_write",
+        )
+    if table.keep_partition_days is not None and not table.partition:
+        yield ("keep_partition_days",), "has no meaning without `partition`"
+    elif table.keep_partition_days is not None and table.effective_mode == "mirror":
+        yield (
+            ("keep_partition_days",),
+            "cannot be with `mode: mirror`, whose rows go with their objects; use merge or append",
+        )
+    if table.hoodie.get(_EXPIRES_INLINE, "").lower() == "true":
+        yield (
+            ("hoodie", _EXPIRES_INLINE),
+            "Hudi 1.2 counts the days in 32 bits: of 25 to 49 nothing expires, and of 60 what is ten days "
+            "old; use `keep_partition_days`",
+        )
+    if table.column_stats and table.metadata_table is False:
+        yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
+    if table.indexing == "async":
+        yield from _iter_indexing_problems(table)
+
+
+def _iter_indexing_problems(table: TableFields) -> Iterator[Problem]:
+    if not table.column_stats:
+        yield ("indexing",), "'async' has no meaning without `column_stats`. Allowed: inline"
+    if table.services != "async":
+        yield (
+            ("indexing",),
+            "'async' leaves it to `headwater services run`: set `services: async`, too. Allowed: inline",
+        )
+    if table.index is not None and table.index.type.endswith("record_level"):
+        yield (
+            ("indexing",),
+            f"cannot be 'async' with `index: {{type: {table.index.type}}}`, which each commit needs at once. "
+            "Allowed: inline",
+        )
+
+
+def _iter_generator_problems(table: TableFields) -> Iterator[Problem]:
+    for name in ("class", "type"):
+        key = f"{PREFIX}datasource.write.keygenerator.{name}"
+        found = table.hoodie.get(key, "")
+        if found and _READ_WRONGLY.search(found):
+            text = "makes partitions whose rows Spark leaves out when they are asked for by time (Hudi 1.2)"
+            yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
+
+
+def _iter_class_problems(table: TableFields) -> Iterator[Problem]:
+    """Of a user's class that merges rows: a payload, or a merger."""
+    given = list_typed_options(table)
+    kind = next((name for name in _CLASSES if name in given), None)
+    if kind is None:
+        return
+    for name in ("merge_mode", "partial_updates", *_CLASSES):
+        if name in given and name != kind:
+            yield (name,), f"cannot be beside `{kind}`, whose class merges rows by its own rule"
+    if table.cdc != "off":
+        yield (
+            ("cdc",),
+            f"{table.cdc!r} cannot be with `{kind}`: the log would tell the rows as they came, not what "
+            "the class makes of them. Allowed: off",
+        )
+    if kind == "merger" and table.table_type == "merge_on_read":
+        yield (
+            ("merger",),
+            "cannot be with `table_type: merge_on_read`: whoever reads its log files would need the class; "
+            "use copy_on_write, or a `payload`",
+        )
+
+
+def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
+    if table.effective_mode != "merge":
+        for name in ("merge_mode", "partial_updates", *_CLASSES):
+            if name in list_typed_options(table):
+                yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
+    if table.partial_updates and table.table_type == "merge_on_read":
+        yield (
+            ("partial_updates",),
+            "a late row would win over a newer one with `table_type: merge_on_read`: so Hudi 1.2 merges "
+            "log files; use copy_on_write",
+        )
+    if table.partial_updates and table.merge_mode == "commit_time":
+        yield ("partial_updates",), "has no meaning with `merge_mode: commit_time`; use event_time"
+    if table.merge_mode == "commit_time" and table.ordering:
+        yield (
+            ("merge_mode",),
+            "'commit_time' takes the row written last, and `ordering` the one with the higher value: "
+            "leave one of them out",
+        )
+    if table.filter_duplicates and table.effective_mode != "append":
+        yield (
+            ("filter_duplicates",),
+            f"has no meaning with `mode: {table.effective_mode}`, whose rows replace each other; "
+            "use `mode: append`",
+        )
+    if table.filter_duplicates and not table.record_key and not table.generated_keys:
+        yield ("record_key",), "missing; `filter_duplicates` needs the fields that tell a duplicate"
+    if table.filter_duplicates and table.operation == "bulk_insert":
+        yield (
+            ("operation",),
+            "'bulk_insert' looks for no duplicates. Allowed with `filter_duplicates`: insert",
+        )
+
+
+def _iter_bulk_problems(table: TableFields) -> Iterator[Problem]:
+    bulk = table.bulk_insert
+    if bulk is None:
+        return
+    if table.effective_operation != "bulk_insert":
+        yield (
+            ("bulk_insert",),
+            f"has no meaning with `operation: {table.effective_operation}`; set `operation: bulk_insert` "
+            "(`mode: append`)",
+        )
+    if bulk.sort_by and bulk.sort != "none":
+        yield ("bulk_insert", "sort_by"), f"cannot be beside `sort: {bulk.sort}`: leave one of them out"
+
+
+def _iter_cleaning_problems(table: TableFields) -> Iterator[Problem]:
+    given = [name for name in _KEEP if getattr(table, name) is not None]
+    for name in given[1:]:
+        yield (name,), f"cannot be beside `{given[0]}`: one rule says which files are kept"
+    if table.compact_after is not None and table.table_type == "copy_on_write":
+        yield (
+            ("compact_after",),
+            "has no meaning with `table_type: copy_on_write`, which has nothing to compact",
+        )
+    elif table.compact_after == 0:
+        yield (
+            ("compact_after",),
+            "0 switches compaction off and nothing else compacts this table: each read would merge all log "
+            "files there ever were. Allowed: a whole number of at least 1",
+        )
+    if (
+        table.table_type == "merge_on_read"
+        and table.services == "inline"
+        and table.hoodie.get(_COMPACTS, "").lower() == "false"
+    ):
+        yield (
+            ("hoodie", _COMPACTS),
+            "nothing else compacts this table: each read would merge all log files there ever were; leave it "
+            "out, or set `services: async` and run `headwater services run`",
+        )
+
+
+def _iter_clustering_problems(table: TableFields) -> Iterator[Problem]:
+    limit = type(table).model_fields["max_pending_clustering"].default
+    if table.max_pending_clustering != limit:
+        if table.clustering is None:
+            yield ("max_pending_clustering",), "has no meaning without `clustering`"
+        elif table.services == "inline":
+            yield ("max_pending_clustering",), "has no meaning with `services: inline`, which leaves none"
+    if table.clustering is None:
+        return
+    if table.index is not None and table.index.type == "bucket":
+        yield (
+            ("clustering",),
+            "cannot be with `index: {type: bucket}`: it moves rows out of the files that the index computes; "
+            "leave it out, or use another index",
+        )
+    if table.clustering.layout != "linear" and len(table.clustering.sort_by) < 2:
+        yield (
+            ("clustering", "layout"),
+            f"{table.clustering.layout!r} needs two columns or more in `clustering.sort_by`. Allowed: linear",
+        )
+    for key in _WHO_CLUSTERS:
+        if key in table.hoodie:
+            yield ("hoodie", key), "cannot be beside `clustering`, which with `services` says who does it"
+
+
+def _iter_writers_problems(table: TableFields) -> Iterator[Problem]:
+    is_compacted = table.table_type == "merge_on_read"
+    if table.services == "semi_async" and not is_compacted and table.clustering is None:
+        yield (
+            ("services",),
+            "'semi_async' has no meaning with `table_type: copy_on_write`, which has nothing to compact, "
+            "without `clustering`. Allowed: inline, async",
+        )
+    limit = type(table).model_fields["max_pending_compactions"].default
+    if table.services == "inline" and table.max_pending_compactions != limit:
+        yield ("max_pending_compactions",), "has no meaning with `services: inline`, which leaves none"
+    if table.concurrency == "non_blocking":
+        is_bucketed = table.index is not None and table.index.type == "bucket"
+        if table.table_type != "merge_on_read" or not is_bucketed:
+            yield (
+                ("concurrency",),
+                "'non_blocking' needs `table_type: merge_on_read` and `index: {type: bucket, buckets: "
+                "...}`: two writers have to put a new key into the same file",
+            )
+        if table.effective_mode != "merge":
+            yield (
+                ("concurrency",),
+                f"'non_blocking' has no meaning with `mode: {table.effective_mode}`; use `mode: merge`, "
+                "whose rows say by their ordering which one stays",
+            )

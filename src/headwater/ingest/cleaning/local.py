@@ -1,0 +1,65 @@
+"""Files of a folder, moved to another folder or deleted."""
+
+import shutil
+from pathlib import Path
+
+from headwater.capture.listers.local import build_file_etag
+from headwater.capture.listers.protocol import ListedObject
+from headwater.errors import ObjectMissingError, SourceError
+from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
+from headwater.ingest.object_stores.local import resolve_key
+from headwater.ingest.object_stores.protocol import ObjectRef
+
+
+class LocalCleaner:
+    """Empty folders stay: who writes into them may be about to."""
+
+    def __init__(self, root: Path, target: CleanTarget) -> None:
+        if target.action == "tag":
+            raise SourceError("files have no tags", hint="set source.clean_source to move, delete or off")
+        self._root = root
+        self._target = target
+
+    def clean(self, listed: ListedObject) -> CleanResult:
+        """See `SourceCleaner.clean`."""
+        try:
+            # Proves that it lies inside the folder; the link goes, not what it leads to.
+            resolve_key(ObjectRef("local", str(self._root), listed.key))
+            path = self._root / listed.key
+            if build_file_etag(path.stat()) != listed.etag:
+                return "changed"
+            self._act(path, listed.key)
+        except (FileNotFoundError, NotADirectoryError, ObjectMissingError):
+            return "gone"
+        except OSError as error:
+            raise SourceError(
+                f"{listed.key!r} in {self._root} could not be cleaned: {error}",
+                hint="give the user that runs headwater the right to write there, or set clean_source to off",
+            ) from error
+        return "cleaned"
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _act(self, path: Path, key: str) -> None:
+        if self._target.action == "move":
+            moved = Path(self._target.move_to) / key
+            moved.parent.mkdir(parents=True, exist_ok=True)
+            if not path.is_symlink():
+                _move(path, moved)
+                return
+            shutil.copy2(path, moved)
+        path.unlink()
+
+
+def _move(path: Path, moved: Path) -> None:
+    try:
+        path.replace(moved)
+    except OSError:
+        if not path.exists():
+            raise
+        # Another file system: whole under a hidden name first, so that nobody sees half of it.
+        partial = moved.with_name(f".{moved.name}.part")
+        shutil.copy2(path, partial)
+        partial.replace(moved)
+        path.unlink()

@@ -1,0 +1,36 @@
+"""Objects in this process, tagged, moved or deleted."""
+
+from headwater.capture.listers.protocol import ListedObject
+from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
+from headwater.ingest.object_stores.memory import MemoryObjectStore
+from headwater.ingest.object_stores.protocol import ObjectRef
+
+
+class MemoryCleaner:
+    """Acts on a bucket of a memory store; `tags` are those put on, by key."""
+
+    def __init__(self, store: MemoryObjectStore, bucket: str, target: CleanTarget) -> None:
+        self._store = store
+        self._bucket = bucket
+        self._target = target
+        self.tags: dict[str, dict[str, str]] = {}
+
+    def clean(self, listed: ListedObject) -> CleanResult:
+        """See `SourceCleaner.clean`."""
+        ref = ObjectRef("memory", self._bucket, listed.key)
+        state = self._store.state(ref)
+        if state is None:
+            return "gone"
+        if (state.etag, state.last_modified) != (listed.etag, listed.last_modified):
+            return "changed"
+        if self._target.action == "tag":
+            self.tags.setdefault(listed.key, {}).update(self._target.tags)
+            return "cleaned"
+        if self._target.action == "move":
+            bucket, _, prefix = self._target.move_to.partition("/")
+            self._store.put(bucket, prefix + listed.key, self._store.read(ref).data)
+        self._store.remove(self._bucket, listed.key)
+        return "cleaned"
+
+    def close(self) -> None:
+        """Nothing is open."""

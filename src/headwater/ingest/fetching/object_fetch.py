@@ -1,0 +1,198 @@
+"""Fetches and reads many objects inside one Spark task: the body of a `mapInArrow`. No Spark in here.
+
+Downloads overlap (`fetching.download`); objects are then read one after the other, and an object's
+rows are handed on only when the whole of it could be read.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
+from headwater.ingest.evolution.column_sampler import ColumnSampler
+from headwater.ingest.evolution.schema_sample import SchemaSample
+from headwater.ingest.fetching.download import Download, FetchRequest, describe, iter_downloads, skip_empty
+from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.fetching.row_batches import RowBatches
+from headwater.ingest.formats import (
+    JSON_FORMATS,
+    ColumnsFormat,
+    LinesFormat,
+    ObjectData,
+    Target,
+    load_format,
+    open_object,
+)
+from headwater.ingest.formats.arrow_types import conform_table
+from headwater.ingest.formats.column_differences import describe_differences
+from headwater.ingest.formats.json_values import mark_ambiguous
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.object_stores import (
+    ObjectContent,
+    ObjectRef,
+    ObjectStore,
+    ObjectStoreConfig,
+    build_object_store,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPlan:
+    """How to read a table's objects; pickled to executors.
+
+    `columns` are the table's data columns in order. `arrow_schema` is a serialized `pa.Schema`:
+    needed by formats with types of their own, and used by XML to give its rows the table's shape.
+
+    `reports` asks for a sample of columns that the table does not have, `rescues` for their values.
+    `ignored` are names that are never new columns. `max_fetched_bytes` limits what is fetched of one object,
+    `max_object_bytes` what it may have when it is unpacked, too.
+    """
+
+    store: ObjectStoreConfig
+    format: str
+    options: dict[str, str]
+    columns: tuple[str, ...]
+    arrow_schema: bytes | None
+    max_object_bytes: int
+    threads: int = 8
+    reports: bool = False
+    rescues: bool = False
+    ignored: tuple[str, ...] = ()
+    max_fetched_bytes: int | None = None
+
+
+def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
+    """Read every object named in `batches`, in any order.
+
+    In: object_index int32, provider, bucket, key, version_id, etag (strings), size int64. Out:
+    object_index, row_number (int64), value (text, or the struct of the target schema), outcome
+    (struct, see `outcome_rows`), and if the plan rescues, rescued (JSON text). Rows have no outcome; one
+    further row an object has nothing else.
+
+    One object's trouble is its outcome. What concerns the whole source (`CredentialsError`,
+    `SourceError`) or the configuration (`ConfigError`) is raised.
+    """
+    reader = _ObjectReader(plan)
+    rows = RowBatches(reader.value_type, rescues=plan.rescues)
+    limit = plan.max_fetched_bytes or plan.max_object_bytes
+    downloads = iter_downloads(_iter_requests(batches), reader.store, limit, plan.threads)
+    for download in downloads:
+        found, outcome = reader.read(download)
+        yield from rows.add(
+            download.request.object_index, found.numbers, found.values, outcome, found.rescued
+        )
+    last = rows.build()
+    if last.num_rows:
+        yield last
+
+
+def _iter_requests(batches: Iterable[pa.RecordBatch]) -> Iterator[FetchRequest]:
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in batch.schema.names)
+        by_name = dict(zip(batch.schema.names, columns, strict=True))
+        fields = ("provider", "bucket", "key", "version_id", "etag", "size")
+        refs = (ObjectRef(*values) for values in zip(*(by_name[name] for name in fields), strict=True))
+        yield from map(FetchRequest, by_name["object_index"], refs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """One object's rows; `rescued` is empty when nothing is."""
+
+    numbers: Sequence[int]
+    values: pa.Array
+    note: str = ""
+    rescued: Sequence[str | None] = ()
+
+
+class _ObjectReader:
+    """One downloaded object to its rows and its outcome."""
+
+    def __init__(self, plan: FetchPlan) -> None:
+        self.store: ObjectStore = build_object_store(plan.store)
+        self._plan = plan
+        found = load_format(plan.format)
+        # Told apart once: asking a protocol costs as much as reading a small object.
+        self._lines = found if isinstance(found, LinesFormat) else None
+        self._columns = found if isinstance(found, ColumnsFormat) else None
+        self._options = ReaderOptions(plan.options)
+        serialized = plan.arrow_schema
+        self._schema = None if serialized is None else pa.ipc.read_schema(pa.py_buffer(serialized))
+        self._target = Target(plan.columns, self._schema, plan.rescues)
+        self.value_type = pa.string()
+        if self._columns is not None:
+            if self._schema is None:
+                raise ValueError(f"format {plan.format} needs FetchPlan.arrow_schema")
+            self.value_type = pa.struct(list(self._schema))
+        self._sampler = None
+        if self._schema is not None and (plan.reports or plan.rescues):
+            self._sampler = ColumnSampler(
+                plan.format, self._options, self._schema, plan.ignored, rescues=plan.rescues
+            )
+        self._sample: SchemaSample | None = None
+
+    def read(self, download: Download) -> tuple[_Rows, FetchOutcome]:
+        """Rows and outcome; no rows unless the status is `read`."""
+        nothing = _Rows((), pa.nulls(0, self.value_type))
+        result, ref = download.result, download.request.ref
+        if isinstance(result, FetchOutcome):
+            return nothing, result
+        state, size = result.state, len(result.data)
+        if not size:
+            return nothing, skip_empty(ref)
+        try:
+            found = self._read_rows(ref, result)
+            outcome = FetchOutcome(
+                "read", state.etag, state.version_id, None, found.note or None, size, len(found.values)
+            )
+        except ObjectError as error:
+            found, reason, detail = nothing, error.reason, describe(error)
+            outcome = FetchOutcome("quarantined", state.etag, state.version_id, reason, detail, size)
+        sample = self._take_sample()
+        if sample is not None and self._plan.reports:
+            # Of refused objects, too: with other columns the table may take them.
+            outcome = replace(outcome, schema_sample=sample.to_text())
+        return found, outcome
+
+    def _take_sample(self) -> SchemaSample | None:
+        taken, self._sample = self._sample, None
+        return taken
+
+    def _read_rows(self, ref: ObjectRef, content: ObjectContent) -> _Rows:
+        source = ObjectData(self.store.uri(ref), content.data, content.state.last_modified)
+        try:
+            return self._read_opened(open_object(source, self._plan.format, self._plan.max_object_bytes))
+        except HeadwaterError:
+            raise
+        except Exception as error:
+            # Libraries meet bytes that nobody has foreseen; such an object must not stop the others.
+            raise ObjectUnreadableError(
+                f"{source.uri} could not be read as {self._plan.format}: {type(error).__name__}: {error}"
+            ) from error
+
+    def _read_opened(self, source: ObjectData) -> _Rows:
+        if self._lines is not None:
+            return self._read_lines(self._lines, source)
+        assert self._columns is not None  # noqa: S101 - a format is of one kind or the other
+        table = self._columns.read_table(source, self._options, self._plan.max_object_bytes)
+        misfits: list[str] | None = None
+        if self._sampler:
+            self._sample = self._sampler.sample_table(table.schema)
+            misfits = [] if self._plan.rescues else None
+        conformed, dropped, missing = conform_table(source.uri, table, self._schema, misfits)
+        rescued: Sequence[str | None] = ()
+        if self._sampler and self._sample and self._plan.rescues:
+            rescued = self._sampler.rescue_table(table, misfits or ())
+        note = describe_differences(dropped, missing)
+        numbers = range(1, conformed.num_rows + 1)
+        return _Rows(numbers, conformed.to_struct_array(), note, rescued)
+
+    def _read_lines(self, lines_format: LinesFormat, source: ObjectData) -> _Rows:
+        lines = lines_format.read_lines(source, self._options, self._target)
+        texts, rescued = lines.texts, lines.rescued
+        if self._sampler:
+            texts, rescued, self._sample = self._sampler.sample_lines(lines_format, source, lines)
+        elif self._plan.format in JSON_FORMATS:
+            texts = mark_ambiguous(texts)
+        return _Rows(lines.row_numbers, pa.array(texts, pa.string()), lines.note, rescued)

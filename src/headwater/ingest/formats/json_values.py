@@ -1,0 +1,154 @@
+"""Slices JSON values out of a text without touching them, so that numbers keep their digits."""
+
+import json
+import re
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from headwater.errors import ObjectUnreadableError
+from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+# Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
+# control characters in strings are left for Spark to judge.
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
+
+
+class RepeatedNameError(ValueError):
+    """An object names a field twice: parsers differ in which value they take."""
+
+
+def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The `object_pairs_hook` of decoders that raise RepeatedNameError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedNameError
+    return found
+
+
+_UNIQUE = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
+
+
+# A surrogate that is not one of a pair stands for no character: half an emoji, where a text was cut.
+LONE_SURROGATE = (
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""A regular expression, of Java's too, for texts that may have one; an escaped backslash may look so."""
+
+_LONE_SURROGATE = re.compile(LONE_SURROGATE)
+
+COMMENT = r"(?:(?://|/\*|#).*)?"
+"""A regular expression, of Java's too, for a comment at the end of a record, or none."""
+
+_NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
+
+
+def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the records with a lone surrogate, of which Spark makes a question mark."""
+    marked = {at: UNDECODABLE + text for at, text in enumerate(texts) if _has_lone_surrogate(text)}
+    return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    if "\\u" not in text or not _LONE_SURROGATE.search(text):
+        return False
+    try:
+        json.dumps(json.loads(text, strict=False), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        pass
+    return False
+
+
+def mark_ambiguous(texts: Sequence[str]) -> Sequence[str]:
+    """Mark the records in which an object names a field twice, or that go on behind their document.
+
+    What is no JSON is left for the parser.
+    """
+    marked = {at: mark + text for at, text in enumerate(texts) if (mark := _find_mark(text))}
+    return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
+
+
+def _find_mark(text: str) -> str:
+    body = text if text[:1] == "{" else text.lstrip()
+    try:
+        end = _UNIQUE.raw_decode(body)[1]
+    except RepeatedNameError:
+        return REPEATED_NAME
+    except (ValueError, RecursionError):
+        return ""
+    return MALFORMED if has_more(body, end) else ""
+
+
+def has_more(text: str, end: int) -> bool:
+    """Whether more than a comma or a comment follows the document that ends there.
+
+    Spark's parser stops behind the first document of a text and drops the rest without an error.
+    """
+    return end < len(text) and not _NO_MORE.match(text, end)
+
+
+def find_value(text: str, name: str) -> object:
+    """The value of a field of a record; None where there is none, or no record."""
+    try:
+        found = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found.get(name) if isinstance(found, dict) else None
+
+
+def iter_documents(uri: str, text: str) -> Iterator[str]:
+    """The top-level values of a text, one after the other; arrays give their elements instead.
+
+    Raises ObjectUnreadableError with line and column.
+    """
+    position = _skip_blanks(text, 0)
+    while position < len(text):
+        if text[position] == "[":
+            position = yield from _iter_elements(uri, text, position)
+        else:
+            end = _find_end(uri, text, position)
+            yield text[position:end]
+            position = end
+        position = _skip_blanks(text, position)
+
+
+def _iter_elements(uri: str, text: str, start: int) -> Generator[str, None, int]:
+    """The elements of the array at `start`; returns the position behind it."""
+    position = _skip_blanks(text, start + 1)
+    if text[position : position + 1] == "]":
+        return position + 1
+    while True:
+        end = _find_end(uri, text, position)
+        yield text[position:end]
+        position = _skip_blanks(text, end)
+        separator = text[position : position + 1]
+        if separator == "]":
+            return position + 1
+        if separator != ",":
+            raise _unreadable(
+                uri, text, position, "expected ',' or ']'" if separator else "the array is not closed"
+            )
+        position = _skip_blanks(text, position + 1)
+
+
+def _find_end(uri: str, text: str, start: int) -> int:
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except json.JSONDecodeError as error:
+        raise _unreadable(uri, text, error.pos, error.msg) from error
+    except RecursionError as error:
+        raise _unreadable(uri, text, start, "nested too deeply") from error
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    found = _BLANKS.match(text, position)
+    return found.end() if found else position
+
+
+def _unreadable(uri: str, text: str, position: int, what: str) -> ObjectUnreadableError:
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    return ObjectUnreadableError(f"{uri} is not valid JSON at line {line}, column {column}: {what}")

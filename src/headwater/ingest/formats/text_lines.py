@@ -1,0 +1,98 @@
+"""Bytes to text and text to lines, as Spark's text based readers do it."""
+
+import codecs
+import re
+
+from headwater.errors import ConfigError, ObjectUnreadableError
+from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.reader_options import ReaderOptions
+
+# UTF-32 first: its little-endian mark begins with UTF-16's.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_FOREIGN_MAGIC = ((b"PAR1", "Parquet"), (b"Obj\x01", "Avro"), (b"PK\x03\x04", "ZIP"), (b"BZh", "bzip2"))
+_SAMPLE_CHARS = 64 * 1024
+_JUNK_SHARE = 0.3
+_JUNK = re.compile(f"[\0{UNDECODED}]")
+_ERRORS = "headwater.undecoded"
+# Java's String.trim, by which Spark tells blank lines: everything up to the space.
+JAVA_BLANKS = "".join(map(chr, range(0x21)))
+
+
+def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
+    """The text of an object, without byte order mark, in the encoding of option `encoding` (UTF-8).
+
+    `UNDECODED` stands for each piece that cannot be decoded: see `mark_undecodable`. Bytes that are no text
+    at all raise ObjectUnreadableError.
+    """
+    encoding, start = _find_encoding(data, options.text("encoding", "charset"))
+    body = data[start:] if start else data
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as error:
+        text = body.decode(encoding, _ERRORS)
+        _refuse_junk(uri, data, text, encoding, f"first undecodable byte at offset {error.start + start}")
+    else:
+        if "\0" in text:
+            _refuse_junk(uri, data, text, encoding, f"first zero byte at offset {data.find(0)}")
+    return text
+
+
+def split_lines(text: str, separator: str = "") -> list[str]:
+    """The physical lines, without their ends; the last one may lack its end.
+
+    Without a `separator`, `\\n`, `\\r\\n` and `\\r` end a line, and nothing else does (`str.splitlines`
+    would also split at form feeds and U+2028, which are data).
+    """
+    if separator:
+        lines = text.split(separator)
+    else:
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
+    """The codec, and how many bytes of byte order mark to leave out."""
+    try:
+        encoding = codecs.lookup(named or "utf-8").name
+    except LookupError as error:
+        raise ConfigError(
+            f"reader option encoding is {named!r}, which no codec is called",
+            hint="for instance UTF-8 or ISO-8859-1",
+        ) from error
+    for mark, marked_encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark) and (not named or marked_encoding.startswith(encoding)):
+            return marked_encoding, len(mark)
+    # Java reads both as big-endian without a mark, Python as the machine's order.
+    return (f"{encoding}-be" if encoding in ("utf-16", "utf-32") else encoding), 0
+
+
+def _replace_undecoded(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return UNDECODED, error.end
+
+
+codecs.register_error(_ERRORS, _replace_undecoded)
+
+
+def _refuse_junk(uri: str, data: bytes, text: str, encoding: str, where: str) -> None:
+    foreign = next((name for magic, name in _FOREIGN_MAGIC if data.startswith(magic)), None)
+    sample = text[:_SAMPLE_CHARS]
+    share = len(_JUNK.findall(sample)) / len(sample)
+    if foreign is None and share < _JUNK_SHARE:
+        return
+    what = f"looks like {foreign}" if foreign else f"{share:.0%} of it cannot be decoded"
+    raise ObjectUnreadableError(
+        f"{uri} is no {encoding} text: {what}; {where}",
+        hint="set the table's `format`, or the reader option `encoding`; or leave the object out by `path`",
+    )

@@ -1,0 +1,129 @@
+"""Lineage: the columns that say which object, version, row and event a row came from."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType, TimestampType
+
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.selection import parse_partition_values
+from headwater.lake.local_frames import build_frame
+
+OBJECT = "_headwater_object"
+VERSION = "_headwater_version"
+ROW = "_headwater_row"
+EVENT_ID = "_headwater_event_id"
+EVENT_TIME = "_headwater_event_time"
+SOURCE_KEY = "_headwater_source_key"
+"""Of a table built from a table: which row of that one the row comes from."""
+SOURCE_ROW = "_headwater_source_row"
+"""Its place among the rows that come from the same one."""
+REMOVED_AT = "_headwater_removed_at"
+"""Set in rows of releases that could mark the rows of a removed object instead of deleting them."""
+
+_LITERAL_LIMIT = 100
+
+LINEAGE_COLUMNS = (OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectLineage:
+    """Where the rows of one object of a batch come from. `version` is the version id or etag read."""
+
+    object_index: int
+    uri: str
+    version: str
+    event_id: str
+    event_time: datetime
+    partition_values: tuple[str | None, ...] = ()
+
+
+def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> ObjectLineage:
+    """Of the object of an outcome, with the values that its key has for the columns."""
+    event = outcome.stored.event
+    values = parse_partition_values(event.key, partition_columns)
+    return ObjectLineage(
+        object_index=at,
+        uri=build_uri(event.provider, event.bucket, event.key),
+        version=outcome.version,
+        event_id=outcome.stored.event_id,
+        event_time=event.event_time,
+        partition_values=tuple(values[name] for name in partition_columns),
+    )
+
+
+def build_uri(provider: str, bucket: str, key: str) -> str:
+    """The object's address for people and for `explain`; keys are not encoded."""
+    if provider == "local":
+        return str(PurePosixPath(bucket) / key)
+    scheme = {"gcs": "gs", "azure": "abfs"}.get(provider, "s3")
+    return f"{scheme}://{bucket}/{key}"
+
+
+def with_lineage(
+    rows: DataFrame,
+    spark: SparkSession,
+    lineages: Sequence[ObjectLineage],
+    partition_columns: tuple[str, ...],
+) -> DataFrame:
+    """Add lineage and path partition columns in place of `object_index` and `row_number`.
+
+    They win over data columns of the same names, as with Spark's own readers.
+    """
+    schema = _build_schema(partition_columns)
+    own = [OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME]
+    taken = {name.lower() for name in (*own, *partition_columns)}
+    numbered = rows.drop(*(name for name in rows.columns if name.lower() in taken))
+    numbered = numbered.withColumnRenamed("row_number", ROW)
+    data = [name for name in numbered.columns if name not in {"object_index", ROW}]
+    if len(lineages) <= _LITERAL_LIMIT:
+        # A literal instead of a join saves a small batch a Spark job; look-up in it is linear.
+        found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))
+        joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
+        joined = joined.select(*numbered.columns, "lineage.*")
+    else:
+        known = build_frame(
+            spark,
+            [(lineage.object_index, *_to_values(lineage)) for lineage in lineages],
+            StructType([StructField("object_index", IntegerType()), *schema.fields]),
+        )
+        # One row an object: the join neither drops nor repeats rows.
+        joined = numbered.join(F.broadcast(known), on="object_index", how="inner")
+    return joined.select(*(F.col(f"`{name}`") for name in (*data, *partition_columns, *own)))
+
+
+def _build_schema(partition_columns: tuple[str, ...]) -> StructType:
+    return StructType(
+        [
+            StructField(OBJECT, StringType()),
+            StructField(VERSION, StringType()),
+            StructField(EVENT_ID, StringType()),
+            StructField(EVENT_TIME, TimestampType()),
+            *(StructField(name, StringType()) for name in partition_columns),
+        ]
+    )
+
+
+def _to_values(lineage: ObjectLineage) -> tuple[object, ...]:
+    return (
+        lineage.uri,
+        lineage.version,
+        lineage.event_id,
+        lineage.event_time,
+        *lineage.partition_values,
+    )
+
+
+def _to_literal(lineages: Sequence[ObjectLineage], schema: StructType) -> Column:
+    texts = {
+        str(lineage.object_index): dict(zip(schema.fieldNames(), _to_values(lineage), strict=True))
+        for lineage in lineages
+    }
+    text = json.dumps(texts, default=lambda time: time.isoformat())
+    # The stubs know no maps, Spark does.
+    return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]  # see above

@@ -1,0 +1,342 @@
+"""Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType, StringType, StructField, StructType
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_needed_columns, list_ordering
+from headwater.errors import IngestError
+from headwater.ingest.columns.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
+from headwater.ingest.columns.conforming import find_rounded
+from headwater.ingest.columns.row_address import RowAddress
+from headwater.ingest.columns.schema import (
+    CORRUPT,
+    FIXED_SCHEMAS,
+    apply_column_types,
+    apply_hints,
+    check_names,
+    check_ordering,
+    check_partition,
+    parse_ddl,
+)
+from headwater.ingest.committed_state import CommittedState
+from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
+from headwater.ingest.evolution.schema_sample import parse_schema_sample
+from headwater.ingest.formats.csv_header import is_unnamed, with_header
+from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.inference.column_inference import ColumnInference
+from headwater.ingest.lineage import build_uri
+from headwater.ingest.object_stores import ObjectStoreConfig
+from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
+from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
+from headwater.ingest.reading.object_reader import (
+    MAX_BAD_CHARS,
+    ObjectReader,
+    ReaderConfig,
+    Records,
+)
+from headwater.ingest.reading.resolution import ReadRequest
+from headwater.ingest.reading.split_scan import is_large
+from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
+from headwater.lake.table import Table
+
+MAX_OBJECT_BYTES = 512 * 1024 * 1024
+"""Of one object read whole, after decompression; more is quarantined as `oversize`."""
+
+_log = logging.getLogger(__name__)
+
+_NOTHING_KNOWN = StructType([StructField(CORRUPT + "_only", StringType())])
+
+_SAMPLE_LINES = 1_000
+
+
+class RecordSource:
+    """Reads objects of one table as records with one schema."""
+
+    def __init__(
+        self, spark: SparkSession, name: str, table: TableConfig, store: ObjectStoreConfig, scheme: str
+    ) -> None:
+        self._spark = spark
+        self._name = name
+        self._table = table
+        self._store = store
+        self._scheme = scheme
+        self._format = table.effective_format
+        self._options = dict(table.options)
+        self._schema: StructType | None = None
+        self._is_provisional = self._is_first = False
+        self._split: list[ReadRequest] = []
+        self._reordered: frozenset[int] = frozenset()
+        self._prepared: _Prepared | None = None
+        self._evolution = SchemaEvolution(spark, name, table)
+        self._stored_rescued: str | None = None
+        self._warned: set[str] = set()
+        # With steps they are columns of what comes out of those.
+        self._types = {} if table.transform else list_column_types(table)
+
+    @property
+    def schema(self) -> StructType:
+        """The data columns. Raises `IngestError` before `ensure_schema`."""
+        if self._schema is None:
+            raise IngestError(f"table {self._name}: its columns are not known yet")
+        return self._schema
+
+    @property
+    def table_schema(self) -> StructType:
+        """The same columns by the names they have in the table."""
+        return rename_for_hudi(self.schema)
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether no object has told any columns yet, so that nothing may be written."""
+        return self._is_provisional
+
+    @property
+    def rescued_column(self) -> str | None:
+        """The table's column for what fits no other; once it has one, it keeps it."""
+        return self._evolution.rescued_column or self._stored_rescued
+
+    @property
+    def brought_by(self) -> Mapping[str, str]:
+        """Addresses of the objects that changed columns, by column path."""
+        return self._evolution.brought_by
+
+    def ensure_schema(self, events: Sequence[StoredEvent], state: CommittedState) -> None:
+        """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
+
+        Raises `ConfigError` when a key field is not among them.
+        """
+        self._split, self._reordered = [], frozenset()
+        self._stored_rescued, stored = state.rescued_column, state.schema
+        self._is_first = stored is None and not self._table.schema_
+        if self._schema is not None and not self._is_provisional:
+            return
+        table = self._table
+        if table.schema_:
+            schema = parse_ddl(self._name, "schema", table.schema_)
+        elif self._format in FIXED_SCHEMAS:
+            schema = FIXED_SCHEMAS[self._format]
+        else:
+            schema = self._infer(events) if stored is None else self._take_stored(stored)
+        given = schema.fieldNames() if table.schema_ else []
+        if table.schema_hints:
+            hints = parse_ddl(self._name, "schema_hints", table.schema_hints)
+            schema, given = apply_hints(schema, hints), [*given, *hints.fieldNames()]
+        if schema is _NOTHING_KNOWN:
+            # No object of this batch can be understood; reading them says why. The next batch asks anew.
+            self._schema, self._is_provisional = schema, True
+            return
+        schema = assign_names(schema, stored)
+        if self._types:
+            schema = schema if table.schema_ else apply_column_types(schema, self._types, given)
+            schema = assign_names(schema, stored)
+            check_convertible(self._name, rename_for_hudi(schema), self._types)
+        if not table.transform:
+            # Else they are columns of what the steps make, and looked for there.
+            keys, further = list_needed_columns(table), table.partition_columns
+            check_names(self._name, rename_for_hudi(schema), keys, further)
+            check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
+            if stored is None:
+                check_partition(self._name, rename_for_hudi(schema), table.partition)
+        self._schema, self._is_provisional = schema, False
+        self._warn_of_reserved(schema)
+
+    def _infer(self, events: Sequence[StoredEvent]) -> StructType:
+        config = self._build_config(_NOTHING_KNOWN)
+        inference = ColumnInference(self._spark, self._name, config, self._scheme, self._list_ordering())
+        schema = inference.infer(events, self._is_large)
+        if schema is None:
+            return _NOTHING_KNOWN
+        self._options = inference.options
+        return schema
+
+    def _list_ordering(self) -> set[str]:
+        """Columns that rows are ordered by, and whose types nobody has given."""
+        hinted = self._list_hinted()
+        ordering = () if self._table.transform else list_ordering(self._table)
+        return {name for name in ordering if name.lower() not in hinted}
+
+    def _list_hinted(self) -> set[str]:
+        hints = self._table.schema_hints
+        names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else []
+        return {name.lower() for name in names}
+
+    def _take_stored(self, schema: StructType) -> StructType:
+        """The table's own columns, which also say whether its CSV objects have headers."""
+        if self._format == "csv" and not ReaderOptions(self._options).text("header"):
+            hinted = self._list_hinted()
+            names = [name for name in schema.fieldNames() if is_unnamed([name]) or name.lower() not in hinted]
+            self._options = with_header(self._options, header=not is_unnamed(names))
+        return schema
+
+    def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
+        """Take in what columns the objects just read have; whether that changes the table's, so that they
+        have to be read again. Raises `NewColumnsError` where the table is to end with new columns.
+
+        A column of whole numbers does not become one of doubles that would round what `table` has.
+        """
+        evolution = self._evolution
+        if not evolution.reports or self._is_provisional:
+            return False
+        samples = [
+            ObjectSample(_build_address(stored), parse_schema_sample(text)) for stored, text in read.samples
+        ]
+        bad = self._collect_bad(read) if evolution.widens else []
+        if not samples and not bad:
+            return False
+        merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        rounded = find_rounded(table, self.schema, merged) if table and not self._table.transform else ()
+        if rounded:
+            evolution.keep_types(frozenset(rounded))
+            merged = evolution.merge(self.schema, samples, bad, is_first=self._is_first)
+        schema = assign_names(merged, self.schema)
+        if schema == self._schema:
+            return False
+        self._schema = schema
+        self._split, self._reordered = [], frozenset()
+        self._warn_of_reserved(schema)
+        return True
+
+    def _warn_of_reserved(self, schema: StructType) -> None:
+        """Say once which fields have names of Hudi's or headwater's own columns."""
+        for field, column in list_renamed(schema):
+            if is_reserved(field) and field not in self._warned:
+                self._warned.add(field)
+                _log.warning(
+                    "table %s: the field %s has a reserved name; its column is %s", self._name, field, column
+                )
+
+    def _collect_bad(self, read: BatchRead) -> list[BadRecord]:
+        """Texts of some records that do not fit the columns; of a format with types of its own none."""
+        is_typed = self._format in COLUMN_FORMATS
+        has_bad = any(o.bad_rows or o.reason == UNPARSABLE for _, o in read.outcomes)
+        has_misfits = self._evolution.rescued_column is not None
+        if is_typed or read.records is None or not (has_bad or has_misfits):
+            return []
+        found = self._list_bad(read.records, read.bad, has_misfits=has_misfits)
+        uris = {at: _build_address(outcome.stored) for at, outcome in read.outcomes}
+        return [BadRecord(uris[at], text) for at, text in found if at in uris and at not in self._reordered]
+
+    def _list_bad(
+        self, records: DataFrame, bad: Sequence[Row] | None, *, has_misfits: bool
+    ) -> list[tuple[int, str]]:
+        """Some `object_index` and text."""
+        if bad is not None and not has_misfits:
+            found = ((row["object_index"], row["corrupt"]) for row in bad)
+            return [(at, c["text"]) for at, c in found if c["reason"] == UNPARSABLE and c["text"] is not None]
+        text = F.when(F.col("corrupt.reason") == UNPARSABLE, F.col("corrupt.text"))
+        if has_misfits:
+            text = F.coalesce(text, F.col("misfit"))
+        texts = records.select("object_index", text.alias("text")).where(F.length("text") <= MAX_BAD_CHARS)
+        # At random: of many records that cannot be helped, some that can should be among them.
+        sample = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
+        return [(row["object_index"], row["text"]) for row in sample]
+
+    def read(self, requests: Sequence[ReadRequest]) -> Records:
+        """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
+        prepared = self._prepare()
+        large, small = self._divide(requests)
+        frames = []
+        if large:
+            found = LargeObjectReader(self._spark, prepared.config, self._scheme).read(large)
+            self._split += found.split
+            self._reordered |= found.reordered
+            small += found.whole
+            frames += [Records(found.frame)] if found.frame is not None else []
+        if small:
+            frames.append(prepared.reader.read(small))
+        frame = reduce(DataFrame.unionByName, (records.frame for records in frames))
+        frame = frame.withColumn("record", prepared.record).withColumn("corrupt", prepared.corrupt)
+        return Records(frame, is_at_hand=all(records.is_at_hand for records in frames))
+
+    def _prepare(self) -> "_Prepared":
+        if self._prepared is None or self._prepared.config.schema is not self.schema:
+            config, schema = self._build_config(self.schema), self.table_schema
+            address = RowAddress() if self._table.transform else RowAddress.of(self._table)
+            record = self._convert(F.col("record").cast(schema))
+            if self.rescued_column:
+                rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
+                record = record.withField(self.rescued_column, rescued)
+            self._prepared = _Prepared(
+                config=config,
+                reader=ObjectReader(self._spark, config),
+                record=record,
+                corrupt=build_bad_record(schema, address, self._types),
+            )
+        return self._prepared
+
+    def _convert(self, record: Column) -> Column:
+        for field in self.table_schema:
+            if (kind := find_declared(self._types, field.name)) is not None:
+                value = convert(record.getField(field.name), field.dataType, kind)
+                record = record.withField(field.name, value)
+        return record
+
+    def _divide(self, requests: Sequence[ReadRequest]) -> tuple[list[ReadRequest], list[ReadRequest]]:
+        large: list[ReadRequest] = []
+        small: list[ReadRequest] = []
+        for request in requests:
+            (large if self._is_large(request) else small).append(request)
+        return large, small
+
+    def _is_large(self, request: ReadRequest) -> bool:
+        return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
+
+    def ensure_unchanged(self) -> None:
+        """Raise `IngestError` when an object was replaced while Spark read it: its splits may be of both.
+
+        Concerns what was read since the last call; call it when the records are computed.
+        """
+        split, self._split = self._split, []
+        if len(keep_present(self._store, split)) < len(split):
+            raise IngestError(
+                f"table {self._name}: a large object was replaced while it was read",
+                hint="the batch is tried again, and then takes what lies there now",
+            )
+
+    def _build_config(self, schema: StructType) -> ReaderConfig:
+        evolution, is_known = self._evolution, schema is not _NOTHING_KNOWN
+        return ReaderConfig(
+            self._store,
+            self._format,
+            self._options,
+            schema,
+            MAX_OBJECT_BYTES,
+            reports=evolution.reports and is_known,
+            rescues=evolution.rescued_column is not None,
+            ignored=evolution.ignored,
+            numbers=self._list_numbers(schema),
+        )
+
+    def _list_numbers(self, schema: StructType) -> frozenset[str]:
+        """Columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
+        if self._format in COLUMN_FORMATS or self._table.schema_:
+            return frozenset()
+        hinted, is_csv = self._list_hinted(), self._format == "csv"
+        numbers = [field.name for field in schema if isinstance(field.dataType, NumericType)]
+        return frozenset(name for name in numbers if (name.lower() in hinted) is not is_csv)
+
+
+def _build_address(stored: StoredEvent) -> str:
+    event = stored.event
+    return build_uri(event.provider, event.bucket, event.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Built once for a schema: each step of an expression is a round trip to the JVM."""
+
+    config: ReaderConfig
+    reader: ObjectReader
+    record: Column
+    corrupt: Column

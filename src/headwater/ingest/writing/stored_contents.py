@@ -1,0 +1,240 @@
+"""Which contents of which objects a data table holds rows of, and in how many writes."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.capture.object_event import name_version
+from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
+from headwater.ingest.object_stores import ObjectRef
+from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.outcome import ContentState
+from headwater.ingest.planning.outdated import (
+    ContentWrite,
+    Outdated,
+    choose_replaced,
+)
+from headwater.ingest.planning.verification import WriteCounts
+from headwater.ingest.writing.retraction import Gone
+from headwater.lake.jvm import explained_lake
+from headwater.lake.table import Table
+
+if TYPE_CHECKING:
+    from headwater.capture.events_table import EventsTable
+
+
+class StoredContents:
+    """The contents that one data table has, as its next batch needs them. Every method raises `LakeError`."""
+
+    def __init__(self, table: Table, events: "EventsTable", rules: FoldRules) -> None:
+        self._table = table
+        self._events = events
+        self._rules = rules
+
+    def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
+        """Contents of the objects that have rows in the table, and how many rows a write of each."""
+        by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
+        found = {
+            (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
+            for uri, counts in find_row_counts(self._table, list(by_uri)).items()
+            for version, writes in counts.items()
+        }
+        _add_undigested(refs, found)
+        return found
+
+    def list_gone(self, outdated: Sequence[Outdated]) -> list[Gone]:
+        """The same as rows of the table."""
+        repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
+        replaced = self._choose_replaced(repaired)
+        gone = []
+        for entry in outdated:
+            uri = _address(entry)
+            gone.append(Gone(uri, replaced.get(uri) if entry in repaired else None))
+        return gone
+
+    def _choose_replaced(self, repaired: Sequence[Outdated]) -> dict[str, frozenset[str]]:
+        if not repaired:
+            return {}
+        versions = {_address(entry): entry.outcome.version for entry in repaired}
+        events = (entry.outcome.stored.event for entry in repaired)
+        announced = count_puts(self._events, {(event.bucket, event.key) for event in events})
+        known = {_address(entry): entry.outcome.stored.event for entry in repaired}
+        replaced = {}
+        for uri, writes in find_writes(self._table, list(versions)).items():
+            puts = announced.get((known[uri].bucket, known[uri].key), {})
+            provider, written = known[uri].provider, {write.version for write in writes}
+            plain = _strip_digest(provider, versions[uri])
+            if versions[uri] not in written and plain in written:
+                # A release without digests has written it.
+                versions[uri] = plain
+            by_version = {version: puts.get(_strip_digest(provider, version), 1) for version in written}
+            replaced[uri] = choose_replaced(writes, by_version, versions[uri])
+        return replaced
+
+
+def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -> None:
+    """Count rows of older releases, whose versions have no digest, as those of the file's content.
+
+    A mirror reads the file again instead: its rows are replaced.
+    """
+    for ref in refs:
+        version = name_version(ref.version_id, ref.etag)
+        plain = (ref.bucket, ref.key, _strip_digest(ref.provider, version))
+        if plain in found:
+            found.setdefault((ref.bucket, ref.key, version), found[plain])
+
+
+def _address(entry: Outdated) -> str:
+    event = entry.outcome.stored.event
+    return build_uri(event.provider, event.bucket, event.key)
+
+
+def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
+    """By address, of those of the objects that have rows. Raises `LakeError`."""
+    return {uri: _count_rows(writes) for uri, writes in find_writes(table, uris).items()}
+
+
+def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrite]]:
+    """The writes of each of the objects that has rows, by address. Raises `LakeError`."""
+    if not table.load_timeline().has_commits():
+        return {}
+    counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
+    return {row[OBJECT]: [ContentWrite(*write) for write in row["writes"]] for row in counted.collect()}
+
+
+def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteCounts]]:
+    """Key below `uri_prefix`, and what its versions have; in the order of keys. Raises `LakeError`."""
+    if not table.load_timeline().has_commits():
+        return
+    counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    for row in counted.orderBy(OBJECT).toLocalIterator(prefetchPartitions=True):
+        writes = [ContentWrite(*write) for write in row["writes"]]
+        yield row[OBJECT][len(uri_prefix) :], _count_rows(writes)
+
+
+def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
+    """Key and version of the contents that were written more than once; None for a table without rows."""
+    if not table.load_timeline().has_commits():
+        return None
+    rows = _select_present(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    written = rows.groupBy(OBJECT, _version()).agg(F.count_distinct(EVENT_ID).alias("writes"))
+    key = F.substr(F.col(OBJECT), F.lit(len(uri_prefix) + 1)).alias("key")
+    return written.where("writes > 1").select(key, "version")
+
+
+def count_puts(
+    events: "EventsTable", objects: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """How often the store announced each content of the objects, by bucket and key, then by version.
+
+    Reads the whole events table. Raises `LakeError`.
+    """
+    puts = _select_puts(events)
+    if puts is None:
+        return {}
+    with explained_lake(events.path):
+        wanted = puts.sparkSession.createDataFrame(sorted(objects), ["bucket", "key"])
+        rows = puts.join(F.broadcast(wanted), ["bucket", "key"], "left_semi").collect()
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        found.setdefault((row["bucket"], row["key"]), {})[row["version"]] = row["puts"]
+    return found
+
+
+def _select_puts(events: "EventsTable") -> DataFrame | None:
+    """Bucket, key, version and `puts` of every announced content, lazily; None before the first event."""
+    snapshot = events.read_snapshot()
+    if snapshot is None:
+        return None
+    # What a folder holds at the start of a run is announced by a listing, in the order of its changes.
+    is_sent = (F.col("source") != "listing") | F.col("order_key").isNotNull()
+    is_put = (F.col("kind") == "created") & is_sent
+    version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
+    etag = F.when(F.col("provider") == "local", _drop_digest("etag")).otherwise(F.col("etag"))
+    version = F.coalesce(version_id, etag, F.lit("")).alias("version")
+    puts = F.count_distinct("event_id").alias("puts")
+    return snapshot.where(is_put).groupBy("bucket", "key", version).agg(puts)
+
+
+# Of a file: its modification time and size, and a digest where another content had both.
+_DIGEST = r"^([^-]+-[^-]+)-[^-]+$"
+
+
+def _drop_digest(name: str) -> Column:
+    return F.regexp_replace(name, _DIGEST, "$1")
+
+
+def _strip_digest(provider: str, version: str) -> str:
+    return re.sub(_DIGEST, r"\1", version) if provider == "local" else version
+
+
+def iter_announced(
+    table: Table, events: "EventsTable", bucket: str, uri_prefix: str
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Key, and how often the store announced each of its contents that the table wrote more than once; in the
+    order of keys. Raises `LakeError`."""
+    repeated, puts = select_repeated(table, uri_prefix), _select_puts(events)
+    if repeated is None or puts is None:
+        return
+    plain = _drop_digest("version") if uri_prefix.startswith("/") else F.col("version")
+    repeated = repeated.select("key", F.col("version").alias("written"), plain.alias("version"))
+    counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"])
+    by_key = counted.groupBy("key").agg(F.collect_list(F.struct("written", "puts")).alias("found"))
+    for row in by_key.orderBy("key").toLocalIterator(prefetchPartitions=True):
+        yield row["key"], dict(map(tuple, row["found"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRows:
+    """Rows of objects that are not in the source: their `objects`, their number, and the first address."""
+
+    objects: int = 0
+    rows: int = 0
+    example: str = ""
+
+
+def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
+    """Rows of objects whose addresses do not begin with `uri_prefix`; rows of no object do not count.
+
+    Raises `LakeError`.
+    """
+    if not table.load_timeline().has_commits():
+        return OutsideRows()
+    rows = table.read()
+    if OBJECT not in rows.columns:
+        return OutsideRows()
+    outside = rows.where(F.col(OBJECT).isNotNull() & ~F.col(OBJECT).startswith(uri_prefix))
+    objects = outside.groupBy(OBJECT).agg(F.count(F.lit(1)).alias("rows"))
+    row = objects.agg(
+        F.count(F.lit(1)), F.coalesce(F.sum("rows"), F.lit(0)), F.coalesce(F.min(OBJECT), F.lit(""))
+    ).first()
+    return OutsideRows() if row is None else OutsideRows(*row)
+
+
+def _select_present(rows: DataFrame) -> DataFrame:
+    return rows.where(F.col(REMOVED_AT).isNull()) if REMOVED_AT in rows.columns else rows
+
+
+def _version() -> Column:
+    return F.coalesce(VERSION, F.lit("")).alias("version")
+
+
+def _count(rows: DataFrame) -> DataFrame:
+    counted = (
+        _select_present(rows)
+        .groupBy(OBJECT, _version(), EVENT_ID)
+        .agg(F.count(F.lit(1)).alias("rows"), F.unix_micros(F.max(EVENT_TIME)).alias("time"))
+    )
+    write = F.struct("version", F.col(EVENT_ID).alias("event_id"), "time", "rows")
+    return counted.groupBy(OBJECT).agg(F.collect_list(write).alias("writes"))
+
+
+def _count_rows(writes: Sequence[ContentWrite]) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for write in writes:
+        found.setdefault(write.version, []).append(write.rows)
+    return found

@@ -1,0 +1,234 @@
+"""What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructType
+
+from headwater.config.table import TableConfig
+from headwater.config.table.column_types import list_column_types
+from headwater.config.table.typed_options import list_typed_options
+from headwater.ingest.columns.conforming import conform_frame
+from headwater.ingest.evolution.rescued_data import add_file_path
+from headwater.ingest.lineage import (
+    EVENT_ID,
+    EVENT_TIME,
+    OBJECT,
+    ROW,
+    SOURCE_KEY,
+    SOURCE_ROW,
+    build_lineage,
+    with_lineage,
+)
+from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
+from headwater.ingest.writing.retraction import Gone, build_deletes, read_stored
+from headwater.lake.logical_types.columns import check_stored, store
+from headwater.lake.logical_types.storable import keep_zoneless
+from headwater.lake.options import DELETED, WriteOptions
+from headwater.lake.table import Table
+
+_log = logging.getLogger(__name__)
+
+# From so many rows on it is worth a job to find out that there is nothing to combine.
+_MANY_ROWS = 50_000
+
+
+class TableWriter:
+    """Writes the batches of one data table."""
+
+    def __init__(self, name: str, config: TableConfig, table: Table) -> None:
+        self._name = name
+        self._config = config
+        self._table = table
+        self._has_deletes: bool | None = None
+        self._stored: dict[str, DataType] | None = None
+        self._types = list_column_types(config)
+        self._written: StructType | None = None
+
+    @property
+    def _record_key(self) -> tuple[str, ...]:
+        """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        if self._config.from_ is not None:
+            return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
+        if self._config.generated_keys:
+            return ()
+        if self._config.filter_duplicates:
+            return self._config.record_key
+        by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
+        return by_mode[self._config.effective_mode]
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Columns by which a row is one row of the table: with most indexes it is one in its partition."""
+        index = self._config.index
+        is_global = index is not None and index.type.startswith("global_")
+        return self._record_key if is_global else (*self._record_key, *self._config.partition)
+
+    def write(
+        self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
+    ) -> bool:
+        """Commit the rows read and the retractions of `gone`; False when there is neither.
+
+        `is_new` promises that the table has no row of any of the objects. Raises `LakeError`.
+        """
+        if gone and not self._table.load_timeline().has_commits():
+            gone = ()  # the objects are known, but none of them ever had a row
+        rows = self._build_rows(read) if read else None
+        if gone and self._config.generated_keys:
+            # Hudi either adds rows or deletes some. A batch that is done again finds none to delete.
+            self._delete(gone, {} if rows is not None else metadata)
+            if rows is None:
+                return True
+            gone = ()
+        count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
+        parts = [part for part in (rows, self._build_retracted(rows, gone)) if part is not None]
+        if not parts:
+            return False
+        if rows is not None:
+            # The stored rows have the columns of before this batch.
+            parts = [rows, *(conform_frame(part, rows.schema) for part in parts[1:])]
+        frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+        if self._has_delete_column(frame) and DELETED not in frame.columns:
+            frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
+        many = not gone and count >= _MANY_ROWS
+        unique = many and are_keys_unique(frame, self._config.record_key, count)
+        # With a log of changes as `effective_operation` has it: it would lack what is inserted.
+        insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
+        self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
+        return True
+
+    def _delete(self, gone: Sequence[Gone], metadata: Mapping[str, str]) -> None:
+        """A commit without the rows of the objects; none where there is nothing to delete or to tell."""
+        rows = read_stored(self._table, gone)
+        if metadata or not rows.isEmpty():
+            options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
+            self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
+
+    def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
+        """Rows to be there and, marked by `DELETED`, rows to go; no two are one row. Raises `LakeError`."""
+        self._commit(frame, metadata, unique_keys=True, is_retraction=True)
+
+    def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
+        """A commit without rows. Raises `LakeError`."""
+        frame = self._table.read().limit(0)
+        hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
+        self._commit(frame.drop(*hudi_columns), metadata)
+
+    def _build_rows(self, read: BatchRead) -> DataFrame | None:
+        columns = self._config.partition_columns
+        lineages = [build_lineage(at, outcome, columns) for at, outcome in read.outcomes if outcome.rows]
+        if read.records is None or not lineages:
+            return None
+        is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
+        rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
+        frame = with_lineage(rows, self._table.spark, lineages, columns)
+        if rescued := self._config.effective_rescued_data_column:
+            frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
+        if self._config.transform:
+            frame = self._add_left_out(frame)
+        if self._config.merge_mode == "commit_time":
+            frame = keep_last(frame, self.identity)
+        return frame
+
+    def _add_left_out(self, frame: DataFrame) -> DataFrame:
+        """The rows with columns that steps made once and make no more, as null: Hudi refuses rows without."""
+        if self._stored is None:
+            exists = self._table.load_timeline().has_commits()
+            fields = self._table.read().schema.fields if exists else []
+            self._stored = {f.name: f.dataType for f in fields if not f.name.startswith("_hoodie_")}
+        known = {name.lower() for name in frame.columns}
+        left_out = {name: kind for name, kind in self._stored.items() if name.lower() not in known}
+        self._stored |= {field.name: field.dataType for field in frame.schema}
+        return frame.withColumns({name: F.lit(None).cast(kind) for name, kind in left_out.items()})
+
+    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> DataFrame | None:
+        places = dict.fromkeys((*self._record_key, *self._config.partition))
+        return build_deletes(self._table, gone, rows, list(places)) if gone else None
+
+    def _has_delete_column(self, frame: DataFrame) -> bool:
+        """Whether the table has the column by which rows are deleted, or gets it now."""
+        if DELETED in frame.columns or self._config.effective_mode == "mirror":
+            self._has_deletes = True
+        if self._has_deletes is None:
+            # A repair may have brought it.
+            exists = self._table.load_timeline().has_commits()
+            self._has_deletes = exists and DELETED in self._table.read().columns
+        return self._has_deletes
+
+    def _find_plannable(self) -> tuple[bool, bool]:
+        """Whether a compaction and a clustering may be planned: none while too many wait, so that the writer
+        goes on and does not pile up work."""
+        config = self._config
+        if config.services != "semi_async":
+            return True, True
+        timeline = self._table.load_timeline()
+        if not timeline.exists():
+            return True, True
+        compactions, clusterings = len(timeline.list_pending("compaction")), 0
+        if config.clustering is not None:
+            clusterings = len(timeline.list_pending("clustering"))
+        return (
+            self._has_room("compactions", compactions, config.max_pending_compactions),
+            self._has_room("clusterings", clusterings, config.max_pending_clustering),
+        )
+
+    def _has_room(self, what: str, pending: int, limit: int) -> bool:
+        if pending >= limit:
+            _log.warning(
+                "table %s: %d %s wait for `headwater services run`; no further one is planned",
+                self._name,
+                pending,
+                what,
+            )
+        return pending < limit
+
+    def build_options(self) -> WriteOptions:
+        """Those of any write of the table, in its own operation."""
+        config = self._config
+        is_merge = config.effective_mode == "merge"
+        return WriteOptions(
+            table_name=self._name,
+            operation=config.effective_operation,
+            record_key=self._record_key,
+            partition=config.partition,
+            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
+            table_type=config.table_type,
+            keep_commits=config.keep_commits or 0,
+            typed=list_typed_options(config),
+            cdc=config.cdc,
+            extra=config.hoodie,
+        )
+
+    def _commit(
+        self,
+        frame: DataFrame,
+        metadata: Mapping[str, str],
+        *,
+        unique_keys: bool = False,
+        is_retraction: bool = False,
+        insert: bool = False,
+    ) -> None:
+        if self._written is None:
+            exists = self._table.load_timeline().has_commits()
+            self._written = self._table.read().schema if exists else StructType()
+            check_stored(self._name, self._written, self._types)
+        frame = keep_zoneless(frame, self._written)
+        frame = store(frame, self._types) if self._types else frame
+        options = self.build_options()
+        plan_compaction, plan_clustering = self._find_plannable()
+        operation = "insert" if insert else options.operation
+        options = replace(
+            options,
+            # Only an upsert finds the rows that are to go.
+            operation="upsert" if is_retraction else operation,
+            unique_keys=unique_keys,
+            plan_compaction=plan_compaction,
+            plan_clustering=plan_clustering,
+            commit_metadata=metadata,
+        )
+        self._table.write(frame, options)

@@ -1,0 +1,318 @@
+"""What becomes of each object of a batch, from the store to the rows that Spark gets."""
+
+import gzip
+import io
+import pickle
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUnavailableError
+from headwater.ingest.fetching import download
+from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
+from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
+from headwater.ingest.object_stores import (
+    ObjectContent,
+    ObjectRef,
+    ObjectState,
+    ObjectStore,
+    ObjectStoreConfig,
+)
+from headwater.ingest.object_stores.local import LocalObjectStore
+from headwater.ingest.object_stores.memory import MemoryObjectStore, load_memory_store
+
+REQUEST_SCHEMA = pa.schema(
+    [
+        ("object_index", pa.int32()),
+        ("provider", pa.string()),
+        ("bucket", pa.string()),
+        ("key", pa.string()),
+        ("version_id", pa.string()),
+        ("etag", pa.string()),
+        ("size", pa.int64()),
+    ]
+)
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+
+
+class Bench:
+    """A memory store of its own, and one call to read from it."""
+
+    def __init__(self) -> None:
+        self.config = ObjectStoreConfig("memory", name=uuid.uuid4().hex)
+        self.objects: MemoryObjectStore = load_memory_store(self.config.name)
+
+    def put(self, key: str, data: bytes | str) -> ObjectRef:
+        state = self.objects.put("b", key, data.encode() if isinstance(data, str) else data)
+        return ObjectRef("memory", "b", key, state.version_id, state.etag, state.size)
+
+    def plan(self, name: str = "json", **changes: object) -> FetchPlan:
+        values: dict[str, object] = {
+            "store": self.config,
+            "format": name,
+            "options": {},
+            "columns": ("id", "name"),
+            "arrow_schema": SCHEMA.serialize().to_pybytes(),
+            "max_object_bytes": 10**8,
+        }
+        return FetchPlan(**values | changes)  # type: ignore[arg-type]
+
+    def fetch(self, refs: Sequence[ObjectRef], plan: FetchPlan | None = None) -> list[pa.RecordBatch]:
+        rows = [
+            {
+                "object_index": index,
+                "provider": ref.provider,
+                "bucket": ref.bucket,
+                "key": ref.key,
+                "version_id": ref.version_id,
+                "etag": ref.etag,
+                "size": ref.size,
+            }
+            for index, ref in enumerate(refs)
+        ]
+        batches = pa.Table.from_pylist(rows, REQUEST_SCHEMA).to_batches(max_chunksize=7)
+        return list(fetch_objects(iter(batches), plan or self.plan()))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def outcomes(batches: Sequence[pa.RecordBatch]) -> dict[int, dict[str, object]]:
+    found = [row for batch in batches for row in batch.to_pylist() if row["outcome"] is not None]
+    assert all(row["row_number"] is None and row["value"] is None for row in found)
+    indexes = [row["object_index"] for row in found]
+    assert len(set(indexes)) == len(indexes), "an object has two outcomes"
+    return {row["object_index"]: row["outcome"] for row in found}
+
+
+def records(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, int, object]]:
+    rows = [row for batch in batches for row in batch.to_pylist() if row["outcome"] is None]
+    return sorted((row["object_index"], row["row_number"], row["value"]) for row in rows)
+
+
+def write_parquet(**columns: object) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+def test_rows_and_one_outcome_an_object(bench: Bench) -> None:
+    refs = [bench.put("a.json", '{"id":1}\n{"id":2}\n'), bench.put("b.json.gz", gzip.compress(b'{"id":3}'))]
+
+    found = bench.fetch(refs)
+
+    assert records(found) == [(0, 1, '{"id":1}'), (0, 2, '{"id":2}'), (1, 1, '{"id":3}')]
+    assert {i: (o["status"], o["rows"], o["bytes"]) for i, o in outcomes(found).items()} == {
+        0: ("read", 2, 18),
+        1: ("read", 1, refs[1].size),
+    }
+    assert outcomes(found)[0]["version_id"] == refs[0].version_id
+
+
+def test_the_output_has_the_promised_schema_even_without_rows(bench: Bench) -> None:
+    for name, kind in (("json", pa.string()), ("parquet", pa.struct(list(SCHEMA)))):
+        (batch,) = bench.fetch([bench.put("empty", b"")], bench.plan(name))
+        assert batch.schema.names == ["object_index", "row_number", "value", "outcome"]
+        assert batch.schema.field("object_index").type == pa.int32()
+        assert batch.schema.field("value").type == kind
+        assert batch.schema.field("outcome").type.get_field_index("present_size") == 9
+
+
+def test_no_objects_give_nothing(bench: Bench) -> None:
+    assert bench.fetch([]) == []
+
+
+def test_objects_without_bytes_are_skipped(bench: Bench) -> None:
+    refs = [bench.put("empty.json", b""), bench.put("folder/", b"")]
+    unsized = [ObjectRef("memory", "b", ref.key) for ref in refs]
+
+    for asked in (refs, unsized):
+        found = outcomes(bench.fetch(asked))
+        assert [(found[n]["status"], found[n]["reason"]) for n in (0, 1)] == [
+            ("skipped", "empty_object"),
+            ("skipped", "folder_marker"),
+        ]
+
+
+def test_a_removed_object_is_missing(bench: Bench) -> None:
+    ref = bench.put("a", "1")
+    bench.objects.remove("b", "a")
+
+    found = outcomes(bench.fetch([ObjectRef("memory", "b", "a", None, ref.etag, 1)]))[0]
+
+    assert (found["status"], found["reason"], found["present_etag"]) == ("missing", "missing", None)
+
+
+def test_an_overwritten_object_is_superseded_and_says_by_what(bench: Bench) -> None:
+    old = bench.put("a", "1")
+    new = bench.put("a", "22")
+    asked = [ObjectRef("memory", "b", "a", None, old.etag, 1), ObjectRef("memory", "b", "a", "v9", "x", 1)]
+
+    found = outcomes(bench.fetch(asked))
+
+    for index in (0, 1):
+        assert found[index]["status"] == "superseded"
+        assert (found[index]["present_etag"], found[index]["present_version_id"]) == (
+            new.etag,
+            new.version_id,
+        )
+        assert found[index]["present_size"] == 2
+    assert found[0]["etag"] == old.etag
+
+
+def test_a_bad_object_is_quarantined_and_the_others_land(bench: Bench) -> None:
+    refs = [
+        bench.put("good", '{"id":1}'),
+        bench.put("cut.gz", gzip.compress(b'{"id":1}\n' * 100)[:-5]),
+        bench.put("junk", bytes(range(128, 256)) * 7),
+        bench.put("big", b"x" * 1001),
+        bench.put("bomb.gz", gzip.compress(bytes(10_000))),
+        bench.put("good2", '{"id":2}'),
+    ]
+
+    found = bench.fetch(refs, bench.plan(max_object_bytes=1000))
+
+    assert [(o["status"], o["reason"]) for _, o in sorted(outcomes(found).items())] == [
+        ("read", None),
+        ("quarantined", "unparsable"),
+        ("quarantined", "unparsable"),
+        ("quarantined", "oversize"),
+        ("quarantined", "oversize"),
+        ("read", None),
+    ]
+    assert records(found) == [(0, 1, '{"id":1}'), (5, 1, '{"id":2}')]
+    assert "cut.gz" in str(outcomes(found)[1]["detail"])
+
+
+def test_a_key_that_leads_out_of_the_folder_is_forbidden(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret").write_text("secret")
+    ref = ObjectRef("local", str(tmp_path / "in"), "../secret")
+
+    found = bench.fetch([ref], bench.plan(store=ObjectStoreConfig("local")))
+
+    assert (outcomes(found)[0]["status"], outcomes(found)[0]["reason"]) == ("quarantined", "forbidden")
+
+
+def test_columns_take_the_tables_types_and_differences_are_told(bench: Bench) -> None:
+    refs = [
+        bench.put("a", write_parquet(name=["x"], id=pa.array([1], pa.int32()))),
+        bench.put("b", write_parquet(id=[2], more=[3])),
+        bench.put("c", write_parquet(id=["seven"])),
+        bench.put("d", write_parquet(id=pa.array([], pa.int64()))),
+        bench.put("e", b"PAR1 and no more"),
+    ]
+
+    found = bench.fetch(refs, bench.plan("parquet"))
+
+    assert records(found) == [(0, 1, {"id": 1, "name": "x"}), (1, 1, {"id": 2, "name": None})]
+    told = outcomes(found)
+    assert told[1]["detail"] == "1 columns left out: more; 1 columns missing: name"
+    assert (told[2]["status"], told[2]["reason"]) == ("quarantined", "schema")
+    assert "column id of memory://b/c is string; the table's is int64" in str(told[2]["detail"])
+    assert (told[3]["status"], told[3]["rows"]) == ("read", 0)
+    assert (told[4]["status"], told[4]["reason"]) == ("quarantined", "unparsable")
+
+
+def test_csv_headers_are_followed(bench: Bench) -> None:
+    found = bench.fetch([bench.put("a", "name,id\nx,1\n")], bench.plan("csv", options={"header": "true"}))
+    assert records(found) == [(0, 2, "1,x")]
+
+
+def test_batches_are_bounded_in_rows_and_bytes_and_keep_the_outcome_last(bench: Bench) -> None:
+    refs = [
+        bench.put("many", "1\n" * (MAX_BATCH_ROWS * 2 + 5)),
+        bench.put("wide", ("x" * 1_000_000 + "\n") * 20),
+        bench.put("one", "1"),
+    ]
+
+    found = bench.fetch(refs)
+
+    assert len(records(found)) == MAX_BATCH_ROWS * 2 + 5 + 20 + 1
+    assert all(batch.num_rows <= MAX_BATCH_ROWS + 3 for batch in found)
+    assert all(batch.nbytes < MAX_BATCH_BYTES * 1.2 for batch in found)
+    rows = [row for batch in found for row in batch.to_pylist()]
+    for index in range(3):
+        own = [row for row in rows if row["object_index"] == index]
+        assert own[-1]["outcome"]["rows"] == len(own) - 1
+
+
+def test_every_object_is_accounted_for_with_any_number_of_threads(bench: Bench) -> None:
+    refs = [bench.put(f"k{n}", f'{{"id":{n}}}\n' * (n % 5)) for n in range(300)]
+
+    for threads in (1, 32):
+        found = bench.fetch(refs, bench.plan(threads=threads))
+        assert sorted(outcomes(found)) == list(range(300))
+        assert len(records(found)) == sum(n % 5 for n in range(300))
+
+
+def test_few_fetched_bytes_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    class CountingStore(LocalObjectStore):
+        def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
+            read.append(ref.size or 0)
+            return ObjectContent(b"x", ObjectState("e", None, 1, None))  # type: ignore[arg-type]
+
+    size = download.MAX_WAITING_BYTES // 4
+    requests = (download.FetchRequest(n, ObjectRef("x", "b", str(n), None, None, size)) for n in range(40))
+    taken = 0
+    for _ in download.iter_downloads(requests, CountingStore(), 10**9, 8):
+        taken += 1
+        assert len(read) <= taken + 4
+    assert taken == 40
+
+
+class _FailingStore(LocalObjectStore):
+    def __init__(self, error: Exception, good: frozenset[str] = frozenset()) -> None:
+        self._error = error
+        self._good = good
+
+    def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
+        if ref.key in self._good:
+            return ObjectContent(b"x", ObjectState("e", None, 1, None))  # type: ignore[arg-type]
+        raise self._error
+
+
+def download_all(store: ObjectStore, count: int) -> list[download.Download]:
+    requests = (download.FetchRequest(n, ObjectRef("x", "b", str(n), None, None, 1)) for n in range(count))
+    return list(download.iter_downloads(requests, store, 10**6, 2))
+
+
+def test_wrong_credentials_end_the_batch() -> None:
+    with pytest.raises(CredentialsError, match="expired"):
+        download_all(_FailingStore(CredentialsError("the token has expired")), 5)
+
+
+def test_an_outage_ends_the_batch_instead_of_retrying_every_object() -> None:
+    with pytest.raises(SourceUnavailableError, match="none of 16 objects could be read; last: 503"):
+        download_all(_FailingStore(ObjectUnavailableError("503")), 1000)
+
+
+def test_objects_that_are_unavailable_among_good_ones_are_outcomes() -> None:
+    found = download_all(_FailingStore(ObjectUnavailableError("503"), frozenset({"0"})), 100)
+    statuses = [d.result.status for d in found if not isinstance(d.result, ObjectContent)]
+    assert statuses == ["unavailable"] * 99
+
+
+def test_the_plan_travels_to_executors(bench: Bench) -> None:
+    plan = bench.plan()
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_stopping_early_leaves_no_threads_behind(bench: Bench) -> None:
+    refs = [bench.put(f"k{n}", "1\n" * MAX_BATCH_ROWS) for n in range(50)]
+    rows = [
+        {"object_index": n, **{f: getattr(r, f) for f in REQUEST_SCHEMA.names[1:]}}
+        for n, r in enumerate(refs)
+    ]
+    stream = fetch_objects(pa.Table.from_pylist(rows, REQUEST_SCHEMA).to_batches(), bench.plan())
+
+    assert next(stream).num_rows > 0
+    stream.close()  # type: ignore[attr-defined]
