@@ -25,7 +25,7 @@ from headwater.lake import indexes
 from headwater.lake.indexes.building import build_index
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_PROPERTIES_FILE, WriteOptions, owner_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.table import Table
 
 PARTITIONS = 8

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.layout import TableAddress
+from headwater.lake.table_folder import TableFolder
 from headwater.lake.timeline import Commit, Timeline
 from headwater.lake.timeline.files import FileReader
 from headwater.lake.timeline.jvm import load_timeline

@@ -35,6 +35,7 @@ from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path
+from headwater.lake.partition_encoding import settle_partition_encoding
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.run_log import open_run_log
 from headwater.lake.prerequisites.spark_settings import NEEDED_HADOOP_SETTINGS, NEEDED_SETTINGS
@@ -42,7 +43,6 @@ from headwater.lake.session import build_session, find_jvm_process, is_session_a
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
-from headwater.lake.typed_options.partition_encoding import settle_partition_encoding
 from headwater.medallion.pipeline import DerivedPipeline, Steps
 from headwater.observability.crash_points import crash_point
 

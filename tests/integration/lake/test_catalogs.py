@@ -27,8 +27,8 @@ from headwater.lake.catalogs.planning import normalize_place, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_partitions
-from headwater.lake.services.service_table import ServiceTable
 from tests.fixtures.catalogs.hive_metastore import MetastoreServer, find_free_port, hive_metastore
 from tests.fixtures.lakes import FIXTURE_LAKE
 

@@ -19,8 +19,8 @@ from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, ledger_path, quarantine_path, table_path
 from headwater.lake.queries.change_feed import ChangeFeed
 from headwater.lake.queries.query import Query
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.compaction import compact
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
 from tests.fixtures.faults.interrupted_commits import Reached, interrupt_only_commit
 from tests.fixtures.folder_lake import FolderLake

@@ -8,8 +8,8 @@ import pytest
 
 from headwater.errors import TableMismatchError
 from headwater.lake import find_address, writes
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_partitions
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
 

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from headwater.app.search import SearchIndex
 from headwater.config.settings import Settings
 from headwater.lake import find_address
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_rows
-from headwater.lake.services.service_table import ServiceTable
 from headwater.rag.syncing.divergence import digest_states
 from tests.fixtures.search.indexed_lake import IndexedLake
 

@@ -4,7 +4,7 @@ from datetime import date, datetime, timezone
 
 import pyarrow as pa
 
-from headwater.lake.sql.rows import iter_rows
+from headwater.lake.queries.rows import iter_rows
 
 FAR = 1_777_716_000_123 * 10**6
 

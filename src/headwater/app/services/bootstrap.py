@@ -5,7 +5,7 @@ from headwater.ingest.committed_state import begin_with
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.migration import bootstrapping
 from headwater.lake.migration.bootstrap_plan import BootstrapPlan, BootstrapRequest
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.table import Table
 
 

@@ -12,7 +12,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError, TableNotFoundError, UsageError
 from headwater.lake.layout import find_address
 from headwater.lake.options import owner_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, Upkeep, look_after
 
 log = structlog.stdlib.get_logger(__name__)

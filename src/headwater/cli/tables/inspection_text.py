@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headwater.cli.rendering import render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.lake.indexes.definitions import IndexDefinition
+    from headwater.lake.index_definitions import IndexDefinition
     from headwater.lake.inspection.actions import Action
     from headwater.lake.inspection.commits import CommitDetail
     from headwater.lake.inspection.description import Identity, TableDescription

@@ -14,9 +14,9 @@ from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.lake.options import CleanBy
-    from headwater.lake.services.result import Candidates, ServiceResult
+    from headwater.lake.service_result import Candidates, ServiceResult
+    from headwater.lake.service_table import ServiceTable
     from headwater.lake.services.rollback import Undone
-    from headwater.lake.services.service_table import ServiceTable
 
 _MEGABYTE = 1024 * 1024
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
@@ -298,7 +298,7 @@ def open_table(
     from headwater.app import App
     from headwater.app.services.presence import hold_for_service
     from headwater.lake.options import owner_options
-    from headwater.lake.services.service_table import ServiceTable
+    from headwater.lake.service_table import ServiceTable
 
     named = NamedTable.of(ctx)
     settings, address = named.load()

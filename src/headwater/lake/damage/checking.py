@@ -10,9 +10,9 @@ from typing import Literal
 
 from headwater.errors import LakeError, TableDamagedError, TableUnsupportedError
 from headwater.lake.damage.promises import PromisedFile, Promises, SkippedBlocks
-from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
+from headwater.lake.table_folder import TableFolder
 from headwater.lake.timeline.instants import sort_by_completion
 
 _NAMED = 3

@@ -1,8 +1,8 @@
 """Indexes of a table: which there are, which it should have, and whether one can be made. No JVM; what makes,
 drops and mends them is `lake.indexes.building`."""
 
+from headwater.lake.index_functions import FUNCTIONS
 from headwater.lake.indexes.advice import Advice, TableProfile, advise
-from headwater.lake.indexes.functions import FUNCTIONS
 from headwater.lake.indexes.listing import TableIndex, TableIndexes, WriteIndex, list_indexes
 from headwater.lake.indexes.planning import (
     IndexRequest,

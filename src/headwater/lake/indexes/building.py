@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.errors import LakeError
-from headwater.lake.indexes.functions import FUNCTION_OPTION
+from headwater.lake.index_functions import FUNCTION_OPTION
 from headwater.lake.indexes.planning import PlannedIndex
 from headwater.lake.jvm import IndexCall, explained_lake
 from headwater.lake.options import building_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from headwater.errors import LakeError
+from headwater.lake.index_definitions import COLUMN_STATS, FILES, shorten
 from headwater.lake.indexes.building import BuiltIndex, drop_indexes
-from headwater.lake.indexes.definitions import COLUMN_STATS, FILES, shorten
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import TABLE_PROPERTY_KEYS
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.timeline.jvm import load_timeline
 
 _LOOK_SECONDS = 0.1

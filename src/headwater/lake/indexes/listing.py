@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headwater.config.table import TableConfig
-from headwater.lake.indexes.definitions import (
+from headwater.lake.index_definitions import (
     EXPRESSION_PREFIX,
     FILES,
     SECONDARY_PREFIX,
@@ -20,7 +20,7 @@ from headwater.lake.indexes.definitions import (
     read_known_table,
     shorten,
 )
-from headwater.lake.indexes.functions import ColumnType
+from headwater.lake.index_functions import ColumnType
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import (
@@ -93,8 +93,8 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
     """
     timeline = TableTimeline(address)
     properties, problems = timeline.folder.properties, list[str]()
-    known = read_known_table(timeline, problems)
-    definitions = {one.name: one for one in read_definitions(timeline, problems)}
+    known = read_known_table(timeline.folder, problems)
+    definitions = {one.name: one for one in read_definitions(timeline.folder, problems)}
     building = properties.read_list("metadata_partitions_building")
     kept = list_kept_partitions(config) if config else frozenset[str]()
     sizes = _measure(timeline)

@@ -12,7 +12,7 @@ from typing import Literal
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
-from headwater.lake.indexes.definitions import (
+from headwater.lake.index_definitions import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     FILES,
@@ -20,7 +20,7 @@ from headwater.lake.indexes.definitions import (
     RECORD_INDEX,
     name_kind,
 )
-from headwater.lake.indexes.functions import FUNCTION_OPTION, iter_expression_problems
+from headwater.lake.index_functions import FUNCTION_OPTION, iter_expression_problems
 from headwater.lake.indexes.listing import TableIndex, TableIndexes, name_partition
 from headwater.lake.options import (
     BLOOM_FILTERS_OPTION,

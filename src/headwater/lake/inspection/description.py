@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.errors import LakeError
-from headwater.lake.indexes.definitions import (
+from headwater.lake.index_definitions import (
     IndexDefinition,
     describe_problem,
     find_problem,
@@ -143,10 +143,10 @@ def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, 
 
 
 def _read_indexes(timeline: TableTimeline, problems: list[str]) -> tuple[IndexDefinition, ...]:
-    definitions = read_definitions(timeline, problems)
+    definitions = read_definitions(timeline.folder, problems)
     if not definitions:
         return ()
-    table = read_known_table(timeline, problems)
+    table = read_known_table(timeline.folder, problems)
     found = tuple(replace(one, problem=find_problem(one, table)) for one in definitions)
     problems += [describe_problem(shorten(one.name), one.problem) for one in found if one.problem]
     return found

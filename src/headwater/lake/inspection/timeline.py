@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from headwater.errors import TableUnsupportedError
-from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.layout import TableAddress
+from headwater.lake.table_folder import TableFolder
 from headwater.lake.timeline.files import LAYOUT, FileReader, FileTimeline
 
 

@@ -18,7 +18,7 @@ from headwater.lake.migration.bootstrap_plan import (
     list_partitions,
 )
 from headwater.lake.options import WriteOptions
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.table import Table
 from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
 from headwater.lake.typed_options.bootstrap import bootstrap_options

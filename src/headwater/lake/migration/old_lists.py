@@ -5,14 +5,14 @@ import re
 import pyarrow.parquet as pq
 
 from headwater.errors import LakeError
-from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.layout import TableAddress
+from headwater.lake.service_result import ServiceResult, sum_results
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.clustering import ClusterOptions, cluster
 from headwater.lake.services.compaction import compact
-from headwater.lake.services.result import ServiceResult, sum_results
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table_files import open_file_system
+from headwater.lake.table_folder import TableFolder
 
 # The repeated level of a list: `array` in the old structure, `list` in the one of Parquet's specification.
 _OLD_LIST = re.compile(r"\brepeated (?:group|\w+)\b[^{;]*\barray\b[^{;]*[{;]")

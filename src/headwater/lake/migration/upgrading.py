@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from headwater.errors import LakeError
-from headwater.lake.inspection.folder import TableFolder
 from headwater.lake.jvm import explained_lake
 from headwater.lake.migration.versions import Direction, VersionPlan, plan_versions
 from headwater.lake.options import service_options
 from headwater.lake.prerequisites.run_log import describe_run_log
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
+from headwater.lake.table_folder import TableFolder
 
 
 @dataclass(frozen=True, slots=True)

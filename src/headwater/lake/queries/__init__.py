@@ -14,7 +14,7 @@ from headwater.lake.queries.query import Query
 from headwater.lake.queries.reading import read
 
 if TYPE_CHECKING:
-    from headwater.lake.logical_types.reading import read_blobs, search_vectors
+    from headwater.lake.queries.logical_columns import read_blobs, search_vectors
     from headwater.lake.queries.spark import read_on_spark
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
 
 _ON_SPARK = {
     "read_on_spark": "headwater.lake.queries.spark",
-    "read_blobs": "headwater.lake.logical_types.reading",
-    "search_vectors": "headwater.lake.logical_types.reading",
+    "read_blobs": "headwater.lake.queries.logical_columns",
+    "search_vectors": "headwater.lake.queries.logical_columns",
 }
 
 

@@ -11,8 +11,8 @@ from headwater.lake.queries.history import Step, TableHistory, plan_steps
 from headwater.lake.queries.instants import describe_instant
 from headwater.lake.queries.planning import load_history_for
 from headwater.lake.queries.query import Query
+from headwater.lake.queries.rows import Row
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.sql.rows import Row
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from headwater.lake.jvm import explained_lake
 from headwater.lake.queries.history import Step, check_change_log, plan_steps
 from headwater.lake.queries.planning import load_history_for
 from headwater.lake.queries.query import Query
+from headwater.lake.queries.rows import Row
 from headwater.lake.queries.spark import SparkFiles, read_change_log
-from headwater.lake.sql.rows import Row
 from headwater.lake.table import Table
 
 _OWN_PREFIX, _KEY = "_hoodie_", "_hoodie_record_key"

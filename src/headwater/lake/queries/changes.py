@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from headwater.errors import LakeError
 from headwater.lake.queries.history import Step
+from headwater.lake.queries.rows import Row, iter_rows
 from headwater.lake.snapshot_reader import COMMIT_TIME, Scan, SnapshotReader
-from headwater.lake.sql.rows import Row, iter_rows
 
 Op = Literal["i", "u", "d"]
 PARTITION, KEY, NUMBER = "_hoodie_partition_path", "_hoodie_record_key", "_hoodie_commit_seqno"

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from headwater.lake.options import archiving_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.lake.options import CleanBy, cleaning_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 from headwater.errors import UsageError, WriteConflictError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.layout import TableAddress
-from headwater.lake.services.result import Candidates, ServiceResult, sum_results
-from headwater.lake.services.service_table import (
+from headwater.lake.service_result import Candidates, ServiceResult, sum_results
+from headwater.lake.service_table import (
     ServiceTable,
     execute_plan,
     plan_and_execute,

@@ -3,8 +3,8 @@
 from headwater.errors import UsageError
 from headwater.lake.damage import ensure_whole
 from headwater.lake.layout import TableAddress
-from headwater.lake.services.result import Candidates, ServiceResult
-from headwater.lake.services.service_table import ServiceTable, plan_and_execute
+from headwater.lake.service_result import Candidates, ServiceResult
+from headwater.lake.service_table import ServiceTable, plan_and_execute
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.typed_options.services import compaction_options, log_compaction_options
 

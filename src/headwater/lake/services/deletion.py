@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import DELETED, WriteOptions
-from headwater.lake.services.service_table import ServiceTable, build_write_options
+from headwater.lake.service_table import ServiceTable, build_write_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 from headwater.lake.typed_options.services import partitions_to_delete

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from headwater.errors import UsageError
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.queries.instants import format_instant
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_partitions
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.typed_options.services import read_partition_days
 

@@ -8,7 +8,7 @@ from headwater.errors import UsageError
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.jvm import explained_lake
 from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 
 Listing = Mapping[str, int]
 """Bytes of files by their path below the table."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headwater.errors import LakeError, UsageError
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.timeline import Commit
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.rollback import Undone
-from headwater.lake.services.service_table import ServiceTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import Any
 from headwater.lake.damage import ensure_whole
 from headwater.lake.indexes.building import BuiltIndex
 from headwater.lake.indexes.keeping import keep_indexed
+from headwater.lake.service_result import ServiceResult
+from headwater.lake.service_table import ServiceTable, plan_and_execute
 from headwater.lake.services.archiving import ArchiveResult, archive
 from headwater.lake.services.cleaning import CleanPolicy, CleanResult, clean
 from headwater.lake.services.clustering import keep_clustered
 from headwater.lake.services.expiry import Expiry, expire_partitions
-from headwater.lake.services.result import ServiceResult
-from headwater.lake.services.service_table import ServiceTable, plan_and_execute
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from headwater.config.problems.nearest import find_nearest
 from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError, UsageError
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.reading import check_change_log, open_scan
+from headwater.lake.queries.rows import Row, iter_rows, number_duplicates
 from headwater.lake.snapshot_reader import NO_OPTIONS, Filter, SnapshotReader
 from headwater.lake.sql.dataset import HudiDataset
 from headwater.lake.sql.failure import explain_sql_failure
-from headwater.lake.sql.rows import Row, iter_rows, number_duplicates
 from headwater.lake.sql.statement import Condition, Statement, TableName, parse_statement
 
 Engine = Literal["hudi-rs+datafusion", "spark"]

@@ -11,10 +11,10 @@ from headwater.errors import LakeError, UsageError
 from headwater.lake.failures import explain_lake_failure
 from headwater.lake.properties import TableProperties
 from headwater.lake.queries.query import Query
+from headwater.lake.queries.rows import Row, number_duplicates
 from headwater.lake.queries.spark import read_on_spark
 from headwater.lake.snapshot_reader import is_by_time
 from headwater.lake.sql.engine import NEWEST, QueryResult
-from headwater.lake.sql.rows import Row, number_duplicates
 from headwater.lake.timeline.jvm import load_timeline
 
 

@@ -14,7 +14,7 @@ from headwater.lake.jvm import explained_lake
 from headwater.lake.layout import find_address
 from headwater.lake.logical_types.columns import convert_frame, count_faults, list_stored, store
 from headwater.lake.options import DELETED, WriteOptions, owner_options
-from headwater.lake.services.service_table import ServiceTable, build_write_options
+from headwater.lake.service_table import ServiceTable, build_write_options
 from headwater.lake.session import find_jvm_process
 from headwater.lake.table import Table
 from headwater.lake.typed_options.locks import read_session_lock, to_session_settings

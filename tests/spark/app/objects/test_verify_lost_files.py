@@ -13,8 +13,8 @@ from headwater.app.objects.verify import Verify
 from headwater.app.services.whole_tables import with_whole_tables
 from headwater.errors import TableDamagedError
 from headwater.lake.layout import find_address, table_path
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.compaction import compact
-from headwater.lake.services.service_table import ServiceTable
 from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.long

@@ -13,8 +13,8 @@ from headwater.app.objects.verify import Verify
 from headwater.errors import ConfigError, TableMismatchError, TableUnsupportedError, UsageError
 from headwater.lake import find_address, inspection, queries, writes
 from headwater.lake.layout import table_path
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_rows
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
 from tests.fixtures.folder_lake import FolderLake

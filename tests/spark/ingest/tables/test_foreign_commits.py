@@ -4,10 +4,10 @@ import pytest
 
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import DELETED
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.archiving import archive
 from headwater.lake.services.cleaning import CleanPolicy, clean
 from headwater.lake.services.savepoints import create_savepoint, restore
-from headwater.lake.services.service_table import ServiceTable
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import TableMismatchError
 from headwater.lake import find_address, queries, writes
 from headwater.lake.options import WriteOptions, owner_options
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_partitions, delete_rows
-from headwater.lake.services.service_table import ServiceTable
 from headwater.lake.table import Table
 from tests.fixtures.medallion.medallion_lake import MedallionLake
 

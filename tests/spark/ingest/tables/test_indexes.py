@@ -12,7 +12,7 @@ from headwater.lake import indexes
 from headwater.lake.indexes.building import build_index, drop_indexes, rebuild_index
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.slow

@@ -3,9 +3,9 @@
 import pytest
 
 from headwater.lake.layout import TableAddress
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.rollback import roll_back
 from headwater.lake.services.savepoints import create_savepoint, restore
-from headwater.lake.services.service_table import ServiceTable
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from headwater.errors import TableMismatchError, UsageError
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.migration.bootstrap_plan import BootstrapRequest
 from headwater.lake.migration.bootstrapping import plan_bootstrap
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.sql.engine import run_query
 from headwater.lake.sql.spark import run_on_spark
 from headwater.lake.table import Table

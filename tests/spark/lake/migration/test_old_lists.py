@@ -13,7 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from headwater.lake import find_address
 from headwater.lake.migration.old_lists import find_old_lists, rewrite_lists
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from tests.fixtures.folder_lake import FolderLake
 
 ARCHIVE = Path(__file__).parents[3] / "fixtures/tables/lake_of_old_lists.tar.xz"

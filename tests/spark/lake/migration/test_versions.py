@@ -11,7 +11,7 @@ from headwater.lake.jvm import list_file_sizes
 from headwater.lake.layout import TableAddress
 from headwater.lake.migration.upgrading import change_version
 from headwater.lake.options import WriteOptions
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.table import Table
 from headwater.lake.typed_options.clustering import clustering_options
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.table import Table
 
 SCHEMA = "id string, n int, day string"

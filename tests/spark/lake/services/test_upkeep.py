@@ -4,7 +4,7 @@ import pytest
 
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
-from headwater.lake.services.service_table import ServiceTable
+from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.table import Table
 from headwater.lake.typed_options.declared import render_options

@@ -7,6 +7,7 @@ import pytest
 
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
+from headwater.lake.index_definitions import IndexDefinition, KnownTable, find_problem
 from headwater.lake.indexes import (
     FUNCTIONS,
     IndexRequest,
@@ -18,7 +19,6 @@ from headwater.lake.indexes import (
     plan_rebuild,
     plan_repair,
 )
-from headwater.lake.indexes.definitions import IndexDefinition, KnownTable, find_problem
 
 PLAIN = {"path": "*.json", "record_key": "id"}
 METADATA = {**PLAIN, "metadata_table": True}

@@ -7,7 +7,7 @@ import pytest
 
 from headwater.errors import TableNotFoundError
 from headwater.lake import inspection
-from headwater.lake.indexes.definitions import parse_index_definitions
+from headwater.lake.index_definitions import parse_index_definitions
 from headwater.lake.inspection.description import build_identity
 from headwater.lake.layout import TableAddress
 from headwater.lake.properties import TableProperties

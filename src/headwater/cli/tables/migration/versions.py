@@ -42,10 +42,10 @@ def change(
     ctx: typer.Context, direction: "Direction", to: int | None, *, dry_run: bool, as_json: bool
 ) -> None:
     """Report the plan, then carry it out unless it is a dry run. The report needs no JVM."""
-    from headwater.lake.inspection.folder import TableFolder
     from headwater.lake.migration.old_lists import find_old_lists, rewrite_lists
     from headwater.lake.migration.upgrading import change_version
     from headwater.lake.migration.versions import plan_versions
+    from headwater.lake.table_folder import TableFolder
 
     _, address = NamedTable.of(ctx).load()
     plan = plan_versions(address.name, TableFolder(address).properties, direction, to)

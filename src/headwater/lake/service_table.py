@@ -12,7 +12,7 @@ from headwater.errors import TableNotFoundError
 from headwater.lake.jvm import Jvm, connect, explained_lake, read_session_settings
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import TABLE_PROPERTY_KEYS, Operation, WriteOptions, service_options
-from headwater.lake.services.result import ServiceResult, sum_results
+from headwater.lake.service_result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
 from headwater.lake.timeline.jvm import load_timeline
 from headwater.lake.typed_options.locks import read_session_lock

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.errors import LakeError
-from headwater.lake.indexes.functions import (
+from headwater.lake.index_functions import (
     FUNCTION_OPTION,
     LOSS,
     LOSSY,
@@ -18,7 +18,7 @@ from headwater.lake.indexes.functions import (
 from headwater.lake.options import TABLE_METADATA_FOLDER
 
 if TYPE_CHECKING:
-    from headwater.lake.inspection.timeline import TableTimeline
+    from headwater.lake.table_folder import TableFolder
 
 EXPRESSION_PREFIX = "expr_index_"
 SECONDARY_PREFIX = "secondary_index_"
@@ -106,11 +106,11 @@ class KnownTable:
     built: tuple[str, ...]
 
 
-def read_known_table(timeline: "TableTimeline", problems: list[str]) -> KnownTable:
+def read_known_table(folder: "TableFolder", problems: list[str]) -> KnownTable:
     """From a table. What cannot be read is told in `problems`."""
-    properties = timeline.folder.properties
+    properties = folder.properties
     return KnownTable(
-        read_column_types(timeline, problems),
+        read_column_types(folder, problems),
         properties.read_list("metadata_partitions"),
     )
 
@@ -148,25 +148,25 @@ def describe_problem(name: str, problem: str) -> str:
     return f"index {name} is broken: {problem}; `index repair` removes it"
 
 
-def read_definitions(timeline: "TableTimeline", problems: list[str]) -> tuple[IndexDefinition, ...]:
+def read_definitions(folder: "TableFolder", problems: list[str]) -> tuple[IndexDefinition, ...]:
     """What Hudi has written down about each index. A damaged file is told in `problems`."""
     default = f"{TABLE_METADATA_FOLDER}/.index_defs/index.json"
-    path = timeline.folder.properties.read("index_definitions", default)
-    content = timeline.folder.read_if_there(path)
+    path = folder.properties.read("index_definitions", default)
+    content = folder.read_if_there(path)
     if not content:
         return ()
     try:
-        built = timeline.folder.properties.read_list("metadata_partitions")
+        built = folder.properties.read_list("metadata_partitions")
         return parse_index_definitions(content.decode("utf-8"), built)
     except ValueError as error:
         problems.append(f"the file of index definitions is damaged, and writes fail of it: {path}: {error}")
         return ()
 
 
-def read_column_types(timeline: "TableTimeline", problems: list[str]) -> dict[str, ColumnType]:
+def read_column_types(folder: "TableFolder", problems: list[str]) -> dict[str, ColumnType]:
     """Of all columns, Hudi's own included. What cannot be read is told in `problems`."""
     try:
-        schema = timeline.folder.reader.schema
+        schema = folder.reader.schema
     except LakeError as error:
         problems.append(error.message)
         return {}
