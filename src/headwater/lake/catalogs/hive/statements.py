@@ -12,7 +12,7 @@ _FIELD = re.compile(r"([<,])([^<>,:()`]+):")
 
 
 def quote_name(*names: str) -> str:
-    """`a`.`b`"""
+    """Return a quoted name, such as `a`.`b`."""
     return ".".join(f"`{name.replace('`', '``')}`" for name in names)
 
 
