@@ -1,4 +1,4 @@
-"""Converts failures of Hudi, Hadoop and Spark into headwater errors. Pure, except that it reads free disk
+"""Converts failures of Hudi, Hadoop and Spark into headwater errors. Pure, except for reading free disk
 space."""
 
 import re
@@ -68,7 +68,7 @@ _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
 def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] = ()) -> LakeError:
-    """Convert an exception of Hudi or Hadoop into an error with a hint. `temporary` are Spark's spill
+    """Convert an exception of Hudi or Hadoop to an error with a hint. `temporary` are Spark's spill
     folders."""
     text = str(error)
     if any(sign in text for sign in _REFUSALS):

@@ -81,8 +81,7 @@ class Jvm:
         return self._build_meta_client().setConf(self._storage_conf).setBasePath(path).build()
 
     def build_write_client(self, meta_client: Any, name: str, options: Mapping[str, str]) -> Any:
-        """Build Hudi's write client for operations other than writing rows: table services, savepoints,
-        rollbacks.
+        """Build Hudi's write client for table services, savepoints and rollbacks.
 
         The caller must close it. Uses the table's latest schema.
         """
@@ -107,8 +106,7 @@ class Jvm:
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
 
     def list_files(self, client: Any) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the size in bytes of a table's files by relative path: from the metadata table, and from
-        storage."""
+        """Return file sizes in bytes by relative path: from the metadata table, and from storage."""
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         meta_client = table.getMetaClient()
@@ -135,14 +133,12 @@ class Jvm:
         )
 
     def build_metadata(self, client: Any) -> None:
-        """Build the metadata table with everything that the client's options and the definitions request, as
-        the next write would."""
+        """Build the metadata table and its indexes by options and definitions, as the next write would."""
         upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
         client.initTable(upsert, self.build_none())
 
     def define_index(self, meta_client: Any, index: IndexCall) -> None:
-        """Write the definition of a secondary or expression index; the next build of the metadata table
-        builds it."""
+        """Write the definition of an index, which the next build of the metadata table builds."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
         version = self._find("org.apache.hudi.metadata.HoodieIndexVersion.getCurrentVersion")(
             meta_client.getTableConfig().getTableVersion(),
@@ -161,8 +157,7 @@ class Jvm:
         meta_client.buildIndexDefinition(definition)
 
     def list_index_kinds(self, partitions: Sequence[str]) -> Any:
-        """Return Hudi's `MetadataPartitionType`s for partitions of the metadata table, such as
-        `column_stats`."""
+        """Return Hudi's `MetadataPartitionType`s for partitions such as `column_stats`."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
         found = self._find("java.util.ArrayList")()
         for partition in partitions:
@@ -182,8 +177,7 @@ class Jvm:
             transaction.close()
 
     def delete_pending_indexing(self, meta_client: Any) -> None:
-        """Remove incomplete indexing actions from the timeline, because their leftovers break later Hudi
-        operations."""
+        """Remove pending indexing actions from the timeline, because they break later Hudi operations."""
         timeline = meta_client.getActiveTimeline()
         for instant in timeline.filterPendingIndexTimeline().getInstants():
             timeline.deleteInstantFileIfExists(instant)
@@ -289,8 +283,7 @@ def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
 
 
 def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
-    """Apply `apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)` of a Java class to the
-    rows.
+    """Call `apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)` of a Java class.
 
     Raises the errors of py4j and Spark.
     """

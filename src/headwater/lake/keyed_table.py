@@ -32,8 +32,7 @@ _BYTES_A_PIECE = 8 * 1024 * 1024
 
 
 class KeyedTable:
-    """Upserts rows by key from any thread, one commit per call. Merge-on-read with a bucket index for low
-    latency."""
+    """Upserts rows by key from any thread, one commit per call. Merge-on-read with a bucket index."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class KeyedTable:
         )
 
     def write_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Upsert rows in schema order; the last row of a key wins. Commits nothing without rows. Raises
+        """Upsert rows in schema order; the last row of a key wins. No commit without rows. Raises
         `LakeError`."""
         if rows:
             # Deduplicate here: in Hudi, that is a shuffle, a quarter of the time of a small commit.
@@ -94,8 +93,7 @@ class KeyedTable:
             attempts(self._table.write, frame, options)
 
     def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
-        """Delete the rows with the keys of `frame`, which has all columns of the schema. Raises
-        `LakeError`."""
+        """Delete rows by the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
         options = replace(self._options, operation="delete", commit_metadata=metadata or {})
         self._write(frame.select(*self._schema.fieldNames()), options)
 

@@ -277,8 +277,7 @@ def keeps_global_record_index(config: TableConfig) -> bool:
 
 
 def has_timeline_server(config: TableConfig) -> bool:
-    """True if the writes of a table start Hudi's timeline server, without which an expression index breaks
-    them."""
+    """True if the table's writes start Hudi's timeline server, which an expression index requires."""
     return owner_options(config).get("hoodie.embed.timeline.server") == "true"
 
 
@@ -323,8 +322,7 @@ _SERVICES = (
 def service_options(
     properties: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return the options of every service of a table with these properties, in addition to its owner's
-    `given`.
+    """Return the options of every service of a table with these properties, without its owner's `given`.
 
     A client without the metadata table removes an existing one. A client without an index removes that index.
     """
@@ -344,8 +342,8 @@ def service_options(
 def building_options(
     given: Mapping[str, str], partition: str = "", *, without: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Return options, in addition to the owner's `given`, that build one metadata partition now or drop those
-    in `without`."""
+    """Return options, added to the owner's `given`, that build a metadata partition or drop those in
+    `without`."""
     built = {"hoodie.metadata.enable": "true", "hoodie.metadata.index.async": "false"}
     built |= index_options([partition], given)
     built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
@@ -356,8 +354,7 @@ CleanBy = Literal["commits", "hours", "versions"]
 
 
 def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
-    """Return options for a clean now, which keeps what is configured, or that many commits, hours or file
-    versions."""
+    """Return options for a clean now: by the configuration, or by commits, hours or file versions."""
     # Clean all partitions, even without a commit since the last clean: a savepoint may have been deleted
     # since.
     built = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.incremental.enabled": "false"}
@@ -372,7 +369,7 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
 
 
 def archiving_options(keep: int) -> dict[str, str]:
-    """Return options that keep about `keep` commits on the active timeline, and all that the cleaner
+    """Return options that keep about `keep` commits on the active timeline, never fewer than cleaning
     needs."""
     return {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
 
@@ -411,6 +408,5 @@ def read_optimized_read() -> dict[str, str]:
 
 
 def change_log_read(after: str, upto: str) -> dict[str, str]:
-    """Return options that read the changes of commits completed in (after, upto] from the table's change
-    log."""
+    """Return options that read changes of commits completed in (after, upto] from the change log."""
     return incremental_read(after, upto) | {"hoodie.datasource.query.incremental.format": "cdc"}

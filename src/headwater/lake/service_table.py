@@ -21,8 +21,7 @@ from headwater.lake.typed_options.services import NO_SERVICES
 
 @dataclass(frozen=True, slots=True)
 class ServiceTable:
-    """A table to maintain. `extra` are its owner's options, which override headwater's: see
-    `owner_options`."""
+    """A table to maintain. `extra` are its owner's options, which win: see `owner_options`."""
 
     spark: SparkSession
     address: TableAddress
@@ -60,8 +59,7 @@ class ServiceTable:
 
     @contextmanager
     def open_client(self, options: Mapping[str, str]) -> Iterator[Any]:
-        """Open a write client with these options and close it at the end; its exceptions become
-        `LakeError`."""
+        """Open a write client with these options, closed at the end; its exceptions become `LakeError`."""
         meta_client = self.load_meta_client()
         with explained_lake(self.address.path):
             properties = self.java.read_map(meta_client.getTableConfig().propsMap())

@@ -99,8 +99,7 @@ def _jvm_environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _output_to(log_file: Path) -> Iterator[None]:
-    """Redirect the output of child processes that start in this context to a file: our own stdout may be
-    JSON."""
+    """Redirect the output of child processes started here to a file: our own stdout may be JSON."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}

@@ -137,8 +137,7 @@ class SnapshotReader:
 
     @property
     def has_partitions_by_time(self) -> bool:
-        """True if partition paths hold times in another format than their column, so that filters cannot
-        prune them."""
+        """True if partition paths format times unlike their column, so that filters cannot prune them."""
         with self.explained():
             options = self.hudi_table.hudi_options()
         return is_by_time(options.get(TABLE_PROPERTY_KEYS["key_generator_type"], ""))
@@ -198,8 +197,7 @@ class SnapshotReader:
             return self._load_timeline().list_pending(action)
 
     def find_earliest_retained(self) -> str:
-        """Return the requested time of the oldest commit whose snapshot is complete; empty if nothing was
-        cleaned.
+        """Return the requested time of the oldest commit with a complete snapshot; empty without cleans.
 
         Includes cleans that are still running.
         """
@@ -241,8 +239,7 @@ class SnapshotReader:
         return next(iter(self.list_commits(newest=1)), None)
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
-        """Return headwater's metadata of the latest commit that has `key`, skipping commits of other
-        writers."""
+        """Return headwater's metadata of the latest commit with `key`, skipping commits of other writers."""
         found = (self._load_commit(name).own_metadata for name in reversed(self.commit_names))
         return next((metadata for metadata in found if key in metadata), None)
 

@@ -23,7 +23,7 @@ _READERS = 16
 
 
 class TableFolder:
-    """The current files of a table. Every method raises `TableNotFoundError` without a table, and
+    """The current files of a table. All methods raise `TableNotFoundError` without a table, and
     `LakeError`."""
 
     def __init__(self, address: TableAddress) -> None:
@@ -129,8 +129,7 @@ class TableFolder:
             return dict(zip(paths, threads.map(load, paths), strict=True))
 
     def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
-        """Count the rows of a file slice by merging its logs with the base file, if any; None if
-        unreadable."""
+        """Count the rows of a file slice by merging logs with the base file, if any; None if unreadable."""
         try:
             with self.reader.explained():
                 batch = self._merging_reader.read_file_slice_from_paths(

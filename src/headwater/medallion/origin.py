@@ -19,8 +19,7 @@ def build_key() -> Column:
 
 
 def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: bool) -> DataFrame:
-    """Apply a chain to source rows, lazily; each result has the key of its source row. Raises
-    `TransformError`.
+    """Apply a chain to source rows, lazily, and add the key of the source row. Raises `TransformError`.
 
     `is_numbered` adds its number among the results of the same source row.
     """

@@ -1,5 +1,4 @@
-"""The pipeline of one derived table: reads source changes, derives rows, and commits them with the
-checkpoint."""
+"""The pipeline of one derived table: reads source changes, derives rows, commits them with the checkpoint."""
 
 import logging
 import time
@@ -220,8 +219,7 @@ class DerivedPipeline:
     def _derive_changed(
         self, plan: ChangePlan, stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
-        """Derive the rows of changed source rows, and return them with the stored rows of changed or deleted
-        ones."""
+        """Derive the rows of changed source rows, and return them with the stored rows that they replace."""
         changed = self._source.read_commits(plan.after, plan.upto)
         new = self._persist(self._derive(changed))
         touched = changed.select(build_key().alias(SOURCE_KEY))
@@ -252,7 +250,7 @@ class DerivedPipeline:
         return frame
 
     def _check_keys(self, new: DataFrame) -> None:
-        """Raise an error unless the configured keys are columns, `record_key` is unique, and vectors fit the
+        """Raise an error unless all configured keys exist, `record_key` is unique, and vectors fit the
         table."""
         self._check_names(new)
         if faults := count_faults(new, self._types):

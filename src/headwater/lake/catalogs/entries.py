@@ -95,8 +95,7 @@ def _build_format(base_file_format: str, *, is_realtime: bool) -> StorageFormat:
 
 
 def _describe_for_spark(columns: "StructType", partition_fields: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the properties that make Spark read the entry as a Hudi table, with case-sensitive column
-    names."""
+    """Return the properties that make Spark read the entry as a Hudi table, with case-sensitive names."""
     from pyspark.sql.types import StructType
 
     own = [field for field in columns if field.name not in partition_fields]

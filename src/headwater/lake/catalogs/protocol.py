@@ -22,8 +22,7 @@ class Catalog(Protocol):
         ...
 
     def read(self, name: str) -> CatalogTable | None:
-        """Return the table of that name with all partitions, or None if the table or database does not
-        exist."""
+        """Return the table of that name with all partitions, or None if it does not exist."""
         ...
 
     def apply(self, change: TableChange) -> None:

@@ -52,8 +52,7 @@ class Checks:
         return bool(self._judging)
 
     def build_mark(self, frame: DataFrame) -> Column:
-        """Return a column with the failed check and the reason for each row to quarantine, null for other
-        rows."""
+        """Return a column with the failed check and the reason for rows to quarantine, else null."""
         found = F.lit(None).cast("string")
         for label, check in self._routing:
             with self._naming(label):

@@ -25,8 +25,7 @@ def build_violation(frame: DataFrame, check: CheckConfig) -> Column:
 
 
 def find_checked(frame: DataFrame, check: CheckConfig) -> list[str]:
-    """Return the frame's names of the columns that a check reads. Raises `ConfigError` for an unknown
-    column."""
+    """Return the frame's names of a check's columns. Raises `ConfigError` for an unknown column."""
     try:
         return find_columns(frame, check.columns, carried="")
     except TransformError as error:

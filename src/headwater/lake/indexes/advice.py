@@ -30,7 +30,7 @@ _GLOBAL: Mapping[str, Advised] = {
     "bloom": "global_bloom",
     "record_level": "global_record_level",
 }
-# Bytes per entry of the record index, from Hudi's documentation.
+# Bytes per entry of the record index, from Hudi's own figures.
 RECORD_ENTRY_BYTES = 48
 
 

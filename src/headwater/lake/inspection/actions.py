@@ -36,8 +36,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action. `instant` and `completed` are Hudi's text, `requested_at` and `completed_at` the same times
-    in UTC.
+    """One action. `instant` and `completed` are Hudi's text, `requested_at` and `completed_at` times in UTC.
 
     `duration_seconds` is from request to completion, unknown for a savepoint. `age_seconds` is the time since
     the request of a pending action. `operation` is the type of write (`upsert`, `compact`, `cluster`, ...),

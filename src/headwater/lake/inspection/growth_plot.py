@@ -26,8 +26,8 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(growth: Growth, table: str, path: Path) -> None:
-    """Plot bytes and rows over time. Raises the errors of `check_plot`, and `UsageError` if the file is not
-    writable."""
+    """Plot bytes and rows over time. Raises the errors of `check_plot`, and `UsageError` for an unwritable
+    file."""
     check_plot(path)
     from matplotlib.figure import Figure
 

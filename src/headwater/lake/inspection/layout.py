@@ -18,7 +18,7 @@ SliceState = Literal["current", "superseded", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file; `path` is relative to the table, `size` is in bytes, `instant` is the requested time of its
+    """A file; `path` is relative to the table, `size` in bytes, `instant` the requested time of its
     action."""
 
     path: str
@@ -79,7 +79,7 @@ class LayoutTotals:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """The file slices, older ones only on request. `problems` name corrupt actions that may hide replaced
+    """The file slices, older ones on request. `problems` name corrupt actions that may hide replaced
     groups."""
 
     small_file_limit: int

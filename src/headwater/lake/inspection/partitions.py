@@ -13,8 +13,7 @@ from headwater.lake.timeline.instants import parse_time
 
 @dataclass(frozen=True, slots=True)
 class PartitionSummary:
-    """The latest snapshot of one partition; `partition` is its relative path, empty for an unpartitioned
-    table.
+    """The latest snapshot of one partition; `partition` is its relative path, empty without partitions.
 
     `rows` is None if unknown without reading logs, or if a file lacks the count. `last_instant` is the
     requested time of the action that wrote the newest file.

@@ -98,8 +98,7 @@ def convert_frame(frame: DataFrame, types: Types) -> DataFrame:
 
 
 def build_read_type(kind: ColumnType) -> DataType:
-    """Return the type for reading objects: numbers as wide as in the source, so that none is truncated
-    unchecked."""
+    """Return the type for reading objects: numbers as wide as in the source, to avoid silent truncation."""
     return ArrayType(DoubleType()) if isinstance(kind, VectorType) else BinaryType()
 
 
@@ -160,8 +159,7 @@ def list_stored(stored: StructType, given: StructType) -> Types:
 
 
 def parse_hudi_type(text: str) -> ColumnType | None:
-    """Parse Hudi's notation of a type; None for types that headwater does not write, such as VECTOR(3,
-    INT8)."""
+    """Parse Hudi's notation of a type; None if headwater does not write it, such as VECTOR(3, INT8)."""
     try:
         return parse_column_type(text)
     except ValueError:

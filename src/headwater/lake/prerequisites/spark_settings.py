@@ -1,5 +1,4 @@
-"""Builds the start settings of a session: jars for the pinned PySpark, and all `spark.*` settings. Starts
-nothing."""
+"""Builds the settings of a session: jars for the pinned PySpark, and all `spark.*`. Starts nothing."""
 
 import os
 from collections.abc import Iterator, Mapping

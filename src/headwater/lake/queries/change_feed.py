@@ -73,8 +73,7 @@ class ChangeFeed:
         self._waits = False
 
     def poll(self) -> Iterator[ChangeSet]:
-        """Yield new completed steps in order of completion; `position` advances when the next step is
-        requested.
+        """Yield new steps in order of completion; `position` advances when the next one is requested.
 
         Commits are deferred while an earlier pending write may still complete. Raises the errors of `read`.
         """

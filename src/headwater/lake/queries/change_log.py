@@ -58,8 +58,7 @@ class LoggedStep:
 
 
 class ChangeLogFeed:
-    """Like `ChangeFeed`, but reads the log. Raises `InstantUnavailableError` if the log does not reach back
-    far enough."""
+    """Like `ChangeFeed`, but reads the log. Raises `InstantUnavailableError` if the log starts too late."""
 
     def __init__(self, spark: SparkSession, path: str, query: Query) -> None:
         self._spark = spark
@@ -80,8 +79,7 @@ class ChangeLogFeed:
 def build_logged_change(
     row: SparkRow | Mapping[str, Any], completed: Mapping[str, str], record_key: Sequence[str]
 ) -> LoggedChange:
-    """Convert a row of the log. The key comes from the image with Hudi's columns, else it is built as in
-    Hudi."""
+    """Convert a row of the log. The key comes from an image with Hudi's columns, else as Hudi builds it."""
     before, after = (None if row[name] is None else json.loads(row[name]) for name in ("before", "after"))
     key = next((image[_KEY] for image in (after, before) if image and _KEY in image), None)
     if key is None:

@@ -60,8 +60,7 @@ class Step:
 
 
 def find_past(history: TableHistory, instant: str) -> str:
-    """Return the snapshot for an instant: of the commit requested exactly then, else of all completed by
-    then.
+    """Return the snapshot at an instant: of the commit requested then, else of all completed by then.
 
     Raises `InstantUnavailableError` with the readable range, also for instants before the first commit.
     """
@@ -121,8 +120,7 @@ def find_cut(history: TableHistory, instant: str) -> Cut:
 
 
 def list_cuts(history: TableHistory) -> list[Cut]:
-    """List all states in order, except during overlapping writes and those that a pending commit may still
-    join.
+    """List all states in order, except during overlapping writes and those that may still change.
 
     A pending commit may already have a completion time that is not yet visible.
     """

@@ -35,8 +35,7 @@ def search_vectors(
     *,
     query: Query = _NEWEST,
 ) -> DataFrame:
-    """Return the `k` rows with the nearest vectors, nearest first, with `_hudi_distance` instead of the
-    vector.
+    """Return the `k` nearest rows, nearest first, with `_hudi_distance` instead of the vector.
 
     The distance is 1 - cosine, Euclidean, or the negated dot product. Scans all vectors and skips rows
     without one. `query` selects the table state. Raises `UsageError` for an unsupported search, and the

@@ -9,8 +9,7 @@ from headwater.lake.table_files import TableFiles
 
 
 def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory:
-    """Load the history as far back as the query needs. Raises `UsageError` for a time that the timeline
-    cannot resolve."""
+    """Load the history back to the query's start. Raises `UsageError` for an unresolvable time."""
     back_to = query.instant if query.kind == "as_of" else query.since
     history = load_history(path, files, back_to)
     if query.names_time and not history.is_utc:

@@ -42,8 +42,7 @@ class Query:
 
     @classmethod
     def changes(cls, since: str, until: str = "") -> "Query":
-        """Query rows that exist at `until` and were written after `since` (or `earliest`), in their state at
-        `until`."""
+        """Query rows written after `since` (or `earliest`) that exist at `until`, in their state then."""
         return cls("changes", **_parse_window(since, until))
 
     @classmethod

@@ -17,8 +17,7 @@ class ArchiveResult:
 
 
 def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
-    """Keep about `keep` commits on the active timeline, by default as configured, and all that the cleaner
-    needs.
+    """Keep about `keep` commits active (default: as configured), never fewer than the cleaner needs.
 
     Raises `LakeError`.
     """

@@ -19,8 +19,8 @@ from headwater.lake.typed_options.services import read_partition_days
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """The result of an expiry: `partitions` are paths, `rows` were in them; `instant` is the commit, empty
-    for none."""
+    """The result of an expiry: `rows` were in the `partitions` (paths); `instant` is the commit, empty for
+    none."""
 
     partitions: tuple[str, ...] = ()
     rows: int = 0

@@ -62,8 +62,7 @@ def _is_of(path: str, is_done: Callable[[str], bool]) -> bool:
 
 
 def validate_metadata(table: ServiceTable) -> MetadataCheck:
-    """Validate the metadata table; writes nothing. Raises `UsageError` for a table without one, and
-    `LakeError`."""
+    """Validate the metadata table; writes nothing. Raises `UsageError` if there is none, and `LakeError`."""
     if not _list_partitions(table):
         raise UsageError(
             f"table {table.address.name} keeps no metadata table",

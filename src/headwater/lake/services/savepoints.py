@@ -57,8 +57,7 @@ def create_savepoint(
 
 
 def delete_savepoint(table: ServiceTable, instant: str) -> None:
-    """Delete a savepoint, so that its files can be cleaned. Raises `UsageError` if there is none, and
-    `LakeError`."""
+    """Delete a savepoint, so that its files can be cleaned. Raises `UsageError` for none, and `LakeError`."""
     chosen = _find_savepoint(table, instant)
     with table.open_client({}) as client:
         client.deleteSavepoint(chosen.instant)

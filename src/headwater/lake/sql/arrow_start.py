@@ -1,5 +1,4 @@
-"""Starts short commands without pandas, which pyarrow imports at its first conversion: a fifth of `headwater
-sql`.
+"""Starts short commands without pandas, whose import by pyarrow takes a fifth of `headwater sql`.
 
 Only for commands, which own their process. Until `find_pandas`, pyarrow treats pandas objects as plain
 sequences.

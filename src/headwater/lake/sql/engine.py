@@ -71,8 +71,7 @@ def run_query(
 
 
 def resolve_table(table: TableName, known: Iterable[str]) -> str:
-    """Return the known table with that name, case-insensitively. Raises `UsageError` with the nearest
-    name."""
+    """Return the known table with that name in any case. Raises `UsageError` with the nearest name."""
     names = list(known)
     if table.name in names:
         return table.name
@@ -166,8 +165,7 @@ class _Execution:
             raise explain_sql_failure(self._statement, str(error)) from error
 
     def _load_tables(self) -> SessionContext:
-        """Load the needed columns into memory: a UNION would read them in other threads, see
-        `HudiDataset`."""
+        """Load needed columns into memory: a UNION would read them in other threads, see `HudiDataset`."""
         context = _build_context()
         for spelling, dataset in self._datasets.items():
             schema = dataset.project(())
@@ -191,8 +189,8 @@ def _build_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def to_filter(condition: Condition, schema: pa.Schema) -> Filter | None:
-    """Convert a condition to a file filter for hudi-rs, only for strings and integers, which it compares as
-    SQL does."""
+    """Convert a condition to a file filter, only for types that hudi-rs compares like SQL: strings,
+    integers."""
     name = condition.column if condition.quoted else condition.column.lower()
     if name not in schema.names:
         return None

@@ -85,8 +85,8 @@ class Statement:
 
 
 def parse_statement(text: str) -> Statement:
-    """Parse a statement. Raises `UsageError` for invalid syntax (with its position), several statements and
-    writes."""
+    """Parse a statement. Raises `UsageError` for a syntax error (with position), several statements, a
+    write."""
     if _SHOW_TABLES.fullmatch(text):
         return Statement("show_tables", text)
     if found := _DESCRIBE.fullmatch(text):

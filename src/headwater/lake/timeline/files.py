@@ -194,8 +194,7 @@ class FileTimeline(Timeline):
 
 
 def decode_metadata(content: bytes) -> Metadata:
-    """Decode an action's file, an Avro container with one record, to a mapping. Raises errors of every
-    kind."""
+    """Decode an action's file, an Avro container with one record. Raises errors of every kind."""
     import fastavro
 
     if not content:

@@ -78,8 +78,7 @@ def _check_result(frame: DataFrame, carried: str | None) -> None:
 
 
 def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None:
-    """Raise `TransformError` if the table cannot store the columns: for their names, or because there are
-    none."""
+    """Raise `TransformError` if the table cannot store the columns by name, or if there are none."""
     fields = [field for field in frame.schema if field.name not in ignored]
     odd = [field.name for field in fields if not STORABLE_NAME.fullmatch(field.name)]
     if odd:

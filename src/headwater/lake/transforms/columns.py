@@ -64,8 +64,8 @@ class Keep:
 
 
 def find_columns(frame: DataFrame, names: Sequence[str], carried: str | None) -> list[str]:
-    """Return the frame's columns of these names, case-insensitively. Raises `TransformError` naming all
-    unknown ones."""
+    """Return the frame's columns of these names in any case. Raises `TransformError` with all unknown
+    ones."""
     known = {name.lower(): name for name in frame.columns if name != carried}
     unknown = [name for name in names if name.lower() not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""Maps kinds to transforms. A new kind needs one file, a key in `config/processing/transform.py` and a line
+"""Maps kinds to transforms. A new kind is one file, a key in `config/processing/transform.py` and a line
 here."""
 
 from collections.abc import Callable, Mapping

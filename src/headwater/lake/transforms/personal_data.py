@@ -36,8 +36,7 @@ class Mask:
 
 
 class Hash:
-    """Replaces values with the SHA-256 of salt and value in hex; equal values stay equal in all tables with
-    the same salt."""
+    """Replaces values with the hex SHA-256 of salt and value; equal values stay equal under the same salt."""
 
     def __init__(self, names: Sequence[str], salt: str | None) -> None:
         if not salt:

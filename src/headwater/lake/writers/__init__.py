@@ -1,2 +1,1 @@
-"""Tracks which processes write which tables of a lake: visible from any machine, and correct after a
-SIGKILL."""
+"""Tracks which processes write which tables of a lake: visible from any machine, correct after a SIGKILL."""

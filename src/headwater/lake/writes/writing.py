@@ -32,8 +32,7 @@ from headwater.lake.writes.rules import (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The result of a write: `instant` is the commit's requested time, `rows` were written. `replaced` counts
-    the rows that an overwrite replaced."""
+    """The result of a write at the requested time `instant`; an overwrite replaced `replaced` rows."""
 
     instant: str
     rows: int

@@ -70,8 +70,7 @@ def describe_field(field: Field) -> str:
 
 
 def build_field(name: str, text: str, held: Field | None = None) -> dict[str, Any]:
-    """Build the REST API field for a type; attributes that others set on the existing field `held` are
-    kept."""
+    """Build the REST API field for a type; keeps attributes that others set on the existing field `held`."""
     from sqlglot import exp
 
     return _build_field(name, exp.DataType.build(text, dialect="bigquery"), held)

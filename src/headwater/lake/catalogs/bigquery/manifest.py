@@ -1,5 +1,4 @@
-"""The manifest of a table: the URIs of its latest files, one per line, as Hudi's `ManifestFileWriter`
-does."""
+"""The manifest of a table: one URI per latest file, as Hudi's `ManifestFileWriter` writes it."""
 
 from collections.abc import Sequence
 

@@ -108,8 +108,7 @@ def _build_comments(rows: Iterable[tuple[str, str, str]]) -> Mapping[str, str]:
 
 
 def _read_value(shown: str) -> str:
-    """Return the original text: Hive pads short values with blanks and escapes all values as in Java
-    source."""
+    """Return the original text: Hive pads short values and escapes all values as in Java source."""
     text = shown if len(shown) > _PADDED else shown.rstrip()
     try:
         return str(json.loads(f'"{text}"', strict=False))

@@ -28,8 +28,7 @@ def create_database(database: str) -> str:
 
 
 def create_table(database: str, table: CatalogTable) -> str:
-    """Return the statement that creates the entry without partitions. The table is external: a drop keeps its
-    files."""
+    """Return the statement that creates an external table without partitions; a drop keeps its files."""
     keys = f" PARTITIONED BY ({_columns(table.partition_keys)})" if table.partition_keys else ""
     return (
         f"CREATE EXTERNAL TABLE IF NOT EXISTS {quote_name(database, table.name)} "
@@ -62,8 +61,7 @@ def iter_alterations(database: str, table: CatalogTable, held: Description) -> I
 
 
 def iter_partition_changes(database: str, change: TableChange, held: Description) -> Iterator[str]:
-    """Yield the statements that add and drop partitions, idempotently. Column types follow those of the
-    table.
+    """Yield idempotent statements that add and drop partitions. Column types follow those of the table.
 
     A partition with another location or format is dropped and added. `SET LOCATION` accepts no path with a
     blank, and Hive 2.3 cannot set a partition's format in a named database.
@@ -120,8 +118,7 @@ def _columns(columns: Sequence[CatalogColumn], comments: Mapping[str, str] | Non
 
 
 def _quote_fields(kind: str) -> str:
-    """Quote the field names of a type: Hive rejects `struct<date:string>`, because `date` is a reserved
-    word."""
+    """Quote field names: Hive rejects `struct<date:string>`, because `date` is a reserved word."""
     return _FIELD.sub(r"\1`\2`:", kind)
 
 

@@ -52,8 +52,7 @@ def check_group_wise(text: str, keys: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The columns that must pass through, and whether rows with equal values in them are computed in
-    isolation."""
+    """The columns that must pass through; `is_alone` if rows with equal values in them are isolated."""
 
     keys: tuple[str, ...]
     hint: str

@@ -16,8 +16,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 def parse_query(text: str) -> exp.Query:
-    """Parse the only SELECT in the text. Raises `TransformError` for invalid syntax, a write or several
-    statements."""
+    """Parse the only SELECT in the text. Raises `TransformError` for anything else."""
     try:
         parsed = sqlglot.parse(text, dialect=_DIALECT)
     except ParseError as error:
