@@ -322,7 +322,7 @@ _SERVICES = (
 def service_options(
     properties: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return the options of every service of a table with these properties, without its owner's `given`.
+    """Return options for services of a table with these properties, to merge with its owner's `given`.
 
     A client without the metadata table removes an existing one. A client without an index removes that index.
     """

@@ -88,7 +88,7 @@ class TableProfile:
 
     @property
     def key_order(self) -> KeyOrder:
-        """Whether new keys arrive in order, so that files hold key ranges."""
+        """The order of new keys, which decides whether files hold key ranges."""
         if self.key_overlap is not None:
             if self.key_overlap <= LOW_OVERLAP:
                 return "ordered"

@@ -21,7 +21,7 @@ class CleanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
-    """The files to delete, as paths.
+    """The `files` to delete, as paths.
 
     `earliest_retained` is the requested time of the oldest commit whose state remains readable. It is empty
     if nothing is deleted, or if the policy does not determine it.

@@ -17,7 +17,7 @@ from headwater.lake.typed_options.services import partitions_to_delete
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The result of a deletion, planned or done; `instant` is the commit, empty if nothing was written."""
+    """A planned or completed deletion of `rows`; `instant` is the commit, empty if nothing was written."""
 
     rows: int
     instant: str = ""

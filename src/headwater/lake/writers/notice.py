@@ -43,7 +43,7 @@ class Notice:
 
 
 def parse_notice(content: bytes) -> Notice | None:
-    """Parse a lease file; None for invalid content or a file that is being written."""
+    """Parse the output of `Notice.to_bytes`; None for invalid content or a file that is being written."""
     try:
         data = json.loads(content)
         processes = tuple(Process(**process) for process in data.pop("processes"))

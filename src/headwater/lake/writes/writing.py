@@ -32,7 +32,7 @@ from headwater.lake.writes.rules import (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The result of a write at the requested time `instant`; an overwrite replaced `replaced` rows."""
+    """The `rows` written and `replaced` by a write; `instant` is the requested time of its commit."""
 
     instant: str
     rows: int
