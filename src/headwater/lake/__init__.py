@@ -1,7 +1,7 @@
-"""Everything Hudi, and the Python API for the owner of a table: `from headwater import lake`.
+"""Hudi tables, and the Python API for table owners: `from headwater import lake`.
 
-`lake.find_address(settings, "orders")` says where a table lies; what is asked of it, or done to it, are
-functions of the modules that `__all__` names.
+`lake.find_address(settings, "orders")` returns the address of a table. The modules in `__all__` read, write
+and maintain it.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ __all__ = ["TableAddress", "find_address", "indexes", "inspection", "queries", "
 
 
 def __getattr__(name: str) -> ModuleType:
-    # Its modules are loaded when they are asked for: every import of this package passes here.
+    # Load modules on first use: every import below this package runs this file.
     if name in __all__:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,5 @@
-"""What Hudi, Hadoop and Spark say when a table cannot be used -> one of our errors. Pure, but for a look at
-how much space is left."""
+"""Converts failures of Hudi, Hadoop and Spark into headwater errors. Pure, except for reading free disk
+space."""
 
 import re
 import shutil
@@ -25,10 +25,10 @@ _REFUSALS = (
     "Mkdirs failed",
     "ParentNotDirectoryException",
 )
-# The last one is that of a limit on files of a process or a file system.
+# The last message stands for a file-size limit of a process or file system.
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")
-# Who was writing is the first of these below what was thrown. Spark sorts, shuffles and caches, and Hudi puts
-# what does not fit into memory while it merges, in folders for temporary files; a lake is written by Hadoop.
+# The first of these frames below the exception identifies the writer. Spark (sort, shuffle, cache) and Hudi
+# (spilling merges) write temporary files; Hadoop writes the lake.
 _WRITING = re.compile(
     r"\bat (?:(?P<lake>org\.apache\.(?:hadoop\.fs|hudi\.(?:hadoop|io|storage))\.)"
     r"|(?P<temporary>org\.apache\.spark\.(?:storage|shuffle|io|unsafe|util\.collection)\."
@@ -37,12 +37,12 @@ _WRITING = re.compile(
 _OVERLAPS = ("HoodieWriteConflictException", "HoodieEarlyConflictDetectionException", "overlapping writes")
 _LOCK_FAILURE = re.compile(
     r"HoodieLockException|Unable to acquire (?:the )?lock"
-    # One asks its server for the first time when it is made.
+    # A lock provider connects to its server in its constructor.
     r"|Unable to instantiate class \S+LockProvider"
 )
-# Between the moment in which an index is written down as begun and the one in which it has its first files.
+# Raised between the start of an index build and the creation of the first index files.
 _INDEX_BEGINS = ("FileGroup count for MDT partition", "should be part of inflight metadata partitions")
-# Hudi deletes `hoodie.properties` before it writes it anew, and then takes the folder for no table.
+# Hudi deletes `hoodie.properties` before it rewrites the file. Until then, the folder is not a table.
 _PROPERTIES_CHANGE = "Hoodie table not found in path Table does not exist"
 _GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
 _DAMAGED_FILE = re.compile(
@@ -50,7 +50,7 @@ _DAMAGED_FILE = re.compile(
     r"|Checksum error: (?P<checked>\S+) at \d"
     r"|RuntimeException: (?P<base>\S+) is not a Parquet file"
 )
-# Hudi does not say which file it was.
+# Hudi does not name the file.
 _DAMAGED_LOG = (
     "Exception when reading log file",
     "Invalid magic",
@@ -68,8 +68,8 @@ _CONFLICTING = re.compile(r"^(\S+):\t(.*?)\t(.*)$", re.MULTILINE)
 
 
 def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] = ()) -> LakeError:
-    """Turn what Hudi or Hadoop threw into one sentence with a fix. `temporary` are the folders where Spark
-    puts aside what it has no memory for."""
+    """Convert an exception of Hudi or Hadoop to an error with a hint. `temporary` are Spark's spill
+    folders."""
     text = str(error)
     if any(sign in text for sign in _REFUSALS):
         return LakeNotWritableError(
@@ -100,7 +100,7 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
 
 
 def find_root_cause(text: str) -> str:
-    """The sentence of the innermost cause that a Java stack trace names, or a Python traceback inside it."""
+    """Return the message of the innermost cause in a Java stack trace, or of a Python traceback inside it."""
     _, is_python, traceback = text.partition(_TRACEBACK)
     if is_python and (raised := _PYTHON_ERROR.findall(traceback)):
         return str(raised[-1])
@@ -133,8 +133,7 @@ def _explain_conflict(path: str, text: str) -> WriteConflictError | None:
 
 
 def explain_no_space(path: str, text: str, temporary: Sequence[str] = ()) -> LakeNotWritableError | None:
-    """For a write that found no place, by what was thrown: what is full, and how much is free there now; None
-    for anything else."""
+    """Return the error for a full disk or quota with the free space, or None for any other message."""
     if not is_no_space(text):
         return None
     if temporary and _is_temporary(text):
@@ -153,12 +152,12 @@ def _is_temporary(text: str) -> bool:
 
 
 def is_no_space(text: str) -> bool:
-    """Whether something was thrown because a file system, or a quota, was full."""
+    """True if the message reports a full file system or quota."""
     return any(sign in text for sign in _NO_SPACE)
 
 
 def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritableError:
-    """For what failed since these folders, where Spark puts aside what it has no memory for, are full."""
+    """Build the error for full spill folders of Spark."""
     places = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
     return LakeNotWritableError(
         f"{what}: no space left for Spark's temporary files{f' in {places}' if places else ''}; "
@@ -169,8 +168,7 @@ def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritab
 
 
 def explain_damage(path: str, text: str) -> TableDamagedError | None:
-    """For a file of the table that is not what a reader takes, by what Hudi or hudi-rs said; None for
-    anything else."""
+    """Return the error for a corrupt file of the table by a message of Hudi or hudi-rs, else None."""
     named = _DAMAGED_FILE.search(text)
     if not named and not any(sign in text for sign in _DAMAGED_LOG):
         return None
@@ -184,7 +182,7 @@ def explain_damage(path: str, text: str) -> TableDamagedError | None:
 
 
 def measure_free(path: str) -> str:
-    """How much is free on the file system of a folder of this machine; nothing for a store."""
+    """Return the free space of a local folder as text; empty for an object store."""
     parts = urlsplit(path)
     if parts.scheme not in {"", "file"}:
         return ""
@@ -197,7 +195,7 @@ def measure_free(path: str) -> str:
 
 
 def _explain_mismatch(path: str, text: str) -> LakeError | None:
-    """For a write that is not of the table that lies there."""
+    """Return the error for a write that does not match the existing table, else None."""
     if conflict := _CONFLICT.search(text):
         differing = "; ".join(
             f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])

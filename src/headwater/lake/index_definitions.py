@@ -1,5 +1,4 @@
-"""What a table says of its indexes: the file of definitions, and which partitions of the metadata table are
-built."""
+"""The index definitions of a table, and which partitions of the metadata table are built."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -47,15 +46,17 @@ _KINDS: Mapping[str, IndexKind] = {
 }
 
 
-# Each write builds what is defined and not built before it does anything else.
+# Before any other work, each write builds every index that is defined but not built.
 _FATAL = ": every write of the table fails of it"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexDefinition:
-    """An index of the metadata table; `function` is the expression's, or the kind again. One that is not
-    built has a definition and nothing else: its making failed or goes on, or the metadata table was switched
-    off. `problem` says why it cannot be built, or used."""
+    """An index of the metadata table; `function` is the expression's function, else equal to the kind.
+
+    An index that is not built has only a definition. Its build failed or is running, or the metadata table
+    was disabled. `problem` is why the index cannot be built or used.
+    """
 
     name: str
     kind: str
@@ -67,7 +68,7 @@ class IndexDefinition:
 
 
 def name_kind(partition: str) -> IndexKind:
-    """What a partition of the metadata table holds."""
+    """Return the kind of index in a partition of the metadata table."""
     if partition.startswith(SECONDARY_PREFIX):
         return "secondary"
     if partition.startswith((EXPRESSION_PREFIX, "func_index_")):
@@ -76,13 +77,15 @@ def name_kind(partition: str) -> IndexKind:
 
 
 def shorten(partition: str) -> str:
-    """The name that its owner gave an index: without Hudi's prefix."""
+    """Return the user-given name of an index, without Hudi's prefix."""
     return partition.removeprefix(SECONDARY_PREFIX).removeprefix(EXPRESSION_PREFIX)
 
 
 def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:
-    """Hudi's file of index definitions; `built` are the partitions of the metadata table. Raises `ValueError`
-    for what is none."""
+    """Parse Hudi's file of index definitions. Raises `ValueError` for invalid content.
+
+    `built` are the existing partitions of the metadata table.
+    """
     definitions: dict[str, dict[str, Any]] = json.loads(text).get("indexDefinitions") or {}
     return tuple(
         IndexDefinition(
@@ -99,15 +102,18 @@ def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[Ind
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """What decides whether an index can be: `columns` by name (none where they cannot be read), and the
-    partitions of the metadata table that are `built`."""
+    """What decides whether an index is possible.
+
+    `columns` are types by name, empty if unreadable. `built` are the existing partitions of the metadata
+    table.
+    """
 
     columns: Mapping[str, ColumnType]
     built: tuple[str, ...]
 
 
 def read_known_table(folder: "TableFolder", problems: list[str]) -> KnownTable:
-    """From a table. What cannot be read is told in `problems`."""
+    """Read the known table from a table folder; appends what is unreadable to `problems`."""
     properties = folder.properties
     return KnownTable(
         read_column_types(folder, problems),
@@ -116,7 +122,7 @@ def read_known_table(folder: "TableFolder", problems: list[str]) -> KnownTable:
 
 
 def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
-    """Why an index cannot be built, kept or used; empty when nothing speaks against it."""
+    """Return why an index cannot be built, kept or used; empty without a problem."""
     kind = name_kind(definition.name)
     if kind == "secondary" and RECORD_INDEX not in table.built:
         return "without the record index, which the table does not have, no query can use it"
@@ -144,12 +150,12 @@ def _find_loss(definition: IndexDefinition) -> str:
 
 
 def describe_problem(name: str, problem: str) -> str:
-    """One sentence: what is wrong, and what helps."""
+    """Return one sentence with the problem and the fix."""
     return f"index {name} is broken: {problem}; `index repair` removes it"
 
 
 def read_definitions(folder: "TableFolder", problems: list[str]) -> tuple[IndexDefinition, ...]:
-    """What Hudi has written down about each index. A damaged file is told in `problems`."""
+    """Read Hudi's index definitions; appends a corrupt file to `problems`."""
     default = f"{TABLE_METADATA_FOLDER}/.index_defs/index.json"
     path = folder.properties.read("index_definitions", default)
     content = folder.read_if_there(path)
@@ -164,7 +170,7 @@ def read_definitions(folder: "TableFolder", problems: list[str]) -> tuple[IndexD
 
 
 def read_column_types(folder: "TableFolder", problems: list[str]) -> dict[str, ColumnType]:
-    """Of all columns, Hudi's own included. What cannot be read is told in `problems`."""
+    """Return the types of all columns, including Hudi's own; appends what is unreadable to `problems`."""
     try:
         schema = folder.reader.schema
     except LakeError as error:

@@ -1,8 +1,8 @@
-"""Which functions an expression index may have, which columns each takes, and with which options.
+"""The functions that an expression index supports, with their column types and options.
 
-Hudi 1.2 finds out while it builds the index, and by then has written the definition down: every later write
-builds it again, and fails. So it is decided here, before anything is written. Of the functions that Hudi
-knows those are left out whose index lets ordinary queries miss rows.
+Hudi 1.2 validates an index only during the build, after it has written the definition. Every later write then
+retries the build and fails. headwater therefore validates before anything is written. It also excludes
+functions whose index makes ordinary queries miss rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ ColumnType = Literal[
 ]
 
 FUNCTION_OPTION = "expr"
-"""Under this name Hudi keeps the function among an index's options."""
+"""The key of the function among an index's options in Hudi."""
 
 _WHOLE: tuple[ColumnType, ...] = ("int", "bigint")
 _DAYS: tuple[ColumnType, ...] = ("date", "timestamp")
@@ -37,7 +37,7 @@ _DAYS: tuple[ColumnType, ...] = ("date", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class ExpressionFunction:
-    """`accepts` are types of columns; options are `required` or `optional`."""
+    """A function; `accepts` are column types, options are `required` or `optional`."""
 
     accepts: tuple[ColumnType, ...]
     required: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class ExpressionFunction:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """All of them."""
+        """All options."""
         return (*self.required, *self.optional)
 
 
@@ -53,8 +53,8 @@ FUNCTIONS: Mapping[str, ExpressionFunction] = {
     "from_unixtime": ExpressionFunction(_WHOLE, optional=("format",)),
     "date_format": ExpressionFunction(_DAYS, required=("format",)),
 }
-# Hudi 1.2 takes the values of an index for those of any other form of its column that has their type: a
-# query for `upper(name)` is looked up among values of `lower(name)`, `month(day)` among those of `year(day)`.
+# Hudi 1.2 confuses the values of an index with those of other expressions of the same column and type. It
+# looks up `upper(name)` among values of `lower(name)`, and `month(day)` among those of `year(day)`.
 LOSSY = frozenset(
     {
         "identity",
@@ -79,12 +79,12 @@ LOSSY = frozenset(
         "date_sub",
     }
 )
-"""Functions that Hudi knows, too, and whose index makes queries of the same column miss rows."""
+"""Functions that Hudi supports, but whose index makes queries of the same column miss rows."""
 LOSS = "queries that ask for the same column in another way miss rows by it"
 
 
 def name_column_type(arrow_type: "pa.DataType") -> ColumnType:
-    """The word used here for a column's type; `complex` for lists, structs and maps."""
+    """Return headwater's name for a column type; `complex` for lists, structs and maps."""
     from pyarrow import types
 
     tests: Iterable[tuple[ColumnType, bool]] = (
@@ -105,7 +105,7 @@ def name_column_type(arrow_type: "pa.DataType") -> ColumnType:
 def iter_expression_problems(
     function: str, column: str, column_type: ColumnType, options: Mapping[str, str]
 ) -> Iterator[str]:
-    """Why the index cannot be built, or must not be, in a sentence each; `options` without the function."""
+    """Yield the reasons why the index cannot or must not be built; `options` exclude the function."""
     known = FUNCTIONS.get(function)
     if known is None:
         near = find_nearest(function, FUNCTIONS)

@@ -1,7 +1,7 @@
-"""The session's JVM: what Hudi has and PySpark has no name for. The only user of the gateway.
+"""The session's JVM: access to Hudi classes that PySpark does not expose. The only user of the Py4J gateway.
 
-Each step through the gateway is a round trip that waits its turn among the threads of this process, and
-each dotted name is as many of them as it has dots: names are looked up once, values cross as one text.
+Each gateway call is a round trip that competes with other threads, and each dot in a name costs another one.
+Names are therefore resolved once, and collections cross as one string.
 """
 
 import json
@@ -25,14 +25,16 @@ from headwater.lake.failures import explain_lake_failure
 _MERGER = "org.apache.hudi.common.model.HoodieRecordMerger"
 _SCHEME = re.compile(r"^\w+:(?=/)")
 _END_SECONDS = 600.0
-"""A JVM that writes an archive of its classes does that at its end."""
+"""Long timeout: a JVM that archives its classes writes the archive at exit."""
 _LISTED_FILE = re.compile(r"StoragePathInfo\{path=(.*?), length=(\d+),")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexCall:
-    """An index as Hudi writes it down: `partition` is its folder in the metadata table, `kind` is
-    `secondary_index`, or what is kept of an expression."""
+    """An index in Hudi's form; `partition` is its folder in the metadata table.
+
+    `kind` is `secondary_index`, or the statistic that an expression index stores.
+    """
 
     partition: str
     kind: str
@@ -42,7 +44,7 @@ class IndexCall:
 
 
 class Jvm:
-    """The classes used, and conversions; one for each session, see `connect`."""
+    """The Java classes in use, and conversions; one object per session, see `connect`."""
 
     def __init__(self, context: SparkContext) -> None:
         self._root: Any = context._jvm
@@ -58,30 +60,30 @@ class Jvm:
         self._list = self._find("java.lang.Class.forName")("java.util.ArrayList")
 
     def _find(self, name: str) -> Any:
-        """A class, or a static method of one."""
+        """Resolve a class or a static method."""
         return reduce(getattr, name.split("."), self._root)
 
     def load_class(self, name: str) -> Any:
-        """The `java.lang.Class` of a name, from the session's jars too. Raises `Py4JJavaError`."""
+        """Load the `java.lang.Class` of a name, also from the session's jars. Raises `Py4JJavaError`."""
         return self._find("java.lang.Thread.currentThread")().getContextClassLoader().loadClass(name)
 
     def call_transformer(self, name: str, session: Any, rows: Any) -> Any:
-        """What `apply` of a new object of the class makes of the rows, as Hudi's `Transformer` has it."""
+        """Return the rows after `apply` of a new instance of the class, a Hudi `Transformer`."""
         properties = self._find("org.apache.hudi.common.config.TypedProperties")()
         return self.load_class(name).newInstance().apply(self._java_context, session, rows, properties)
 
     def build_path(self, path: str) -> Any:
-        """Hadoop's `Path`."""
+        """Build a Hadoop `Path`."""
         return self._path(path)
 
     def build_meta_client(self, path: str) -> Any:
-        """Hudi's view of the table at `path` as it is now."""
+        """Build Hudi's meta client for the table at `path`, with its current state."""
         return self._build_meta_client().setConf(self._storage_conf).setBasePath(path).build()
 
     def build_write_client(self, meta_client: Any, name: str, options: Mapping[str, str]) -> Any:
-        """Hudi's own client for what is not a write of rows: services, savepoints, rollbacks.
+        """Build Hudi's write client for table services, savepoints and rollbacks.
 
-        To be closed. The schema is the table's newest.
+        The caller must close it. Uses the table's latest schema.
         """
         schema = self._find("org.apache.hudi.common.table.TableSchemaResolver")(meta_client).getTableSchema(
             False
@@ -98,14 +100,13 @@ class Jvm:
         return self._find("org.apache.hudi.client.SparkRDDWriteClient")(context, config)
 
     def build_clean_planner(self, client: Any) -> Any:
-        """Hudi's own decision which files a clean removes; it writes nothing."""
+        """Build Hudi's planner of the files that a clean removes; it writes nothing."""
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
 
     def list_files(self, client: Any) -> tuple[dict[str, int], dict[str, int]]:
-        """Bytes of a table's files by their path below it: as its metadata table has them, and as they lie
-        there."""
+        """Return file sizes in bytes by relative path: from the metadata table, and from storage."""
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         meta_client = table.getMetaClient()
@@ -119,26 +120,25 @@ class Jvm:
 
     def _list_files(self, metadata: Any, root: str) -> dict[str, int]:
         folders = [f"{root}/{path}".rstrip("/") for path in metadata.getAllPartitionPaths()]
-        # One text: a round trip for each file would take as long as the listing.
+        # Transfer one string: a round trip per file would take as long as the listing.
         shown = metadata.getAllFilesInPartitions(self.build_list(folders)).toString()
         found = _LISTED_FILE.findall(shown)
         start = "/" + _SCHEME.sub("", root).strip("/")
         return {path.partition(start)[2].lstrip("/"): int(length) for path, length in found}
 
     def delete_metadata(self, client: Any, meta_client: Any) -> None:
-        """Remove the metadata table and what the table's properties say of it; none is fine."""
+        """Remove the metadata table and its table properties. Idempotent."""
         self._find("org.apache.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable")(
             meta_client, client.getEngineContext(), False
         )
 
     def build_metadata(self, client: Any) -> None:
-        """Make the metadata table, with all that the client's options and definitions ask for, as the
-        next write would."""
+        """Build the metadata table and its indexes by options and definitions, as the next write would."""
         upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
         client.initTable(upsert, self.build_none())
 
     def define_index(self, meta_client: Any, index: IndexCall) -> None:
-        """Write a secondary or expression index down: who makes the metadata table builds it."""
+        """Write the definition of an index, which the next build of the metadata table builds."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
         version = self._find("org.apache.hudi.metadata.HoodieIndexVersion.getCurrentVersion")(
             meta_client.getTableConfig().getTableVersion(),
@@ -157,7 +157,7 @@ class Jvm:
         meta_client.buildIndexDefinition(definition)
 
     def list_index_kinds(self, partitions: Sequence[str]) -> Any:
-        """Hudi's kinds of index for partitions of the metadata table, such as `column_stats`."""
+        """Return Hudi's `MetadataPartitionType`s for partitions such as `column_stats`."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
         found = self._find("java.util.ArrayList")()
         for partition in partitions:
@@ -166,7 +166,7 @@ class Jvm:
 
     @contextmanager
     def hold_lock(self, client: Any, meta_client: Any) -> Iterator[None]:
-        """The table's lock, as the client's options say. It is this thread's."""
+        """Hold the table's lock in this thread, with the client's lock options."""
         manager = self._find("org.apache.hudi.client.transaction.TransactionManager")
         transaction = manager(client.getConfig(), meta_client.getStorage())
         transaction.beginStateChange(self.build_none(), self.build_none())
@@ -177,19 +177,19 @@ class Jvm:
             transaction.close()
 
     def delete_pending_indexing(self, meta_client: Any) -> None:
-        """Take indexing that was begun and not ended off the timeline: Hudi stumbles over what it left."""
+        """Remove pending indexing actions from the timeline, because they break later Hudi operations."""
         timeline = meta_client.getActiveTimeline()
         for instant in timeline.filterPendingIndexTimeline().getInstants():
             timeline.deleteInstantFileIfExists(instant)
 
     def delete_index_definition(self, meta_client: Any, partition: str) -> None:
-        """Take an index out of Hudi's file of definitions; none of that name is fine."""
+        """Remove an index from Hudi's file of definitions. Idempotent."""
         meta_client.deleteIndexDefinition(partition)
 
     def change_table_version(
         self, meta_client: Any, name: str, version: int, options: Mapping[str, str]
     ) -> None:
-        """Take Hudi's own steps from the table's version to that one, up or down."""
+        """Run Hudi's own upgrade or downgrade from the table's version to `version`."""
         config = (
             self._find("org.apache.hudi.config.HoodieWriteConfig.newBuilder")()
             .withPath(str(meta_client.getBasePath()))
@@ -203,24 +203,24 @@ class Jvm:
             meta_client, config, context, helper
         )
         versions = self._find("org.apache.hudi.common.table.HoodieTableVersion")
-        # Hudi chooses the instant when there is none.
+        # Hudi chooses the instant itself if none is given.
         steps.run(versions.fromVersionCode(version), None)
 
     def build_list(self, values: list[str]) -> Any:
-        """A Java list of texts."""
+        """Build a Java list of strings."""
         return self._mapper.readValue(json.dumps(values), self._list)
 
     def build_none(self) -> Any:
-        """Hudi's `Option` without a value."""
+        """Build Hudi's empty `Option`."""
         return self._find("org.apache.hudi.common.util.Option.empty")()
 
     def read_map(self, java_map: Any) -> dict[str, str]:
-        """A Java map of texts."""
+        """Convert a Java map of strings to a dict."""
         found: dict[str, str] = json.loads(self._mapper.writeValueAsString(java_map))
         return found
 
     def build_map(self, values: Mapping[str, str]) -> Any:
-        """A Java map of texts."""
+        """Convert a mapping to a Java map of strings."""
         return self._mapper.readValue(json.dumps(values), self._map)
 
 
@@ -230,15 +230,16 @@ def _connect(context: SparkContext) -> Jvm:
 
 
 def connect(spark: SparkSession) -> Jvm:
-    """The JVM of a session."""
+    """Return the JVM of a session."""
     return _connect(spark.sparkContext)
 
 
 def start_jvm(conf: SparkConf) -> None:
-    """Start the JVM of the session to come in a process session of its own; does nothing if there is one.
+    """Start the JVM of the coming session in its own process session, unless one is running.
 
-    A SIGTERM to the process group (`timeout`, a shell's job control) then reaches Python only, which still
-    needs the JVM for the commit in hand. When Python dies, the JVM reads the end of its input and exits.
+    A SIGTERM to the process group (`timeout`, a shell's job control) then reaches only Python, which still
+    needs the JVM to complete the current commit. When Python dies, the JVM reads the end of its input and
+    exits.
     """
     if SparkContext._gateway is None:
         launch: Any = launch_gateway
@@ -247,12 +248,12 @@ def start_jvm(conf: SparkConf) -> None:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop a session that this process started, and wait for its JVM: another one can be started then."""
+    """Stop a session that this process started and wait for its JVM, so that another one can start."""
     gateway: Any = spark.sparkContext._gateway
     spark.stop()
     gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None
-    # The JVM ends when its input does.
+    # The JVM exits at the end of its input.
     gateway.proc.stdin.close()
     try:
         gateway.proc.wait(_END_SECONDS)
@@ -261,30 +262,30 @@ def end_session(spark: SparkSession) -> None:
 
 
 def read_session_settings(spark: SparkSession) -> dict[str, str]:
-    """All `spark.*` settings that the session was started with."""
+    """Return all `spark.*` settings with which the session was started."""
     return dict(spark.sparkContext.getConf().getAll())
 
 
 def set_hadoop_settings(spark: SparkSession, values: Mapping[str, str]) -> None:
-    """Change Hadoop's configuration of a running session."""
+    """Change the Hadoop configuration of a running session."""
     configuration = connect(spark).hadoop_conf
     for name, value in values.items():
         configuration.set(name, value)
 
 
 def save(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
-    """Append to the Hudi table at `path`. Raises `LakeError`."""
+    """Append a frame to the Hudi table at `path`. Raises `LakeError`."""
     with explained_lake(path):
         writer: Any = frame.write.format("hudi").mode("append")
-        # DataFrameWriter.options() makes a round trip for each of some forty.
+        # `DataFrameWriter.options()` makes one round trip for each of about forty options.
         writer._jwrite.options(connect(frame.sparkSession).build_map(options))
         writer.save(path)
 
 
 def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
-    """The rows after `apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)` of a Java class.
+    """Call `apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties)` of a Java class.
 
-    Raises what py4j and Spark raise.
+    Raises the errors of py4j and Spark.
     """
     spark: Any = frame.sparkSession
     found = connect(spark).call_transformer(name, spark._jsparkSession, frame._jdf)
@@ -292,7 +293,7 @@ def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
 
 
 def find_merge_strategy(spark: SparkSession, name: str) -> str:
-    """What a record merger calls its way to merge: a UUID. Raises `LakeError` for a class that is none."""
+    """Return the merge strategy ID (a UUID) of a record merger. Raises `LakeError` for any other class."""
     jvm = connect(spark)
     try:
         found = jvm.load_class(name)
@@ -308,7 +309,7 @@ def find_merge_strategy(spark: SparkSession, name: str) -> str:
 
 
 def qualify_path(spark: SparkSession, path: str) -> str:
-    """The whole address of a path: `file:/...` for a folder of this machine. Raises `LakeError`."""
+    """Return the fully qualified URI of a path: `file:/...` for a local folder. Raises `LakeError`."""
     jvm = connect(spark)
     with explained_lake(path):
         found = jvm.build_path(path)
@@ -316,7 +317,7 @@ def qualify_path(spark: SparkSession, path: str) -> str:
 
 
 def delete_folder(spark: SparkSession, path: str) -> None:
-    """Delete a folder with all that is in it, on any file system; none is fine. Raises `LakeError`."""
+    """Delete a folder recursively on any file system. Idempotent. Raises `LakeError`."""
     jvm = connect(spark)
     with explained_lake(path):
         folder = jvm.build_path(path)
@@ -324,7 +325,7 @@ def delete_folder(spark: SparkSession, path: str) -> None:
 
 
 def measure_folder(spark: SparkSession, path: str) -> int:
-    """Bytes of all files below a folder, on any file system. Raises `LakeError`."""
+    """Return the total size in bytes of all files in a folder, on any file system. Raises `LakeError`."""
     jvm = connect(spark)
     with explained_lake(path):
         folder = jvm.build_path(path)
@@ -332,8 +333,10 @@ def measure_folder(spark: SparkSession, path: str) -> int:
 
 
 def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
-    """Bytes of the files in a folder by their names, on any file system; none for an absent folder. Raises
-    `LakeError`."""
+    """Return sizes in bytes of the files in a folder by name, on any file system; empty for an absent folder.
+
+    Raises `LakeError`.
+    """
     jvm = connect(spark)
     with explained_lake(folder):
         path = jvm.build_path(folder)
@@ -346,7 +349,7 @@ def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
 
 
 def read_file(spark: SparkSession, path: str) -> bytes:
-    """A whole small file of any file system. Raises `LakeError`."""
+    """Read a small file completely, from any file system. Raises `LakeError`."""
     jvm = connect(spark)
     with explained_lake(path):
         file = jvm.build_path(path)
@@ -359,7 +362,7 @@ def read_file(spark: SparkSession, path: str) -> bytes:
 
 @contextmanager
 def explained_lake(path: str) -> Iterator[None]:
-    """Raise `LakeError` for whatever Spark, Hudi or Hadoop throw while a table is used."""
+    """Convert exceptions of Spark, Hudi and Hadoop to `LakeError`."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -367,13 +370,13 @@ def explained_lake(path: str) -> Iterator[None]:
 
 
 def list_temporary_folders() -> tuple[str, ...]:
-    """Where the session of this process puts aside what it has no memory for; none without a session."""
+    """Return the spill folders of this process's session; empty without a session."""
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:
         return ()
     try:
         found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
         return tuple(str(folder) for folder in found.localDirsString())
-    # Of a session that has ended.
+    # The session has ended.
     except (Py4JError, OSError):
         return ()

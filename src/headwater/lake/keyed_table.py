@@ -1,4 +1,4 @@
-"""A small table of rows that may be written again: the same key is the same row."""
+"""A small table with upserts: a row with an existing key replaces the stored row."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from headwater.lake.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """`buckets` are the files of one partition; `keep_commits` as in `WriteOptions`."""
+    """Table sizes: `buckets` are files per partition; `keep_commits` as in `WriteOptions`."""
 
     buckets: int = 4
     keep_commits: int = 0
@@ -27,12 +27,12 @@ class Sizes:
 
 _DEFAULT_SIZES = Sizes()
 _ATTEMPTS = 5
-# As text it is some times as much, and two pieces are on their way.
+# As text, rows are several times larger than in Parquet, and two pieces are in flight at once.
 _BYTES_A_PIECE = 8 * 1024 * 1024
 
 
 class KeyedTable:
-    """Upserts by key, one commit a call, from any thread. Merge-on-read with a bucket index: quick."""
+    """Upserts rows by key from any thread, one commit per call. Merge-on-read with a bucket index."""
 
     def __init__(
         self,
@@ -62,9 +62,10 @@ class KeyedTable:
         )
 
     def write_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Rows in the order of the schema, of one key the last; no commit for none. Raises `LakeError`."""
+        """Upsert rows in schema order; the last row of a key wins. No commit without rows. Raises
+        `LakeError`."""
         if rows:
-            # Hudi would look for rows of one key with a shuffle, a quarter of a small commit.
+            # Deduplicate here: in Hudi, that is a shuffle, a quarter of the time of a small commit.
             unique = {tuple(row[at] for at in self._key_places): row for row in rows}
             frame = build_frame(self._spark, list(unique.values()), self._schema).coalesce(1)
             self.write_frame(frame, unique_keys=True)
@@ -72,14 +73,16 @@ class KeyedTable:
     def write_frame(
         self, frame: DataFrame, metadata: Mapping[str, str] | None = None, *, unique_keys: bool = False
     ) -> None:
-        """Rows of the schema, and what their commit is to carry; `unique_keys` promises that no two rows have
-        the same key. Raises `LakeError`.
+        """Upsert the rows of a frame, with optional commit metadata. Raises `LakeError`.
+
+        `unique_keys` promises that no two rows have the same key.
         """
         options = replace(self._options, commit_metadata=metadata or {}, unique_keys=unique_keys)
         self._write(frame, options)
 
     def _write(self, frame: DataFrame, options: WriteOptions) -> None:
-        # A commit here depends on nothing that another writer may have changed: it is done again as it is.
+        # A commit here depends on no state that another writer may have changed, so it can be retried
+        # unchanged.
         attempts = Retrying(
             retry=retry_if_exception_type(WriteConflictError),
             stop=stop_after_attempt(_ATTEMPTS),
@@ -90,13 +93,15 @@ class KeyedTable:
             attempts(self._table.write, frame, options)
 
     def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
-        """The rows with the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
+        """Delete rows by the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""
         options = replace(self._options, operation="delete", commit_metadata=metadata or {})
         self._write(frame.select(*self._schema.fieldNames()), options)
 
     def read(self) -> DataFrame | None:
-        """The newest snapshot; None when nothing was ever written. A column that came with a later release is
-        null until the first write that has it."""
+        """Read the latest snapshot; None before the first commit.
+
+        A column of a later release is null until the first write that contains it.
+        """
         if not self.load_timeline().has_commits():
             return None
         frame = self._table.read()
@@ -105,9 +110,12 @@ class KeyedTable:
         return frame.withColumns(later) if later else frame
 
     def count_pieces(self) -> int:
-        """In how many pieces to take all of it to the driver, none of which is large. Raises `LakeError`."""
+        """Return the number of partitions for collecting the table piece by piece, each of them small.
+
+        Raises `LakeError`.
+        """
         return 1 + self._table.measure_bytes() // _BYTES_A_PIECE
 
     def load_timeline(self) -> Timeline:
-        """The timeline as it is now."""
+        """Load the current timeline."""
         return self._table.load_timeline()

@@ -1,4 +1,4 @@
-"""Where tables lie under a lake, and how they are reached. The only place that knows."""
+"""The locations of tables in a lake and their access options. No other module builds paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ OWN_FOLDER = "_headwater"
 
 @dataclass(frozen=True, slots=True)
 class TableAddress:
-    """`storage_options` are those of readers without a JVM; empty for a folder."""
+    """A table and its path. `storage_options` are for readers without a JVM; empty for a local folder."""
 
     name: str
     path: str
@@ -23,57 +23,57 @@ class TableAddress:
 
 
 def events_path(lake: str) -> str:
-    """The events table."""
+    """Return the path of the events table."""
     return _join(lake, OWN_FOLDER, "events")
 
 
 def quarantine_path(lake: str) -> str:
-    """The quarantine table."""
+    """Return the path of the quarantine table."""
     return _join(lake, OWN_FOLDER, "quarantine")
 
 
 def ledger_path(lake: str) -> str:
-    """The ledger."""
+    """Return the path of the ledger."""
     return _join(lake, OWN_FOLDER, "ledger")
 
 
 def reconciles_path(lake: str) -> str:
-    """What each reconcile found."""
+    """Return the path of the table of reconcile results."""
     return _join(lake, OWN_FOLDER, "reconciles")
 
 
 def chunks_path(lake: str) -> str:
-    """The chunks that the index is made of."""
+    """Return the path of the chunks table, on which the search index is built."""
     return _join(lake, OWN_FOLDER, "chunks")
 
 
 def writers_path(lake: str) -> str:
-    """The notices of processes that write tables now."""
+    """Return the folder with the leases of active writers."""
     return _join(lake, OWN_FOLDER, "writers")
 
 
 def catalog_notes_path(lake: str) -> str:
-    """What became of the tables in catalogs."""
+    """Return the folder with the sync state of tables in catalogs."""
     return _join(lake, OWN_FOLDER, "catalogs")
 
 
 def trial_path(lake: str, token: str) -> str:
-    """A table that `doctor` writes and removes."""
+    """Return the path of a table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")
 
 
 def scratch_path(lake: str, token: str) -> str:
-    """A table to which parts of a failing batch are written for a trial; then it is removed."""
+    """Return the path of a temporary table for trial writes of parts of a failing batch."""
     return _join(lake, OWN_FOLDER, f"scratch-{token}")
 
 
 def table_path(lake: str, name: str) -> str:
-    """A data table."""
+    """Return the path of a data table."""
     return _join(lake, name)
 
 
 def list_tables(settings: "Settings") -> dict[str, str]:
-    """Paths of all tables by the names that commands and SQL know them by, headwater's own last."""
+    """Return paths of all tables by their names in commands and SQL, headwater's own tables last."""
     lake = settings.lake
     own = {
         "events": events_path(lake),
@@ -87,7 +87,7 @@ def list_tables(settings: "Settings") -> dict[str, str]:
 
 
 def find_table(settings: "Settings", name: str) -> str:
-    """The path of the table of that name. Raises `UsageError` with the nearest name for an unknown one."""
+    """Return the path of a table. Raises `UsageError` with the nearest name for an unknown table."""
     known = list_tables(settings)
     if name in known:
         return known[name]
@@ -97,9 +97,9 @@ def find_table(settings: "Settings", name: str) -> str:
 
 
 def find_address(settings: "Settings", name: str) -> TableAddress:
-    """The address of a table of the configuration, or of one of headwater's own (`events`, `ledger`, ...).
+    """Return the address of a configured table, or of one of headwater's own (`events`, `ledger`, ...).
 
-    Raises `UsageError` with the nearest name for an unknown one.
+    Raises `UsageError` with the nearest name for an unknown table.
     """
     from headwater.lake.s3 import build_storage_options
 

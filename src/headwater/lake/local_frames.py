@@ -1,5 +1,5 @@
-"""Rows of this process as a frame. Through Arrow: of Python's own rows Spark has a Python worker unpickle
-each, which is a third of a small commit."""
+"""Converts local rows to a Spark frame through Arrow. For plain Python rows, Spark unpickles each one in a
+Python worker, which takes a third of a small commit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from pyspark.sql.types import StructType
 
 
 def build_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: StructType) -> DataFrame:
-    """Flat rows, each in the order of the schema; times know their zone.
+    """Build a frame of flat rows in schema order; times must be timezone-aware.
 
-    Raises `pyarrow.ArrowInvalid` or `ArrowTypeError` for a value that is none of its column.
+    Raises `pyarrow.ArrowInvalid` or `ArrowTypeError` for a value that does not fit its column.
     """
     arrow_schema = to_arrow_schema(schema)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -23,7 +23,7 @@ def build_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: Stru
 
 
 def load_arrow(spark: SparkSession, table: pa.Table, schema: StructType) -> DataFrame:
-    """A table whose columns are those of the schema."""
-    # Arrow's columns inside: Spark takes them as they are if each is one chunk; others it converts by value.
+    """Load an Arrow table whose columns match the schema."""
+    # Keep Arrow columns of one chunk each: Spark takes those as they are, and converts others value by value.
     frame = table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype)
     return spark.createDataFrame(frame, schema=schema)

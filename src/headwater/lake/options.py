@@ -1,4 +1,4 @@
-"""Typed write and read options -> `hoodie.*` strings. The only file that spells them."""
+"""Converts typed write and read options to `hoodie.*` strings. No other module spells them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ COMMIT_METADATA_PREFIX = "headwater."
 
 TABLE_METADATA_FOLDER = ".hoodie"
 TABLE_PROPERTIES_FILE = ".hoodie/hoodie.properties"
-"""Below a table's path; exists exactly where a table does."""
+"""Relative to a table's path; exists if and only if the table does."""
 TABLE_NAME_PROPERTY = "hoodie.table.name"
 TABLE_TYPE_PROPERTY = "hoodie.table.type"
 RECORD_KEY_PROPERTY = "hoodie.table.recordkey.fields"
@@ -24,7 +24,7 @@ TIMELINE_LAYOUT_PROPERTY = "hoodie.timeline.layout.version"
 TIMELINE_ZONE_PROPERTY = "hoodie.table.timeline.timezone"
 CDC_ENABLED_PROPERTY = "hoodie.table.cdc.enabled"
 READ_OPTIMIZED_OPTION = "hoodie.read.use.read_optimized.mode"
-"""Of hudi-rs."""
+"""An option of hudi-rs."""
 
 TABLE_PROPERTY_KEYS: Mapping[str, str] = {
     "name": TABLE_NAME_PROPERTY,
@@ -55,13 +55,13 @@ TABLE_PROPERTY_KEYS: Mapping[str, str] = {
     "metadata_partitions_building": "hoodie.table.metadata.partitions.inflight",
     "index_definitions": "hoodie.table.index.defs.path",
 }
-"""What a table says of itself in its properties, by the names that readers here use."""
+"""Hudi's keys of table properties, by the names that readers here use."""
 SMALL_FILE_LIMIT_OPTION = "hoodie.parquet.small.file.limit"
-"""A write option: base files below so many bytes take new rows."""
+"""Write option: the size in bytes below which a base file receives new rows."""
 DEFAULT_SMALL_FILE_LIMIT = 100 * 1024 * 1024
 
 DELETED = "_hoodie_is_deleted"
-"""Column by which a row of an upsert says that the table shall not have it any more."""
+"""The column that marks a row of an upsert as a delete."""
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Operation = Literal[
@@ -76,7 +76,7 @@ Operation = Literal[
 CdcMode = Literal["off", "op_key_only", "data_before", "data_before_after"]
 
 _FAST_COMMITS = {
-    # Figures and reasons: docs/decisions/0001-events-table.md and 0002-data-tables.md.
+    # Figures and reasons: `docs/decisions/0001-events-table.md` and `0002-data-tables.md`.
     "hoodie.metadata.enable": "false",
     "hoodie.embed.timeline.server": "false",
     "hoodie.write.markers.type": "DIRECT",
@@ -85,43 +85,47 @@ _FAST_COMMITS = {
     "hoodie.datasource.write.commitmeta.key.prefix": COMMIT_METADATA_PREFIX,
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.datasource.meta.sync.enable": "false",
-    # A filter of keys that grows: sized for a bloom index, it is 430 KB of every file.
+    # The key filter grows on demand; at its default size for a bloom index, it adds 430 KB to every file.
     "hoodie.index.bloom.num_entries": "1000",
-    # Looking for something to clean after every small commit costs a tenth of it.
+    # Checking for a clean after every small commit takes a tenth of its time.
     "hoodie.clean.trigger.max.commits": "10",
-    # Where there is nothing to remove nothing is noted, and the next commit lists the whole table again.
+    # Hudi records nothing after an empty clean, so that each further commit lists the whole table.
     "hoodie.write.empty.clean.interval.hours": "1",
 }
 
 _CHANGELOG = {
-    # One file a commit, in the order given; nothing is ever superseded, so there is nothing to clean.
+    # One file per commit, in the given order. Nothing is ever superseded, so there is nothing to clean.
     "hoodie.bulkinsert.sort.mode": "NONE",
     "hoodie.bulkinsert.shuffle.parallelism": "1",
     "hoodie.combine.before.insert": "false",
     "hoodie.clean.automatic": "false",
-    # Most texts of an event are its own: looking them up in a dictionary is a tenth of the commit's CPU, and
-    # zstd makes as little of those that repeat.
+    # Most strings of an event are unique. Dictionary encoding takes a tenth of the commit's CPU, and zstd
+    # compresses the repeated ones equally well.
     "hoodie.parquet.dictionary.enabled": "false",
     "hoodie.index.bloom.num_entries": "100",
-    # Every commit lists the active timeline ten times: with a thousand on it that is most of a commit.
+    # Every commit lists the active timeline ten times; with a thousand instants, that dominates the commit.
     "hoodie.keep.min.commits": "100",
     "hoodie.keep.max.commits": "120",
 }
 
 _ROWS_AS_READ = {"_hoodie.spark.sql.writes.prepped": "true"}
-"""Hudi's own columns say where a row lies, as in a DELETE of Spark SQL."""
+"""Hudi's metadata columns locate each row, as in a DELETE of Spark SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How one write lands in a table. `compact_after` delta commits a merge-on-read table is compacted
-    inline; 0 leaves compaction to others. Without `plan_compaction` none is planned for them either, nor a
-    clustering without `plan_clustering`. The table can be read as it was up to `keep_commits` ago; 0 leaves
-    it at Hudi's ten. Without a `record_key` Hudi generates the keys, rows are only added, and a delete wants
-    them with Hudi's own columns. `unique_keys` promises that no two rows of this write have the same key.
-    `typed` are the options of `typed_options/declared.py`. `cdc` is what the log of changes holds; Hudi
-    refuses another one than the table was made with, but takes `off` for any. `extra` (the user's `hoodie.*`)
-    wins over all of it."""
+    """The options of one write.
+
+    A merge-on-read table is compacted inline after `compact_after` delta commits; 0 leaves compaction to
+    table services. `plan_compaction` and `plan_clustering` let the write schedule those for them.
+
+    Snapshots of the last `keep_commits` commits stay readable; 0 means Hudi's default of ten. Without a
+    `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
+    `unique_keys` promises that no two rows of this write have the same key.
+
+    `typed` are the options of `typed_options/declared.py`. `cdc` is the mode of the change log. Hudi rejects
+    another mode than the table's, except `off`. `extra` (the user's `hoodie.*`) overrides everything.
+    """
 
     table_name: str
     operation: Operation
@@ -143,13 +147,13 @@ class WriteOptions:
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def to_hoodie(self) -> dict[str, str]:
-        """All options of the write, as Hudi wants them."""
+        """Return all options of the write in Hudi's form."""
         built = self.typed_options()
         built |= {f"{COMMIT_METADATA_PREFIX}{name}": value for name, value in self.commit_metadata.items()}
         return built | dict(self.extra)
 
     def typed_options(self) -> dict[str, str]:
-        """What headwater sets itself, without the user's `extra`."""
+        """Return the options that headwater sets, without the user's `extra`."""
         built = dict(_FAST_COMMITS)
         built[TABLE_NAME_PROPERTY] = self.table_name
         built["hoodie.datasource.write.operation"] = self.operation
@@ -179,22 +183,23 @@ class WriteOptions:
         return built if self.plan_clustering else built | NOT_PLANNED
 
     def list_delete_columns(self, columns: Iterable[str]) -> list[str]:
-        """What a delete is told of each row, of those that it was read with."""
+        """Return the columns that a delete needs, out of those of the rows read."""
         own = (name for name in columns if name.startswith("_hoodie_") and name != DELETED)
         return list(dict.fromkeys((*(self.record_key or own), *self.partition, *self.ordering)))
 
     def _key_options(self) -> dict[str, str]:
         if self.record_key:
             return {"hoodie.datasource.write.recordkey.field": ",".join(self.record_key)}
-        # Then Hudi generates keys; told of an empty one, it fails of a field without a name.
+        # Omit the option, so that Hudi generates keys: an empty record key makes it fail on a field without a
+        # name.
         return _ROWS_AS_READ if self.operation == "delete" else {}
 
 
 CHANGELOG_BESIDE_OTHERS = {
-    # Cleaning takes away what killed writers left, and instants behind that can be archived again.
+    # Cleaning rolls back writes of killed writers, so that later instants can be archived again.
     "hoodie.clean.automatic": "true",
 }
-"""What a changelog needs where writes that were not completed may be another writer's."""
+"""Options of a changelog if incomplete writes may belong to another active writer."""
 
 
 def _keep_options(commits: int) -> dict[str, str]:
@@ -202,14 +207,14 @@ def _keep_options(commits: int) -> dict[str, str]:
         return {}
     return {
         "hoodie.clean.commits.retained": str(commits),
-        # Hudi wants more commits on the timeline than it keeps the files of; by as many as by default.
+        # Hudi requires more commits on the timeline than it retains files of; use the default difference.
         "hoodie.keep.min.commits": str(commits + 10),
         "hoodie.keep.max.commits": str(commits + 20),
     }
 
 
 def owner_options(config: TableConfig) -> dict[str, str]:
-    """What the configuration of a table says to whatever is done to it; the user's own `hoodie.*` win."""
+    """Return the options that a table's configuration sets for every operation; the user's `hoodie.*` win."""
     typed = _render_typed(list_typed_options(config), config.table_type)
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
@@ -217,7 +222,7 @@ def owner_options(config: TableConfig) -> dict[str, str]:
 def _render_typed(typed: Mapping[str, Value | None], table_type: TableType) -> dict[str, str]:
     rendered = render_options(typed)
     if table_type == "copy_on_write" and typed.get("services") == "semi_async":
-        # The writer plans what there is to plan: of such a table clusterings only.
+        # The writer schedules table services; for a copy-on-write table, these are only clusterings.
         rendered |= NO_PLANNED_COMPACTION
     return rendered
 
@@ -232,7 +237,7 @@ _INDEX_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "hoodie.metadata.record.index.enable",
     ),
 }
-"""Partitions of the metadata table, and the options any of which has a writer build and keep them."""
+"""Partitions of the metadata table, and the options any of which makes a writer build and maintain them."""
 BLOOM_FILTERS_OPTION = _INDEX_OPTIONS["bloom_filters"][0]
 _INDEX_TYPE = "hoodie.index.type"
 _INDEX_WORDS = {
@@ -243,8 +248,11 @@ _INDEX_WORDS = {
 
 
 def list_kept_partitions(config: TableConfig) -> frozenset[str]:
-    """Partitions of the metadata table that the writes of a table keep, `files` among them; none where they
-    remove the metadata table. Those of secondary and expression indexes are kept wherever `files` is."""
+    """Return the partitions of the metadata table that the table's writes maintain, including `files`.
+
+    Empty if the writes remove the metadata table. Secondary and expression indexes are maintained wherever
+    `files` is.
+    """
     given = owner_options(config)
     if given.get("hoodie.metadata.enable", "false") != "true":
         return frozenset()
@@ -254,7 +262,7 @@ def list_kept_partitions(config: TableConfig) -> frozenset[str]:
 
 def _list_default_partitions(given: Mapping[str, str]) -> Iterator[str]:
     stats, of_partitions = _INDEX_OPTIONS["column_stats"][0], _INDEX_OPTIONS["partition_stats"][0]
-    # Where Spark writes, Hudi keeps both unless it is told not to; not those of partitions alone.
+    # In Spark writes, Hudi maintains both by default, but partition stats only together with column stats.
     if given.get(stats, "true") == "true":
         yield "column_stats"
         if given.get(of_partitions, "true") == "true":
@@ -262,35 +270,37 @@ def _list_default_partitions(given: Mapping[str, str]) -> Iterator[str]:
 
 
 def keeps_global_record_index(config: TableConfig) -> bool:
-    """Whether the writes of a table keep a record index over all partitions: readers use no other."""
+    """True if the writes of a table maintain a global record index, the only one that readers use."""
     of_all, _, older = _INDEX_OPTIONS["record_index"]
     given = owner_options(config)
     return "true" in (given.get(of_all), given.get(older))
 
 
 def has_timeline_server(config: TableConfig) -> bool:
-    """Whether the writes of a table start Hudi's timeline server: else they fail of an expression index."""
+    """True if the table's writes start Hudi's timeline server, which an expression index requires."""
     return owner_options(config).get("hoodie.embed.timeline.server") == "true"
 
 
 def list_column_stats(config: TableConfig) -> tuple[str, ...]:
-    """Columns that `column_stats` are kept of by name; none where Hudi takes the first."""
+    """Return the columns that `column_stats` names explicitly; empty if Hudi takes the first columns."""
     text = owner_options(config).get("hoodie.metadata.index.column.stats.column.list", "")
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def find_write_index(config: TableConfig) -> IndexType:
-    """How writes find the file of a key, in our words; `simple`, Hudi's own, where nothing is said or Hudi
-    has a word for it that we do not."""
+    """Return how writes find the file of a key, in headwater's terms.
+
+    `simple`, Hudi's default, if the configuration sets none, or one that headwater does not know.
+    """
     told = owner_options(config).get(_INDEX_TYPE, "").lower()
     word = _INDEX_WORDS.get(told, told)
     return next((known for known in get_args(IndexType) if known == word), "simple")
 
 
 def index_options(partitions: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
-    """What makes a client keep these partitions of the metadata table, beside the options `given`.
+    """Return the options that make a client maintain these metadata partitions, in addition to `given`.
 
-    Which of the record indexes is left to `given` where that asks for one.
+    If `given` enables one of the record indexes, that choice is kept.
     """
     built: dict[str, str] = {}
     for name in partitions:
@@ -312,18 +322,18 @@ _SERVICES = (
 def service_options(
     properties: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """What every service of a table with these properties is given, beside its owner's options `given`.
+    """Return options for services of a table with these properties, to merge with its owner's `given`.
 
-    A client without the metadata table removes one that is there, and one without an index that index.
+    A client without the metadata table removes an existing one. A client without an index removes that index.
     """
     built = {key: _FAST_COMMITS[key] for key in _SERVICES}
     built["hoodie.metadata.enable"] = str(
         bool(properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"]))
     ).lower()
     if RECORD_KEY_PROPERTY in properties:
-        # A bucket index is of the key, and Hudi looks for it only here.
+        # A bucket index hashes the key, and Hudi reads the key fields only from this option.
         built["hoodie.datasource.write.recordkey.field"] = properties[RECORD_KEY_PROPERTY]
-    # A service does what it is told and nothing on the side.
+    # A service must not clean or archive as a side effect.
     built |= {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
     partitions = properties.get(TABLE_PROPERTY_KEYS["metadata_partitions"], "").split(",")
     return built | index_options(partitions, given)
@@ -332,8 +342,8 @@ def service_options(
 def building_options(
     given: Mapping[str, str], partition: str = "", *, without: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Beside the owner's options `given`: build the index of that partition of the metadata table now, or let
-    go of those `without`."""
+    """Return options, added to the owner's `given`, that build a metadata partition or drop those in
+    `without`."""
     built = {"hoodie.metadata.enable": "true", "hoodie.metadata.index.async": "false"}
     built |= index_options([partition], given)
     built |= {key: "false" for name in without for key in _INDEX_OPTIONS.get(name, ())}
@@ -344,8 +354,9 @@ CleanBy = Literal["commits", "hours", "versions"]
 
 
 def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
-    """Clean now. What is kept: as configured, or that many commits, hours or versions of each file group."""
-    # All partitions, also with no commit since the last clean: a savepoint may have gone since.
+    """Return options for a clean now: by the configuration, or by commits, hours or file versions."""
+    # Clean all partitions, even without a commit since the last clean: a savepoint may have been deleted
+    # since.
     built = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.incremental.enabled": "false"}
     if by == "commits":
         built |= {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": str(count)}
@@ -358,43 +369,44 @@ def cleaning_options(by: CleanBy | None, count: int) -> dict[str, str]:
 
 
 def archiving_options(keep: int) -> dict[str, str]:
-    """Leave about that many commits on the active timeline; never those that the cleaner still needs."""
+    """Return options that keep about `keep` commits on the active timeline, never fewer than cleaning
+    needs."""
     return {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
 
 
 def list_overridden(typed: Mapping[str, str], extra: Mapping[str, str]) -> list[str]:
-    """Keys of `extra` that change what headwater would set, for a warning."""
+    """Return the keys of `extra` that override an option of headwater, for a warning."""
     return sorted(key for key, value in extra.items() if key in typed and typed[key] != value)
 
 
 def incremental_read(after: str, upto: str) -> dict[str, str]:
-    """Commits completed in (after, upto]; both completion times."""
+    """Return options that read the commits completed in (after, upto]; both are completion times."""
     return {
         "hoodie.datasource.query.type": "incremental",
         "hoodie.datasource.read.begin.instanttime": after,
         "hoodie.datasource.read.end.instanttime": upto,
-        # Completeness is decided by us (see EventsTable), never by a silent fallback.
+        # headwater checks completeness itself (see `EventsTable`); Hudi must not silently fall back.
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "false",
         "hoodie.metadata.enable": "false",
     }
 
 
 def snapshot_read(as_of: str = "") -> dict[str, str]:
-    """The newest state, or that of the commit requested then."""
+    """Return options that read the latest snapshot, or that of the commit requested at `as_of`."""
     built = {"hoodie.datasource.query.type": "snapshot", "hoodie.metadata.enable": "false"}
     return built | {"as.of.instant": as_of} if as_of else built
 
 
 def skipping_read() -> dict[str, str]:
-    """The newest state; files in which no index of the table finds what a query asks for are not read."""
+    """Return options that read the latest snapshot and skip files by the table's indexes."""
     return snapshot_read() | {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 
 
 def read_optimized_read() -> dict[str, str]:
-    """Base files only."""
+    """Return options that read only base files."""
     return {"hoodie.datasource.query.type": "read_optimized", "hoodie.metadata.enable": "false"}
 
 
 def change_log_read(after: str, upto: str) -> dict[str, str]:
-    """The changes of commits completed in (after, upto], as the table's log has them."""
+    """Return options that read changes of commits completed in (after, upto] from the change log."""
     return incremental_read(after, upto) | {"hoodie.datasource.query.incremental.format": "cdc"}

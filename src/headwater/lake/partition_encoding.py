@@ -1,4 +1,4 @@
-"""Whether the folders of a table's partitions have URL-encoded names: decided when the table is created."""
+"""Chooses URL encoding of partition folder names, which is fixed when the table is created."""
 
 from headwater.config.table import TableConfig
 from headwater.lake.options import TABLE_PROPERTY_KEYS
@@ -8,9 +8,8 @@ from headwater.lake.table import Table
 def settle_partition_encoding(config: TableConfig, table: Table) -> TableConfig:
     """Return the configuration with `url_encode_partitions` as the table has it.
 
-    A configuration that does not say keeps what an existing table has. A new table is encoded: without,
-    values with a slash are folders below each other, and readers miss the rows of one of them. Raises
-    `LakeError`.
+    Without an explicit setting, an existing table keeps its own, and a new table is encoded. Without
+    encoding, a value with a slash becomes nested folders, and readers miss rows. Raises `LakeError`.
     """
     if not config.partition or config.url_encode_partitions is not None:
         return config

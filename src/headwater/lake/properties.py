@@ -1,4 +1,4 @@
-"""What a table says of itself: its properties, by the names used here."""
+"""The properties of a table, by headwater's names."""
 
 import re
 from collections.abc import Mapping
@@ -13,30 +13,30 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(frozen=True, slots=True)
 class TableProperties:
-    """`raw` are all of them by Hudi's keys; the methods take the names of `TABLE_PROPERTY_KEYS`."""
+    """`raw` holds all properties by Hudi's keys; the methods take the names of `TABLE_PROPERTY_KEYS`."""
 
     raw: Mapping[str, str]
 
     def read(self, name: str, default: str = "") -> str:
-        """The text; `default` where the table does not say."""
+        """Return the value, or `default` if it is not set."""
         return self.raw.get(TABLE_PROPERTY_KEYS[name], "") or default
 
     def read_list(self, name: str) -> tuple[str, ...]:
-        """The words between commas."""
+        """Return the comma-separated values."""
         return tuple(word.strip() for word in self.read(name).split(",") if word.strip())
 
     def read_flag(self, name: str, *, default: bool = False) -> bool:
-        """Whether it is `true`."""
+        """True if the value is `true`."""
         return self.read(name, str(default)).lower() == "true"
 
     def read_number(self, name: str, default: int) -> int:
-        """The number; `default` for what is none."""
+        """Return the value as a number, or `default` if it is not one."""
         text = self.read(name)
         return int(text) if text.isdecimal() else default
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Java's properties: `key=value` lines, comments, escapes, lines that go on after a backslash."""
+    """Parse Java properties: `key=value` lines, comments, escapes, and lines continued by a backslash."""
     found = {}
     for line in re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t]*", r"\1", text).splitlines():
         if line.lstrip().startswith(("#", "!")):

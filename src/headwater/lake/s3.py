@@ -1,4 +1,4 @@
-"""How readers without a JVM reach an `s3a://` lake; credentials are found as boto3 finds them."""
+"""Builds access options for readers without a JVM on `s3a://` lakes, with boto3's credential chain."""
 
 from headwater.config.settings import LakeStorageConfig
 
@@ -7,10 +7,10 @@ DEFAULT_REGION = "us-east-1"
 
 
 def build_storage_options(lake: str, store: LakeStorageConfig) -> dict[str, str]:
-    """Options of the `object_store` crate, which hudi-rs reads through; empty for a lake elsewhere.
+    """Return options of the `object_store` crate, which hudi-rs uses; empty for a lake outside S3.
 
-    Without any credentials requests go unsigned, which is right for a public bucket. Credentials
-    are those of now: a reader that lives longer than a role's session needs new ones.
+    Without credentials, requests are unsigned, which public buckets accept. The credentials are a snapshot: a
+    reader that outlives a role's session needs new ones.
     """
     if not lake.startswith(S3_SCHEMES):
         return {}

@@ -1,4 +1,4 @@
-"""What table services would do, and what they did."""
+"""Planned and actual results of table services."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ServiceResult:
-    """`instants` are those of the service, in the order they were done; none when there was nothing to do.
-    `files` and `bytes` were written by it, `rows` are in them; `seconds` is the wall time of all."""
+    """The result of a service; `instants` are its actions in order, empty if there was nothing to do.
+
+    `files` and `bytes` count its output, `rows` the rows in it. `seconds` is the total wall-clock time.
+    """
 
     instants: tuple[str, ...]
     files: int
@@ -18,8 +20,10 @@ class ServiceResult:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a service would find: `files` of `file_groups` in `partitions`, `bytes` in all. `pending` are
-    plans that wait to be done already, as after a service that was killed."""
+    """The input of a service: `files` of `file_groups` in `partitions`, with `bytes` in total.
+
+    `pending` are existing plans, for example of a killed service.
+    """
 
     partitions: int
     file_groups: int
@@ -29,7 +33,7 @@ class Candidates:
 
 
 def sum_results(results: Sequence[ServiceResult]) -> ServiceResult:
-    """All of them as one."""
+    """Sum several results to one."""
     return ServiceResult(
         instants=tuple(instant for result in results for instant in result.instants),
         files=sum(result.files for result in results),

@@ -1,4 +1,4 @@
-"""One table as services see it: its properties, its timeline, and Hudi's write client for it."""
+"""A table as table services use it: its properties, its timeline, and Hudi's write client."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,8 +21,7 @@ from headwater.lake.typed_options.services import NO_SERVICES
 
 @dataclass(frozen=True, slots=True)
 class ServiceTable:
-    """One table to be looked after. `extra` are its owner's options, which win over ours: see
-    `owner_options`."""
+    """A table to maintain. `extra` are its owner's options, which win: see `owner_options`."""
 
     spark: SparkSession
     address: TableAddress
@@ -34,8 +33,10 @@ class ServiceTable:
         return connect(self.spark)
 
     def load_timeline(self) -> Timeline:
-        """The timeline now. Raises `TableNotFoundError`, also for a table without a completed commit, and
-        `LakeError`."""
+        """Load the current timeline.
+
+        Raises `LakeError`, and `TableNotFoundError` if the table is absent or has no completed commit.
+        """
         path = self.address.path
         timeline = load_timeline(self.spark, path)
         if timeline.exists() and not timeline.has_commits():
@@ -51,14 +52,14 @@ class ServiceTable:
         return timeline
 
     def load_meta_client(self) -> Any:
-        """Hudi's view of the table now. Raises as `load_timeline`."""
+        """Load Hudi's meta client with the current state. Raises the errors of `load_timeline`."""
         self.load_timeline()
         with explained_lake(self.address.path):
             return self.java.build_meta_client(self.address.path)
 
     @contextmanager
     def open_client(self, options: Mapping[str, str]) -> Iterator[Any]:
-        """A write client with these options, closed at the end; what it throws is a `LakeError`."""
+        """Open a write client with these options, closed at the end; its exceptions become `LakeError`."""
         meta_client = self.load_meta_client()
         with explained_lake(self.address.path):
             properties = self.java.read_map(meta_client.getTableConfig().propsMap())
@@ -74,7 +75,7 @@ class ServiceTable:
 def build_write_options(
     table: ServiceTable, operation: Operation, extra: Mapping[str, str] | None = None
 ) -> WriteOptions:
-    """A write to a table as it was made, beside its pipeline: the owner's options, then `extra`, win.
+    """Build options for a write outside the table's pipeline; the owner's options, then `extra`, win.
 
     Raises `TableNotFoundError` and `LakeError`.
     """
@@ -82,7 +83,7 @@ def build_write_options(
     with explained_lake(table.address.path):
         keys, partition = config.getRecordKeyFields(), config.getPartitionFields()
         is_merged = config.getTableType().name() == "MERGE_ON_READ"
-        # Decided when the table was created, mostly without a word in its configuration.
+        # Fixed when the table was created, usually without an explicit setting in its configuration.
         encoding = str(config.getUrlEncodePartitioning() or "false")
         made = {TABLE_PROPERTY_KEYS["url_encoded"]: encoding} if partition.isPresent() else {}
         return WriteOptions(
@@ -99,9 +100,9 @@ def build_write_options(
 def plan_and_execute(
     pending: Sequence[str], plan: Callable[[], Any], execute: Callable[[str], Any]
 ) -> ServiceResult:
-    """Do what is pending, then what `plan` finds beyond it.
+    """Execute pending plans, then the plan that `plan` finds, if any.
 
-    `plan` gives Hudi's `Option` of an instant, `execute` its `HoodieWriteMetadata`.
+    `plan` returns Hudi's `Option` of an instant, `execute` its `HoodieWriteMetadata`.
     """
     done = [execute_plan(execute, instant) for instant in pending]
     planned = plan()
@@ -111,7 +112,7 @@ def plan_and_execute(
 
 
 def execute_plan(execute: Callable[[str], Any], instant: str) -> ServiceResult:
-    """Carry out the plan requested at `instant`; `execute` gives Hudi's `HoodieWriteMetadata`."""
+    """Execute the plan requested at `instant`; `execute` returns Hudi's `HoodieWriteMetadata`."""
     started = time.monotonic()
     metadata = execute(instant).getCommitMetadata().get()
     return ServiceResult(

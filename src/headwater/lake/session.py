@@ -1,4 +1,4 @@
-"""The only place that builds a SparkSession."""
+"""Builds the SparkSession. No other module does."""
 
 import os
 import re
@@ -23,15 +23,15 @@ from headwater.lake.prerequisites.run_log import note_run_log
 from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
 
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
-"""What Spark makes for itself in its folder for temporary files."""
+"""The folder that Spark creates for itself among temporary files."""
 
 _POOLS_SETTING = "spark.scheduler.allocation.file"
 
 
 def build_session(settings: Settings, *, java_home: str, log_file: Path) -> SparkSession:
-    """Build the one SparkSession. The JVM's own output goes to `log_file`, not to the terminal.
+    """Build the only SparkSession. The JVM's output goes to `log_file`, not to the terminal.
 
-    Raises `PlatformError` when the jars cannot be fetched or the JVM does not start.
+    Raises `PlatformError` if the jars cannot be downloaded or the JVM does not start.
     """
     start = PreparedStart.find(read_environment()).plan(
         build_spark_settings(settings), read_environment(), Path(java_home)
@@ -56,13 +56,13 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
 
 
 def is_session_alive(spark: SparkSession) -> bool:
-    """Whether the JVM behind a session still runs; one that this process did not start counts as running."""
+    """True if the JVM of a session is running, or was not started by this process."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
 
 
 def find_jvm_process(spark: SparkSession) -> int | None:
-    """The number of the JVM's process; None when this process did not start it."""
+    """Return the process ID of the JVM; None if this process did not start it."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return None if process is None else int(process.pid)
 
@@ -92,14 +92,14 @@ def _explain_start_failure(log_file: Path, text: str) -> PlatformError:
 
 @contextmanager
 def _jvm_environment(values: Mapping[str, str]) -> Iterator[None]:
-    # PySpark starts the JVM from the process environment and offers no other way to name a Java.
+    # PySpark starts the JVM with the process environment and has no other option to select a Java.
     with temporary_environment({**values, "PYSPARK_PYTHON": sys.executable}):
         yield
 
 
 @contextmanager
 def _output_to(log_file: Path) -> Iterator[None]:
-    """Let a child process started meanwhile inherit the file as its output: our own stdout may be JSON."""
+    """Redirect the output of child processes started here to a file: our own stdout may be JSON."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}

@@ -1,6 +1,7 @@
-"""Reading Hudi tables without a JVM, through hudi-rs: rows, commits and what commits carry.
+"""Reads rows, commits and commit metadata of Hudi tables without a JVM, through hudi-rs.
 
-Table versions 6 (rows only), 8 and 9, copy-on-write and merge-on-read, in a folder or a store.
+Supports table versions 6 (rows only), 8 and 9, copy-on-write and merge-on-read, in a folder or an object
+store.
 """
 
 import re
@@ -44,13 +45,13 @@ from headwater.lake.typed_options.bootstrap import BOOTSTRAP_INDEX_FOLDER, BOOTS
 
 Filter = tuple[str, str, str]
 COMMIT_TIME = "_hoodie_commit_time"
-"""Column: when the commit that wrote the row was requested."""
+"""The column with the requested time of the commit that wrote the row."""
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 READABLE_SCHEMES = frozenset({"", "s3", "gs", "az", "azure", "abfs", "abfss"})
 
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not (yet )?(supported|implemented)|only support|no reader here implements"
-    # The parser of the schema's JSON ends at 128 levels, which some thirty structs inside each other have.
+    # The schema's JSON parser is limited to 128 levels, which about thirty nested structs reach.
     r"|partition\.fields` is not present|failed to parse schema from JSON"
 )
 _BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
@@ -64,8 +65,9 @@ _UNREACHABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Which rows a read gives: those of the snapshot of the commit requested at `as_of` (empty: the newest),
-    of them the ones that commits requested later than `after` wrote, and base files only if `read_optimized`.
+    """The rows to read, from the snapshot of the commit requested at `as_of` (empty: the latest).
+
+    `after` keeps only rows written by commits requested later. `read_optimized` reads only base files.
     """
 
     as_of: str = ""
@@ -73,7 +75,7 @@ class Scan:
     read_optimized: bool = False
 
     def build_options(self, columns: Sequence[str] | None, filters: Sequence[Filter] = ()) -> HudiReadOptions:
-        """The same for hudi-rs."""
+        """Build the read options of hudi-rs for this scan."""
         written = [(COMMIT_TIME, ">", self.after)] if self.after else []
         options = HudiReadOptions(filters=[*filters, *written], projection=_as_list(columns))
         if self.as_of:
@@ -87,10 +89,10 @@ NEWEST = Scan()
 
 
 class SnapshotReader:
-    """One look at one table: what was complete when it was first asked. Build another for a newer look.
+    """A snapshot reader of one table, fixed at its first access. Create another reader for a later snapshot.
 
-    Every method but `exists` raises `TableNotFoundError` where no table lies, `TableUnsupportedError`
-    where only Spark can read it, and `LakeError` for the rest.
+    Every method except `exists` raises `TableNotFoundError` without a table, `TableUnsupportedError` if only
+    Spark can read it, and `LakeError` for other failures.
     """
 
     def __init__(self, table_path: str, storage_options: Mapping[str, str] = NO_OPTIONS) -> None:
@@ -100,34 +102,34 @@ class SnapshotReader:
 
     @cached_property
     def hudi_table(self) -> HudiTable:
-        """The table as hudi-rs sees it."""
+        """The table in hudi-rs."""
         check_readable(self.path)
         with self.explained():
             return HudiTableBuilder.from_base_uri(self._uri).with_options(self._options).build()
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn what hudi-rs and the store throw meanwhile into one sentence with a fix."""
+        """Convert exceptions of hudi-rs and the store in this context to errors with a hint."""
         try:
             yield
         except (HeadwaterError, KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        # hudi-rs exports neither its exception nor that of its panics, which is no `Exception`.
+        # hudi-rs does not export its exceptions, and its panics are no `Exception`.
         except BaseException as error:
             raise explain_read_failure(self.path, str(error)) from error
 
     def open_files(self) -> ArrowFiles:
-        """The files of the table."""
-        _ = self.hudi_table  # raises where no table lies
+        """Open the table's files."""
+        _ = self.hudi_table  # raises without a table
         with self.explained():
             return ArrowFiles(self._uri, self._options)
 
     def reopen(self) -> "SnapshotReader":
-        """Another look, at the table as it is then."""
+        """Return a new reader of the then-current table."""
         return SnapshotReader(self.path, self._options)
 
     def exists(self) -> bool:
-        """Whether a table lies at the path, be it empty. Raises `LakeError` when that cannot be told."""
+        """True if a table exists at the path, even if empty. Raises `LakeError` if that is unknown."""
         try:
             return self.hudi_table is not None
         except TableNotFoundError:
@@ -135,14 +137,14 @@ class SnapshotReader:
 
     @property
     def has_partitions_by_time(self) -> bool:
-        """Whether partitions hold a time in another form than their column: no filter of that fits them."""
+        """True if partition paths format times unlike their column, so that filters cannot prune them."""
         with self.explained():
             options = self.hudi_table.hudi_options()
         return is_by_time(options.get(TABLE_PROPERTY_KEYS["key_generator_type"], ""))
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """All columns, Hudi's own first; none before the first commit."""
+        """All columns, Hudi's own first; empty before the first commit."""
         if not self._instants:
             return pa.schema([])
         with self.explained():
@@ -158,24 +160,26 @@ class SnapshotReader:
         *,
         as_of: str = "",
     ) -> pa.Table:
-        """The newest snapshot. `filters` are `(column, operator, value)`, all of which must hold; operators
-        are =, !=, <, <=, >, >=, in and not in (values split at commas).
+        """Read the latest snapshot, or that of the commit requested at `as_of`.
 
-        `as_of`: the snapshot of the commit requested then. That is only whole from `find_earliest_retained`
-        on: of older ones rows are missing, and nothing tells.
+        `filters` are `(column, operator, value)`, combined with AND. Operators are =, !=, <, <=, >, >=, in
+        and not in (comma-separated values). Snapshots before `find_earliest_retained` silently lack rows.
         """
         return self._read(Scan(as_of).build_options(columns, filters or ()), columns)
 
     def read_scan(self, scan: Scan, columns: Sequence[str] | None = None) -> pa.Table:
-        """Raises `InstantUnavailableError` when a clean takes files of that snapshot meanwhile."""
-        # Rows are left out by a column that has to be read.
+        """Read the rows of a scan.
+
+        Raises `InstantUnavailableError` if a clean deletes files of the snapshot during the read.
+        """
+        # The filter needs the column of commit times.
         read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
         table = self._read(scan.build_options(read), read)
         self.check_retained(scan)
         return table if columns is None else table.select(list(columns))
 
     def check_retained(self, scan: Scan) -> None:
-        """Raises `InstantUnavailableError` when the snapshot of the scan has lost files by now."""
+        """Raise `InstantUnavailableError` if files of the scan's snapshot have been cleaned."""
         if scan.as_of and scan.as_of < (earliest := self.find_earliest_retained()):
             raise InstantUnavailableError(
                 f"{self.path}: files of the snapshot of {scan.as_of} have been cleaned away meanwhile",
@@ -183,29 +187,30 @@ class SnapshotReader:
             )
 
     def list_slices(self) -> list[HudiFileSlice]:
-        """The newest slice of each file group: its base file and the logs on top of it."""
+        """List the latest file slice of each file group: its base file and log files."""
         with self.explained():
             return list(self.hudi_table.get_file_slices(HudiReadOptions()))
 
     def list_pending(self, action: Literal["compaction", "clustering"]) -> tuple[str, ...]:
-        """Requested times of what is planned and not complete, oldest first."""
+        """Return the requested times of pending actions, oldest first."""
         with self.explained():
             return self._load_timeline().list_pending(action)
 
     def find_earliest_retained(self) -> str:
-        """Requested time of the oldest commit whose snapshot no clean has taken files from, as of now, cleans
-        under way included; empty when nothing was ever cleaned."""
+        """Return the requested time of the oldest commit with a complete snapshot; empty without cleans.
+
+        Includes cleans that are still running.
+        """
         if not self._instants:
             return ""
         with self.explained():
             return self._load_timeline().find_earliest_retained()
 
     def read_since(self, completed: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Newest state of the rows written by commits that completed after `completed`.
+        """Read the latest state of rows written by commits that completed after `completed`.
 
-        Rows of commits which have left the timeline come too when `completed` is older than what is
-        left of it: when they completed cannot be told, and twice is better than never. Those that were
-        requested more than a day before are left out.
+        If `completed` is before the active timeline, archived commits have unknown completion times. Their
+        rows are then included, possibly duplicated, if requested at most about a day before `completed`.
         """
         names = self.commit_names
         if names and completed >= names[0].completed:
@@ -217,24 +222,24 @@ class SnapshotReader:
         return table if columns is None else table.select(list(columns))
 
     def count_rows(self) -> int:
-        """Rows of the newest snapshot; reads no column."""
+        """Count the rows of the latest snapshot without reading columns."""
         with self.explained():
             return sum(batch.num_rows for batch in self.hudi_table.read(HudiReadOptions(projection=[])))
 
     def list_commits(self, newest: int | None = None) -> list[Commit]:
-        """Completed writes of the active timeline (compaction and clustering, too), oldest first.
+        """List completed writes of the active timeline, including compaction and clustering, oldest first.
 
-        Each costs a read of its metadata; `newest` bounds how many.
+        Reads the metadata of each commit; `newest` limits their number.
         """
         names = self.commit_names[-newest:] if newest else self.commit_names
         return [self._load_commit(name) for name in names]
 
     def last_commit(self) -> Commit | None:
-        """The commit that completed last; None for a table without any."""
+        """Return the commit that completed last; None without commits."""
         return next(iter(self.list_commits(newest=1)), None)
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
-        """Own metadata of the newest commit that carries `key`: other writers' commits do not hide it."""
+        """Return headwater's metadata of the latest commit with `key`, skipping commits of other writers."""
         found = (self._load_commit(name).own_metadata for name in reversed(self.commit_names))
         return next((metadata for metadata in found if key in metadata), None)
 
@@ -257,16 +262,16 @@ class SnapshotReader:
 
     @cached_property
     def _timeline(self) -> FileTimeline:
-        # Its files are listed after the table was opened: what came between belongs to the next look.
+        # List the files after opening the table, and ignore later commits: they belong to the next snapshot.
         return self._load_timeline(known=self._instants.keys())
 
     def _load_timeline(self, known: Collection[str] | None = None) -> FileTimeline:
-        """The timeline as it is now."""
+        """Load the current timeline."""
         files, properties = self.open_files(), TableProperties(self.hudi_table.hudi_options())
         return FileTimeline(FileReader(self.path, files, properties, known))
 
     def load_commit(self, requested: str) -> Commit:
-        """The commit requested then. Raises `KeyError` for none of `commit_names`."""
+        """Load the commit requested at that time. Raises `KeyError` if it is not in `commit_names`."""
         return self._load_commit(next(name for name in self.commit_names if name.requested == requested))
 
     def _load_commit(self, name: Commit) -> Commit:
@@ -276,8 +281,10 @@ class SnapshotReader:
         return replace(name, extra_metadata=extra)
 
     def check_own_rows(self) -> None:
-        """Raises `TableUnsupportedError` when rows may lie in files that the table was bootstrapped from:
-        hudi-rs does not look there, and gives nulls or fails."""
+        """Raise `TableUnsupportedError` if rows may be in bootstrap source files.
+
+        hudi-rs does not read those and returns nulls or fails.
+        """
         if BOOTSTRAPPED_PROPERTY in self.hudi_table.hudi_options():
             with self.explained():
                 outside = self.open_files().list_sizes(BOOTSTRAP_INDEX_FOLDER)
@@ -291,7 +298,7 @@ class SnapshotReader:
         self.check_own_rows()
         schema = self.schema
         if not self._instants:
-            # Without a completed commit there are no columns to check the names against, and no rows.
+            # Without a completed commit, there are no rows, and no columns to validate names against.
             return pa.schema([(name, pa.null()) for name in columns or ()]).empty_table()
         if columns is not None:
             self._check_columns(columns)
@@ -310,7 +317,7 @@ class SnapshotReader:
 
 
 def is_by_time(key_generator: str) -> bool:
-    """Whether that type of Hudi's key generators writes partitions in another form than their column."""
+    """True if this key generator type writes partition values in another format than their column."""
     return key_generator.upper().startswith("TIMESTAMP")
 
 
@@ -324,7 +331,7 @@ def check_readable(path: str) -> None:
 
 
 def build_absence(path: str) -> TableNotFoundError:
-    """The error for a path without a table."""
+    """Build the error for a path without a table."""
     return TableNotFoundError(
         f"{path}: no Hudi table lies there",
         hint="tables appear with their first rows: `headwater run --once`",
@@ -332,11 +339,11 @@ def build_absence(path: str) -> TableNotFoundError:
 
 
 def explain_read_failure(path: str, text: str) -> LakeError:
-    """The error for what hudi-rs or the store said about the table at `path`."""
+    """Build the error for a message of hudi-rs or the store about the table at `path`."""
     first_line = text.partition("\n")[0][:300]
     if "NoSuchBucket" in text:
         return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
-    # Without a name the properties are empty: the table is being made, or its maker died.
+    # Properties without a table name are empty: the table is being created, or its creator died.
     if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
         return build_absence(path)
     if _REFUSED.search(text):
@@ -362,7 +369,7 @@ def explain_read_failure(path: str, text: str) -> LakeError:
 
 
 def to_uri(path: str) -> str:
-    """What hudi-rs and pyarrow take: an absolute folder, or a URL whose scheme it knows."""
+    """Return the form that hudi-rs and pyarrow accept: an absolute folder, or a URL with a known scheme."""
     scheme, separator, rest = path.partition("://")
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")
@@ -372,7 +379,7 @@ def to_uri(path: str) -> str:
 
 
 def _find_day_before(instant: str) -> str:
-    """The beginning of the day before that of an instant; empty where the text is no time."""
+    """Return midnight of the previous day of an instant; empty if the text is no time."""
     try:
         day = datetime.strptime(instant[:8], "%Y%m%d") - timedelta(days=1)
     except (ValueError, OverflowError):

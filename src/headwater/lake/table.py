@@ -1,4 +1,4 @@
-"""Write a DataFrame to a Hudi table, and say what happened."""
+"""Reads and writes a Hudi table with Spark."""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Table:
-    """One Hudi table at one path. Not safe for two writers in two threads."""
+    """One Hudi table at one path. Not safe for writers in two threads."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.spark = spark
@@ -41,13 +41,13 @@ class Table:
         self._strategies: dict[str, str] = {}
 
     def load_timeline(self) -> Timeline:
-        """The timeline as it is now."""
+        """Load the current timeline."""
         return load_timeline(self.spark, self.path)
 
     def write(self, frame: DataFrame, options: WriteOptions) -> None:
-        """One commit. Raises `LakeError`; then nothing of `frame` is visible.
+        """Commit the rows of a frame. Raises `LakeError`; then no row of `frame` is visible.
 
-        The first one looks at what lies there: `TableMismatchError` when that is another table.
+        The first write checks the existing table. Raises `TableMismatchError` if that is another one.
         """
         lock = self._find_lock(options.table_name)
         hoodie = {
@@ -65,7 +65,7 @@ class Table:
         self._was_written = True
 
     def _save(self, frame: DataFrame, hoodie: Mapping[str, str]) -> None:
-        """One commit; by Spark's own Parquet writer if it is needed, or a file with old lists was met."""
+        """Commit a frame, with Spark's own Parquet writer if needed, or if a file has old lists."""
         rewrite = {**hoodie, **BY_SPARK} if not BY_SPARK.keys() & hoodie.keys() else None
         if self._writes_by_spark and rewrite:
             save(frame, self.path, rewrite)
@@ -105,35 +105,35 @@ class Table:
             _log.warning("table %s: %s=%s overrides headwater's own setting", options.table_name, key, value)
 
     def read(self, *, skip_files: bool = False) -> DataFrame:
-        """The newest snapshot, Hudi's own columns included.
+        """Read the latest snapshot, including Hudi's own columns.
 
-        `skip_files`: a query passes over files by the table's indexes. What looks at all rows needs none.
+        `skip_files` prunes files by the table's indexes, which is useless for reading all rows.
         """
         options = skipping_read() if skip_files else snapshot_read()
         return self.spark.read.format("hudi").options(**options).load(self.path)
 
     def read_as_of(self, requested: str) -> DataFrame:
-        """The snapshot of the commit requested then; of one that was cleaned rows are missing."""
+        """Read the snapshot of the commit requested at that time; if it was cleaned, rows are missing."""
         return self.spark.read.format("hudi").options(**snapshot_read(requested)).load(self.path)
 
     def read_optimized(self) -> DataFrame:
-        """The base files only."""
+        """Read only base files."""
         return self.spark.read.format("hudi").options(**read_optimized_read()).load(self.path)
 
     def read_change_log(self, after: str, upto: str) -> DataFrame:
-        """Changes of the commits completed in (after, upto]; of archived or cleaned ones nothing comes."""
+        """Read changes of commits completed in (after, upto]; archived and cleaned commits are omitted."""
         return self.spark.read.format("hudi").options(**change_log_read(after, upto)).load(self.path)
 
     def measure_bytes(self) -> int:
-        """Of all its files, older states and timeline included. Raises `LakeError`."""
+        """Return the size in bytes of all files, including older slices and timeline. Raises `LakeError`."""
         return measure_folder(self.spark, self.path)
 
     def read_commits(self, after: str, upto: str) -> DataFrame:
-        """Rows of the commits completed in (after, upto]."""
+        """Read the rows of the commits completed in (after, upto]."""
         return self.spark.read.format("hudi").options(**incremental_read(after, upto)).load(self.path)
 
 
 def _needs_spark(frame: DataFrame, ordering: Collection[str]) -> bool:
-    """Whether rows are ordered by values that Hudi's Avro records cannot compare on an update."""
+    """True if rows are ordered by values that Hudi's Avro records cannot compare on an update."""
     kinds = (field.dataType for field in frame.schema if field.name in ordering)
     return any(isinstance(kind, DecimalType | DateType) for kind in kinds)

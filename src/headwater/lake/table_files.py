@@ -1,4 +1,4 @@
-"""The files of a table, in a folder or a store, without a JVM."""
+"""Accesses the files of a table, in a folder or an object store, without a JVM."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,36 +13,36 @@ _CONNECT_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """`path` is below the table's folder, `size` in bytes."""
+    """A file; `path` is relative to the table, `size` is in bytes."""
 
     path: str
     size: int
 
     @property
     def name(self) -> str:
-        """Without its folder."""
+        """The file name without its folder."""
         return self.path.rpartition("/")[2]
 
     @property
     def folder(self) -> str:
-        """Below the table's; empty for the table's own."""
+        """The folder relative to the table; empty for the table's own folder."""
         return self.path.rpartition("/")[0]
 
 
 class TableFiles(Protocol):
-    """The files of one table, by names below its path."""
+    """The files of one table, by paths relative to it."""
 
     def list_sizes(self, folder: str) -> dict[str, int]:
-        """Bytes of the files in a folder by their names in it; none for an absent folder."""
+        """Return sizes in bytes of the files in a folder by name; empty for an absent folder."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Read a file completely."""
         ...
 
 
 class ArrowFiles:
-    """Without a JVM. All methods raise `OSError`."""
+    """`TableFiles` through pyarrow, without a JVM. All methods raise `OSError`."""
 
     def __init__(self, path: str, options: Mapping[str, str]) -> None:
         self._system, self._root = open_file_system(path, options)
@@ -61,7 +61,7 @@ class ArrowFiles:
 
 
 def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
-    """The file system of an absolute folder or a URL, and what it calls that place. Raises `OSError`."""
+    """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`."""
     from pyarrow import fs
 
     url = urlsplit(path)

@@ -1,4 +1,4 @@
-"""One table's files, in a folder or a store, read without a JVM."""
+"""Reads the files of one table, in a folder or an object store, without a JVM."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
     from pyarrow.parquet import FileMetaData
 
-# Requests to a store wait; a local disk does not mind.
+# Threads hide the latency of object stores; local disks are not slowed down.
 _READERS = 16
 
 
 class TableFolder:
-    """What lies there now. Every method raises `TableNotFoundError` where no table lies, and `LakeError`."""
+    """The current files of a table. All methods raise `TableNotFoundError` without a table, and
+    `LakeError`."""
 
     def __init__(self, address: TableAddress) -> None:
         self.address = address
@@ -38,27 +39,27 @@ class TableFolder:
 
     @cached_property
     def properties(self) -> TableProperties:
-        """What the table says of itself."""
+        """The table's properties."""
         for path in (TABLE_PROPERTIES_FILE, f"{TABLE_PROPERTIES_FILE}.backup"):
-            # While Hudi changes the properties there is only their copy.
+            # While Hudi updates the properties, only their backup exists.
             content = self.read_if_there(path)
             if content:
                 found = TableProperties(parse_properties(content.decode("utf-8", "replace")))
                 if found.read("name"):
                     return found
-        # hudi-rs tells an absent bucket from an absent table.
+        # Let hudi-rs distinguish an absent bucket from an absent table.
         self.reader.exists()
         raise build_absence(self.address.path)
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Read a file completely."""
         system, root = self._place
         with self.reader.explained(), system.open_input_file(f"{root}/{path}") as file:
             content: bytes = file.read()
             return content
 
     def read_if_there(self, path: str) -> bytes | None:
-        """A whole file; None for none."""
+        """Read a file completely; None if it does not exist."""
         from pyarrow.fs import FileType
 
         system, root = self._place
@@ -72,7 +73,7 @@ class TableFolder:
         return {file.name: file.size for file in self.list_files(folder)}
 
     def list_files(self, folder: str, *, recursive: bool = False) -> list[StoredFile]:
-        """Files of a folder below the table's; none where there is no folder."""
+        """List the files of a folder relative to the table; empty for an absent folder."""
         from pyarrow.fs import FileSelector, FileType
 
         system, root = self._place
@@ -83,13 +84,13 @@ class TableFolder:
         return [StoredFile(file.path[start:], file.size) for file in found if file.type == FileType.File]
 
     def list_data_files(self) -> list[StoredFile]:
-        """All files but those that Hudi keeps about the table."""
+        """List all files outside Hudi's metadata folder."""
         from pyarrow.fs import FileSelector, FileType
 
         system, root = self._place
         with self.reader.explained():
             top = system.get_file_info(FileSelector(root))
-        # A metadata table has more files than many a table: its folder is not walked.
+        # Skip the metadata folder: a metadata table can have more files than the table itself.
         folders = [
             entry.base_name
             for entry in top
@@ -99,21 +100,21 @@ class TableFolder:
         return files + [file for name in folders for file in self.list_files(name, recursive=True)]
 
     def count_file_rows(self, paths: Sequence[str]) -> dict[str, int | None]:
-        """Rows of base files as their footers tell, several files at a time; None where none does."""
+        """Return row counts of base files from their footers, reading files in parallel; None if unknown."""
 
         def count(path: str) -> int | None:
             system, root = self._place
             try:
                 with system.open_input_file(f"{root}/{path}") as file:
                     return _count_rows(path, file)
-            except (OSError, ValueError):  # of a file that is damaged, or was cleaned just now
+            except (OSError, ValueError):  # a file that is corrupt or was just cleaned
                 return None
 
         with ThreadPoolExecutor(_READERS) as threads:
             return dict(zip(paths, threads.map(count, paths), strict=True))
 
     def read_footers(self, paths: Sequence[str]) -> "dict[str, FileMetaData | None]":
-        """What Parquet files say of themselves, several at a time; None for another format and for damage."""
+        """Read Parquet footers in parallel; None for other formats and corrupt files."""
         from pyarrow import parquet
 
         def load(path: str) -> "FileMetaData | None":
@@ -128,8 +129,7 @@ class TableFolder:
             return dict(zip(paths, threads.map(load, paths), strict=True))
 
     def count_merged_rows(self, base: str, logs: Sequence[str]) -> int | None:
-        """Rows of a base file as its logs have changed it, or of logs alone, by reading them; None for what
-        cannot be read."""
+        """Count the rows of a file slice by merging logs with the base file, if any; None if unreadable."""
         try:
             with self.reader.explained():
                 batch = self._merging_reader.read_file_slice_from_paths(

@@ -1,1 +1,1 @@
-"""Tables that are built from tables: bronze to silver to gold."""
+"""Derived tables, which are built from other tables: bronze to silver to gold."""

@@ -1,4 +1,4 @@
-"""What a derived table is made by, as one text that changes when it does."""
+"""Fingerprints the definition of a derived table."""
 
 import inspect
 import json
@@ -12,10 +12,10 @@ from headwater.lake.transforms.sql.file import read_sql_file
 
 
 def build_definition(config: TableConfig) -> str:
-    """Of the source, the way it is followed, and the steps with the files they name.
+    """Return a hash of the source, the refresh mode, and the transforms with the files they reference.
 
-    What a function imports, and the salt of `hash`, are not looked at. Raises `ConfigError` for files and
-    functions that are not there.
+    Excludes imports of Python functions and the salt of `hash`. Raises `ConfigError` for missing files and
+    functions.
     """
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in config.transform]
     groups = [config.effective_group_key] if config.effective_group_key else []

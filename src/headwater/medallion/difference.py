@@ -1,4 +1,4 @@
-"""What has to be written so that some rows of a table become others."""
+"""Computes the rows to write so that a table changes from one set of rows to another."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,10 +12,10 @@ from headwater.lake.options import DELETED
 
 
 def build_difference(new: DataFrame, old: DataFrame | None, identity: Sequence[str]) -> DataFrame:
-    """Rows of `new` that are not in `old` just so, and those of `old` without a successor, marked as deleted.
+    """Return new and changed rows of `new`, and rows of `old` without a successor, marked as deleted.
 
-    `identity` are the columns by which a row is one row of the table; in `new` no two rows have the same. The
-    columns are those of both: where one lacks a column it counts as null.
+    `identity` are the key columns, unique in `new`. The result has the columns of both; a column that one
+    side lacks is null there.
     """
     if old is None:
         return new.withColumn(DELETED, F.lit(None).cast("boolean"))
@@ -30,20 +30,20 @@ def build_difference(new: DataFrame, old: DataFrame | None, identity: Sequence[s
 
 
 def _subtract(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The rows that have none of the same values in these columns among the others; null is a value."""
+    """Return the rows without an equal row in `others` on these columns; null equals null."""
     renamed = others.select(*(_at(others, name).alias(f"_other_{at}") for at, name in enumerate(names)))
     same: list[Column] = [_at(rows, name).eqNullSafe(F.col(f"_other_{at}")) for at, name in enumerate(names)]
     return rows.join(renamed, on=reduce(lambda left, right: left & right, same), how="left_anti")
 
 
 def _at(frame: DataFrame, name: str) -> Column:
-    """A column's value as one that can be compared: Spark compares no maps."""
+    """Return a comparable form of a column, because Spark cannot compare maps."""
     value = F.col(f"`{name}`")
     return F.array_sort(F.map_entries(value)) if isinstance(frame.schema[name].dataType, MapType) else value
 
 
 def _are_comparable(schema: StructType) -> bool:
-    """Whether maps lie in no other column than in one of their own."""
+    """True if maps occur only as top-level columns."""
     inner = [
         part
         for field in schema

@@ -1,4 +1,4 @@
-"""What a derived table keeps in its commit metadata: how far it has followed its source, and by what."""
+"""The state of a derived table in its commit metadata: its watermark in the source, and its definition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from headwater.ingest.planning.outcome import FOLLOWED
 
 @dataclass(frozen=True, slots=True)
 class FollowState:
-    """Committed together with the rows; a restart begins from here and from nothing else.
+    """The state committed together with the rows; a restart resumes only from it.
 
-    `as_of` is when the source's commit completed that was seen last; empty before the first. `buckets` is how
-    keys get into files, where that is computed.
+    `as_of` is the completion time of the last source commit processed, empty before the first. `buckets`
+    describes how keys are assigned to files, if by a bucket index.
     """
 
     as_of: str = ""
@@ -19,11 +19,11 @@ class FollowState:
     buckets: str = ""
 
     def to_metadata(self) -> dict[str, str]:
-        """Keys of the commit metadata, without the prefix."""
+        """Return the keys of the commit metadata, without the prefix."""
         return {FOLLOWED: self.as_of, "definition": self.definition, "buckets": self.buckets}
 
 
 def parse_follow_state(metadata: Mapping[str, str] | None) -> FollowState:
-    """Inverse of `FollowState.to_metadata`; a table without metadata has seen nothing."""
+    """Parse the result of `FollowState.to_metadata`; without metadata, nothing has been processed."""
     found = metadata or {}
     return FollowState(found.get(FOLLOWED, ""), found.get("definition", ""), found.get("buckets", ""))

@@ -1,4 +1,4 @@
-"""Which groups of a source table have changed, and the rows of them. A group has the same values in a key."""
+"""Finds the changed groups of a source table and their rows. Rows of a group have equal key values."""
 
 import logging
 from collections.abc import Sequence
@@ -19,20 +19,22 @@ from headwater.medallion.origin import build_key
 
 _log = logging.getLogger(__name__)
 _KEY, _NUMBER = "_headwater_group_row", "_hoodie_commit_seqno"
-"""The number is given to a row when it is written, and kept when its file is rewritten."""
+"""Hudi assigns the sequence number when a row is written, and preserves it when the file is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The source as its follower saw it last; `snapshot` is the commit by which that state is read."""
+    """The source state that its follower last processed; `snapshot` is the commit to read it by."""
 
     as_of: str
     snapshot: str
 
 
 def find_before(source: Table, as_of: str) -> Before | None:
-    """The state when the commit had completed that was seen last; None when it cannot be read any more, or
-    was never there by itself. Raises `LakeError`."""
+    """Return the state of the source at the last processed commit. Raises `LakeError`.
+
+    None if that state can no longer be read, or never existed on its own because writers overlapped.
+    """
     try:
         history = load_history(source.path, SparkFiles(source.spark, source.path), as_of)
         cut = find_cut(history, as_of)
@@ -45,8 +47,10 @@ def find_before(source: Table, as_of: str) -> Before | None:
 
 
 def check_before(table: str, source: Table, before: Before) -> None:
-    """Raise `LakeError`, after which all is read, when files of that state may have been cleaned away while
-    it was read: rows of them would be missing without a word."""
+    """Raise `LakeError` if files of that state may have been cleaned during the read.
+
+    Rows would otherwise be missing silently. The retry reads the entire source.
+    """
     if find_before(source, before.as_of) != before:
         raise LakeError(
             f"table {table}: files of its source were cleaned away while they were read",
@@ -55,16 +59,16 @@ def check_before(table: str, source: Table, before: Before) -> None:
 
 
 def find_changed_groups(source: Table, before: Before, upto: str, keys: Sequence[str]) -> DataFrame:
-    """The groups that rows were in, or are in, that have changed, gone or come since. Lazily.
+    """Return the groups with rows that were changed, deleted or inserted since `before`, lazily.
 
-    What has been committed later still may be among them.
+    May include groups of later commits.
     """
     written = source.read_commits(before.as_of, upto).select(*map(quote, keys))
     then, now = (
         frame.withColumn(_KEY, build_key()) for frame in (source.read_as_of(before.snapshot), source.read())
     )
     changed = then.join(now.select(_KEY, _NUMBER), on=[_KEY, _NUMBER], how="left_anti")
-    # A column that came since was null in all rows.
+    # A column that was added since was null in all rows.
     held = (quote(name) if name in then.columns else F.lit(None).alias(name) for name in keys)
     return written.unionByName(changed.select(*held)).distinct()
 
@@ -72,14 +76,14 @@ def find_changed_groups(source: Table, before: Before, upto: str, keys: Sequence
 def take_groups(
     rows: DataFrame, groups: DataFrame, keys: Sequence[str], how: Literal["left_semi", "left_anti"]
 ) -> DataFrame:
-    """The rows that are in one of the groups, or in none of them; null is a value."""
+    """Return the rows that are in one of the groups, or in none of them; null equals null."""
     renamed = groups.select(*(quote(name).alias(f"_group_{at}") for at, name in enumerate(keys)))
     same: list[Column] = [quote(name).eqNullSafe(F.col(f"_group_{at}")) for at, name in enumerate(keys)]
     return rows.join(renamed, on=reduce(lambda left, right: left & right, same), how=how)
 
 
 def check_group_columns(table: str, rows: DataFrame, keys: Sequence[str], whose: str) -> None:
-    """Raise `ConfigError` for a key that is no column."""
+    """Raise `ConfigError` for a key that is not a column."""
     for name in keys:
         if name not in rows.columns:
             shown = ", ".join(
@@ -91,8 +95,10 @@ def check_group_columns(table: str, rows: DataFrame, keys: Sequence[str], whose:
 
 
 def check_stays_in_groups(table: str, new: DataFrame, groups: DataFrame, keys: Sequence[str]) -> None:
-    """Raise `TransformError` when the steps made rows of a group that no row was given of: then a group does
-    not depend on its own rows alone."""
+    """Raise `TransformError` if the transforms produced rows of a group without input rows.
+
+    Such a group does not depend on its own rows alone.
+    """
     found = take_groups(new, groups, keys, "left_anti").limit(1).collect()
     if found:
         row = found[0].asDict()

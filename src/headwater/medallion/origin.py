@@ -1,4 +1,4 @@
-"""Rows of a source table, and which of them each row of a derived table comes from."""
+"""Derives rows from a source table and tracks the source row of each."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -13,15 +13,15 @@ _SEPARATOR = "\x1f"
 
 
 def build_key() -> Column:
-    """How a table itself tells its rows apart: by the record key, within a partition if it has any."""
+    """Return the source table's row identity: the record key, prefixed by the partition if any."""
     key, partition = F.col("_hoodie_record_key"), F.col("_hoodie_partition_path")
     return F.when(partition == "", key).otherwise(F.concat_ws(_SEPARATOR, partition, key))
 
 
 def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: bool) -> DataFrame:
-    """The rows that a chain makes of rows of the source, each with the key of the one it comes from.
+    """Apply a chain to source rows, lazily, and add the key of the source row. Raises `TransformError`.
 
-    `is_numbered`: with its place among those of its source row, too. Lazily. Raises `TransformError`.
+    `is_numbered` adds its number among the results of the same source row.
     """
     rows = make_storable(chain.apply(_drop_own(source.withColumn(SOURCE, build_key())), SOURCE))
     data = [name for name in rows.columns if name != SOURCE]
@@ -31,20 +31,20 @@ def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: boo
         return rows
     if not chain.may_multiply:
         return rows.withColumn(SOURCE_ROW, F.lit(1))
-    # Any order will do, as long as the same rows come in the same one.
+    # Any deterministic order works.
     of_one = Window.partitionBy(SOURCE_KEY).orderBy(F.to_json(F.struct(*_quoted(data))))
     return rows.withColumn(SOURCE_ROW, F.row_number().over(of_one))
 
 
 def derive_whole(table: str, source: DataFrame, chain: Chain) -> DataFrame:
-    """What a chain makes of all rows of the source at once; it may aggregate. Lazily. Raises as above."""
+    """Apply a chain to all source rows at once, lazily; it may aggregate. Raises `TransformError`."""
     rows = make_storable(chain.apply(_drop_own(source), None))
     check_storable(table, rows, [])
     return rows
 
 
 def _drop_own(source: DataFrame) -> DataFrame:
-    """Without Hudi's columns, and those by which the source itself follows another table."""
+    """Drop Hudi's columns, and those with which the source itself follows another table."""
     hidden = [name for name in source.columns if name.startswith("_hoodie_")]
     return source.drop(*hidden, DELETED, SOURCE_KEY, SOURCE_ROW)
 

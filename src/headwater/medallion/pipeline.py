@@ -1,4 +1,4 @@
-"""One derived table: what changed in its source, what becomes of that, and one commit with the checkpoint."""
+"""The pipeline of one derived table: reads source changes, derives rows, commits them with the checkpoint."""
 
 import logging
 import time
@@ -46,16 +46,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is done to rows between two tables."""
+    """The transforms and checks between two tables."""
 
     chain: Chain
     checks: Checks
 
 
 class DerivedPipeline:
-    """Keeps one table up with the table it is built from. Used by one thread.
+    """Keeps a derived table in sync with its source. Used by one thread.
 
-    Building it raises `ConfigError` for files and functions that are not there.
+    Construction raises `ConfigError` for missing files and functions.
     """
 
     def __init__(self, name: str, config: TableConfig, *, source: Table, table: Table, steps: Steps) -> None:
@@ -72,10 +72,10 @@ class DerivedPipeline:
         self._persisted: list[DataFrame] = []
 
     def run_batch(self) -> BatchResult | None:
-        """Take in what the source has committed up to now; None when there is nothing new.
+        """Process all commits of the source since the checkpoint; None if there are none.
 
-        Raises `LakeError`, `TransformError`, `CheckFailedError` and `ConfigError`; then the checkpoint has
-        not moved, and the same is done again.
+        Raises `LakeError`, `TransformError`, `CheckFailedError` and `ConfigError`. The checkpoint then stays
+        unchanged, and the next call retries the batch.
         """
         started = time.monotonic()
         timeline = self._source.load_timeline()
@@ -101,14 +101,14 @@ class DerivedPipeline:
         return replace(result, seconds=time.monotonic() - started)
 
     def save_checkpoint(self) -> bool:
-        """Nothing is left to be saved: each batch commits its own."""
+        """Return False: each batch commits its own checkpoint."""
         return False
 
     def load_state(self) -> FollowState:
-        """What the table's newest commit of ours says; asked of the table once.
+        """Load the state from headwater's latest commit to the table; reads it only once.
 
-        Raises `TableMismatchError` for a table that was built otherwise, and when its rows were put into
-        files by another rule than `index` has now.
+        Raises `TableMismatchError` for a table that was not derived, and if its rows were assigned to files
+        by another `index` setting.
         """
         if self._state is None:
             timeline = self._table.load_timeline()
@@ -136,7 +136,7 @@ class DerivedPipeline:
         changes = self._persist(build_difference(new, old, self._writer.identity))
         counts = {row["gone"]: row["count"] for row in _count_by_fate(changes)}
         state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
-        # Until the commit is known to be there, what was read before is not what the table says.
+        # Until the commit is confirmed, the cached state may differ from the table's.
         self._state = None
         crash_point("before_derived_commit")
         started = time.monotonic()
@@ -177,7 +177,7 @@ class DerivedPipeline:
         return self._derive_groups(plan, before, stored)
 
     def _derive_all(self, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
-        """All rows that there are to be, and all that there are."""
+        """Derive all rows, and return them with all stored rows."""
         source = self._source.read()
         if self._config.effective_refresh == "changes":
             new = self._derive(source)
@@ -192,11 +192,11 @@ class DerivedPipeline:
     def _derive_groups(
         self, plan: ChangePlan, before: Before, stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
-        """The rows that there are to be of the groups in which rows changed, and those there are."""
+        """Derive the rows of changed groups, and return them with the stored rows of these groups."""
         source, keys = self._source.read(), self._config.effective_group_key
         check_group_columns(self.name, source, keys, f"{self._config.from_!r}")
         groups = self._persist(find_changed_groups(self._source, before, plan.upto, keys))
-        # Read now, so that what is checked next was still there meanwhile.
+        # Read now, so that the next check proves that the files still existed during the read.
         count = groups.count()
         _log.debug("table %s: %d groups have changed", self.name, count)
         check_before(self.name, self._source, before)
@@ -206,7 +206,7 @@ class DerivedPipeline:
         if stored is None:
             return new, None
         if not set(keys) <= set(self._config.record_key):
-            # Else a key is in one group only.
+            # Otherwise, each key belongs to only one group.
             self._check_claims(new, take_groups(stored, groups, keys, "left_anti"))
         return new, take_groups(stored, groups, keys, "left_semi")
 
@@ -219,7 +219,7 @@ class DerivedPipeline:
     def _derive_changed(
         self, plan: ChangePlan, stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
-        """The rows that there are to be of the source's rows that changed or went, and those there are."""
+        """Derive the rows of changed source rows, and return them with the stored rows that they replace."""
         changed = self._source.read_commits(plan.after, plan.upto)
         new = self._persist(self._derive(changed))
         touched = changed.select(build_key().alias(SOURCE_KEY))
@@ -250,8 +250,8 @@ class DerivedPipeline:
         return frame
 
     def _check_keys(self, new: DataFrame) -> None:
-        """Raise unless the configured keys are columns, and `record_key` tells the rows apart; and for
-        vectors that the table cannot take."""
+        """Raise an error unless all configured keys exist, `record_key` is unique, and vectors fit the
+        table."""
         self._check_names(new)
         if faults := count_faults(new, self._types):
             raise TransformError(
@@ -284,7 +284,7 @@ class DerivedPipeline:
                     )
 
     def _check_claims(self, new: DataFrame, others: DataFrame) -> None:
-        """Raise when a row that stays has the key of a new one, which would hide it, and take it along."""
+        """Raise an error if a remaining row has the same key as a new one, which would overwrite it."""
         key = self._config.record_key
         if key:
             keys = new.select(*map(quote, key)).distinct()
@@ -311,7 +311,7 @@ class DerivedPipeline:
 
 @contextmanager
 def _retried_when_cleaned(table: str) -> Iterator[None]:
-    """Raise `LakeError`, after which it is tried again, when files were cleaned away while they were read."""
+    """Convert a read failure on cleaned files to `LakeError`, so that the batch is retried."""
     try:
         yield
     except TransformError as error:

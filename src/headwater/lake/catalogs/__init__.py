@@ -1,4 +1,4 @@
-"""Catalogs: where query engines look up which tables there are."""
+"""Catalogs, in which query engines look up tables."""
 
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.catalogs.hive_address import parse_hive_address
@@ -8,9 +8,9 @@ from headwater.lake.catalogs.protocol import Catalog
 
 
 def build_catalog(config: CatalogConfig) -> Catalog:
-    """The catalog of a section of the configuration; nothing is asked of it yet.
+    """Build the catalog of a configuration section without sending a request.
 
-    Raises `MissingExtraError` for a package that is not installed, `CredentialsError` for no credentials.
+    Raises `MissingExtraError` if a package is not installed, `CredentialsError` if credentials are missing.
     """
     if config.type == "glue":
         from headwater.lake.catalogs.glue import GlueCatalog

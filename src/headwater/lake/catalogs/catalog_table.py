@@ -1,4 +1,4 @@
-"""`CatalogTable`: a Hudi table as a catalog tells query engines of it."""
+"""`CatalogTable`: a Hudi table as a catalog presents it to query engines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,10 @@ PartitionValues = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class CatalogColumn:
-    """`name` in lower case, `type` in Hive's words (`bigint`, `array<string>`), unless a catalog has narrowed
-    it: then both as that one writes them."""
+    """A column: `name` in lower case and `type` in Hive's notation (`bigint`, `array<string>`).
+
+    After `Catalog.narrow`, both use the catalog's own notation.
+    """
 
     name: str
     type: str
@@ -17,7 +19,7 @@ class CatalogColumn:
 
 @dataclass(frozen=True, slots=True)
 class StorageFormat:
-    """The Java classes by which Hive, Trino and Athena know how to read the files."""
+    """The Java classes with which Hive, Trino and Athena read the files."""
 
     input_format: str
     output_format: str
@@ -26,13 +28,13 @@ class StorageFormat:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTable:
-    """`columns` are without the `partition_keys`. `partitions` are places by values, in the keys' order.
+    """A table in a catalog; `columns` exclude the `partition_keys`.
 
-    `files` are the URIs of the base files of the newest state, sorted; None where these do not hold all rows,
-    and in a catalog that is told of no files.
+    `partitions` maps values, in key order, to locations. `files` are the sorted URIs of the latest base
+    files. It is None if they do not hold all rows, and for catalogs that list no files.
 
-    `properties` and `serde_properties` are, of a table in a catalog, all that it has; of a wanted one, those
-    that headwater answers for.
+    For a table read from a catalog, `properties` and `serde_properties` hold everything. For a desired table,
+    they hold only what headwater manages.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""DataHub, by the REST address of its metadata service: the columns and the place of each table.
+"""DataHub through the REST API of its metadata service: the columns and the location of each table.
 
-As its own SDK writes it, one proposal an aspect; without the SDK, of which two requests would be used.
+Sends one proposal per aspect, as DataHub's SDK does. The SDK is no dependency, because only two of its
+requests would be used.
 """
 
 import json
@@ -17,12 +18,12 @@ from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsE
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, StorageFormat
 from headwater.lake.catalogs.planning import TableChange
 
-TOKEN_VARIABLE = "DATAHUB_GMS_TOKEN"  # noqa: S105 - the name of the variable, as DataHub's own tools have it
+TOKEN_VARIABLE = "DATAHUB_GMS_TOKEN"  # noqa: S105 - the variable's name, as in DataHub's own tools
 _PLATFORM = "urn:li:dataPlatform:hudi"
 _SCHEMA, _PROPERTIES, _STATUS = "schemaMetadata", "datasetProperties", "status"
 _SCHEMA_TYPE = "com.linkedin.schema.SchemaMetadata"
 _PROPERTIES_TYPE = "com.linkedin.dataset.DatasetProperties"
-# Of an entry, what DataHub has no field for, beside the properties of the table.
+# Prefix of the entry fields that DataHub has no field for; they are stored among the table's properties.
 _OWN = "headwater."
 _KINDS = {
     "array": "ArrayType",
@@ -37,7 +38,7 @@ _KINDS = {
 
 
 class DataHubCatalog:
-    """See `Catalog`. Knows no partitions."""
+    """The entries of one DataHub instance, without partitions. See `Catalog`."""
 
     def __init__(self, config: CatalogConfig, token: str = "") -> None:
         self._config = config
@@ -45,7 +46,7 @@ class DataHubCatalog:
         self._headers = {"X-RestLi-Protocol-Version": "2.0.0", "Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
-        # A proposal that is sent twice says the same twice.
+        # Proposals are idempotent, so a retry of any method is safe.
         again = Retry(3, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), allowed_methods=None)
         again.raise_on_status = False
         self._pool = PoolManager(timeout=Timeout(connect=10, read=30), retries=again)
@@ -74,7 +75,7 @@ class DataHubCatalog:
         )
         properties = {**held, "name": table.name, "customProperties": _build_properties(table)}
         self._propose(table.name, _PROPERTIES, properties)
-        # What was removed softly is not shown, whatever else is said of it.
+        # DataHub hides a soft-deleted entity until `removed` is reset.
         self._propose(table.name, _STATUS, {"removed": False})
 
     def close(self) -> None:
@@ -103,7 +104,7 @@ class DataHubCatalog:
         self._ask("POST", "/aspects?action=ingestProposal", json.dumps({"proposal": proposal}))
 
     def _ask(self, method: str, target: str, body: str | None) -> dict[str, Any] | None:
-        """The answer; None for 404 of a GET."""
+        """Return the response, or None if a GET returns 404."""
         try:
             answer = self._pool.request(method, f"{self._address}{target}", body=body, headers=self._headers)
         except HTTPError as error:
@@ -163,7 +164,7 @@ def _build_properties(table: CatalogTable) -> dict[str, str]:
 
 
 def _build_schema(name: str, table: CatalogTable, held: Mapping[str, Any]) -> dict[str, Any]:
-    """The aspect; what others have said of fields stays."""
+    """Build the schema aspect; field attributes that others set are kept."""
     known = {one["fieldPath"]: one for one in held.get("fields") or []}
     keys = set(table.partition_keys)
     return {

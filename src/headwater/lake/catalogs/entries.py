@@ -1,7 +1,7 @@
-"""Which entries of a catalog a Hudi table is: the same as Hudi's own sync tools make. Pure.
+"""Maps a Hudi table to catalog entries, as Hudi's own sync tools do. Pure.
 
-So Spark, Trino, Athena, Hive and Presto read them as those of any other Hudi table: a copy-on-write table is
-one entry, a merge-on-read table three: `NAME` and `NAME_rt` (with logs merged) and `NAME_ro` (base files
+Spark, Trino, Athena, Hive and Presto therefore read them like any other Hudi table. A copy-on-write table has
+one entry. A merge-on-read table has three: `NAME` and `NAME_rt` (logs merged) and `NAME_ro` (base files
 only).
 """
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 
 _HUDI = "org.apache.hudi.hadoop"
 _HIVE = "org.apache.hadoop.hive.ql.io"
-# Hive's metastore keeps a property in 4,000 characters.
+# Hive's metastore limits a property to 4,000 characters.
 _SCHEMA_PART = 4_000
 _META_PREFIX = "_hoodie_"
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRules:
-    """`name` is the table's in the catalog; default: its own. Without `meta_columns` Hudi's five are not
-    shown."""
+    """Options for entries: `name` is the table's name in the catalog, by default its own name.
+
+    Without `meta_columns`, Hudi's five metadata columns are omitted.
+    """
 
     name: str = ""
     meta_columns: bool = True
 
 
 def build_entries(state: TableState, rules: EntryRules) -> tuple[CatalogTable, ...]:
-    """The entries of one table. Raises `CatalogError` for a partition whose values cannot be told."""
+    """Build the entries of one table. Raises `CatalogError` for a partition path that cannot be parsed."""
     name = (rules.name or state.name).lower()
     if not state.is_merge_on_read:
         return (_build_entry(state, rules, name, is_realtime=False, is_optimized=False),)
@@ -61,7 +63,7 @@ def _build_entry(
         location=state.path,
         columns=tuple(CatalogColumn(column, kind) for column, kind in columns.items() if column not in keys),
         format=_build_format(state.base_file_format, is_realtime=is_realtime),
-        # A partition column that is not in the files has no type there: it is a text.
+        # A partition column that the files do not contain has no declared type, so it becomes a string.
         partition_keys=tuple(
             CatalogColumn(key.lower(), columns.get(key.lower(), "string")) for key in state.partition_fields
         ),
@@ -93,7 +95,7 @@ def _build_format(base_file_format: str, *, is_realtime: bool) -> StorageFormat:
 
 
 def _describe_for_spark(columns: "StructType", partition_fields: tuple[str, ...]) -> Mapping[str, str]:
-    """By which Spark takes the entry for a table of Hudi's, with names as they are written."""
+    """Return the properties that make Spark read the entry as a Hudi table, with case-sensitive names."""
     from pyspark.sql.types import StructType
 
     own = [field for field in columns if field.name not in partition_fields]
@@ -120,7 +122,7 @@ def _build_partitions(state: TableState) -> Mapping[PartitionValues, str]:
 
 def _iter_values(state: TableState, folder: str) -> Iterator[str]:
     fields = state.partition_fields
-    # A single field may be a date with slashes: its folders are one value.
+    # A single date field may contain slashes: its nested folders are one value.
     parts = [folder] if len(fields) == 1 else folder.split("/")
     if len(parts) != len(fields):
         raise CatalogError(

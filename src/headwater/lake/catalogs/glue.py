@@ -34,12 +34,12 @@ _LATER = frozenset(
         "ThrottlingException",
     }
 )
-# Of an entry, what others may have written and an update must give again, or it is lost.
+# Entry fields that others may have set. Glue drops them unless an update repeats them.
 _KEPT = ("Description", "Owner", "Retention", "TableType", "ViewOriginalText", "ViewExpandedText")
 
 
 class GlueCatalog:
-    """See `Catalog`. One database of the catalog of one account and region."""
+    """One database in the catalog of one account and region. See `Catalog`."""
 
     def __init__(self, config: CatalogConfig, client: Any = None) -> None:
         self._config = config
@@ -122,7 +122,8 @@ class GlueCatalog:
             raise CatalogUnavailableError(
                 f"glue: {self._database}.{table.name} has gone meanwhile", hint="it is made again next time"
             )
-        # A version that somebody has written since then is not overwritten, and none is kept of each sync.
+        # Send the version that was read, so that a concurrent change is not overwritten. Archive no version
+        # per sync.
         version = {"VersionId": found["VersionId"]} if found.get("VersionId") else {}
         self._client.update_table(
             DatabaseName=self._database,
@@ -235,7 +236,7 @@ def _build_columns(found: Iterable[Mapping[str, str]]) -> tuple[CatalogColumn, .
 
 
 def _build_input(table: CatalogTable, held: Mapping[str, Any]) -> dict[str, Any]:
-    """What Glue takes; `held` is the entry as it is, of which what is not ours stays."""
+    """Build the Glue input; fields of the existing entry `held` that headwater does not manage are kept."""
     storage = held.get("StorageDescriptor") or {}
     known = [*(storage.get("Columns") or []), *(held.get("PartitionKeys") or [])]
     comments = {one["Name"]: one["Comment"] for one in known if one.get("Comment")}
@@ -257,7 +258,7 @@ def _build_partition(table: CatalogTable, values: PartitionValues, place: str) -
 def _build_storage(table: CatalogTable, place: str, comments: Mapping[str, str]) -> dict[str, Any]:
     return {
         "Columns": _write_columns(table.columns, comments),
-        # Athena knows no `s3a://`.
+        # Athena does not support `s3a://`.
         "Location": normalize_place(place),
         "InputFormat": table.format.input_format,
         "OutputFormat": table.format.output_format,

@@ -1,4 +1,4 @@
-"""A catalog in this process: for tests, and for a trial without a server."""
+"""An in-process catalog for tests and for trials without a server."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from headwater.lake.catalogs.planning import TableChange
 
 
 class MemoryCatalog:
-    """See `Catalog`. `applied` are the changes that sent something, in their order."""
+    """A catalog in memory; `applied` lists the non-empty changes in order. See `Catalog`."""
 
     def __init__(self) -> None:
         self._tables: dict[str, CatalogTable] = {}

@@ -1,5 +1,5 @@
-"""What became of each table in each catalog, in small files of the lake: `status` reads them, and asks no
-catalog."""
+"""The sync state of each table in each catalog, in small files of the lake. `status` reads them without
+querying a catalog."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from headwater.lake.table_files import open_file_system
 
 @dataclass(frozen=True, slots=True)
 class SyncNote:
-    """One table in one catalog. Times are ISO 8601, UTC; empty for never.
+    """The sync state of one table in one catalog. Times are ISO 8601 in UTC, empty for never.
 
-    `completed` is the commit that it was last made equal to, `sent_at` when anything was sent for that. While
-    it fails `error` says why, since `failing_since`.
+    `completed` is the commit that was last synced; `sent_at` is when a change was last sent. While the sync
+    fails, `error` holds the reason and `failing_since` the start.
     """
 
     catalog: str
@@ -28,33 +28,33 @@ class SyncNote:
     failing_since: str = ""
 
     def note_success(self, completed: str, now: str, *, has_sent: bool) -> "SyncNote":
-        """It is as the table was after that commit."""
+        """Return the note after a successful sync of that commit."""
         return SyncNote(self.catalog, self.table, completed, now if has_sent else self.sent_at)
 
     def note_failure(self, error: str, hint: str, now: str) -> "SyncNote":
-        """It is not yet."""
+        """Return the note after a failed sync."""
         return replace(self, error=error, hint=hint, failing_since=self.failing_since or now)
 
     def tells_more_than(self, before: "SyncNote | None") -> bool:
-        """Whether it is worth a write: that a commit changed nothing there is not."""
+        """True if the note is worth a write. A commit that changed nothing in the catalog is not."""
         return before is None or replace(self, completed="") != replace(before, completed="")
 
 
 class NoteFolder:
-    """The notes of a lake. Raises `OSError`."""
+    """The sync notes of a lake. Raises `OSError`."""
 
     def __init__(self, lake: str, storage_options: Mapping[str, str]) -> None:
         self._system, self._root = open_file_system(to_uri(catalog_notes_path(lake)), storage_options)
 
     def write(self, note: SyncNote) -> None:
-        """A new one, or over the older."""
+        """Write or replace a note."""
         if self._system.type_name == "local":
             self._system.create_dir(self._root, recursive=True)
         with self._system.open_output_stream(f"{self._root}/{note.catalog}.{note.table}.json") as file:
             file.write(json.dumps(asdict(note)).encode())
 
     def read_all(self) -> list[SyncNote]:
-        """By catalog and table; without those that are being written."""
+        """Return all notes by catalog and table; skips notes that are being written."""
         return sorted(self._iter_notes(), key=lambda note: (note.catalog, note.table))
 
     def _iter_notes(self) -> Iterator[SyncNote]:

@@ -1,4 +1,4 @@
-"""What has to be done for a catalog to hold a table as it is. Pure: production and tests call it alike."""
+"""Plans the changes that make a catalog match a table. Pure: production and tests share it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, P
 
 LAST_COMMIT = "last_commit_time_sync"
 LAST_COMPLETION = "last_commit_completion_time_sync"
-"""Properties that Hudi's own sync tools read: how far the catalog has followed."""
+"""Properties of Hudi's own sync tools: the last synced commit."""
 _NOTED = frozenset({LAST_COMMIT, LAST_COMPLETION})
 SPARK_SCHEMA = "spark.sql.sources.schema."
 _CHANGED_AT_ONCE = 100
@@ -23,7 +23,7 @@ ColumnEffect = Literal["add", "change", "remove"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """`before` and `after` are types; empty where there is no such column."""
+    """A changed column; the types `before` and `after` are empty if the column is absent."""
 
     effect: ColumnEffect
     name: str
@@ -33,11 +33,11 @@ class ColumnChange:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """What a catalog has to do about one table. Nothing, when `is_empty`.
+    """The changes that a catalog needs for one table; none if `is_empty`.
 
-    `table` is the table as it shall be, with the properties that others have given it. `is_defined_anew`: its
-    columns, format or properties change. `moved` are partitions whose entry has to be written again: they lie
-    elsewhere, or hold types of columns that have changed. `has_new_files`: the list of files changes.
+    `table` is the desired table, including properties set by others. `is_defined_anew` means changed columns,
+    format or properties. `moved` are partitions with another location or changed column types.
+    `has_new_files` means a changed file list.
     """
 
     table: CatalogTable
@@ -52,7 +52,7 @@ class TableChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the catalog holds the table as it is."""
+        """True if the catalog already matches the table."""
         return not (
             self.is_new
             or self.is_defined_anew
@@ -63,7 +63,7 @@ class TableChange:
         )
 
     def describe(self) -> Iterator[str]:
-        """Lines for people, the table's name aside."""
+        """Yield human-readable lines without the table's name."""
         if self.is_new:
             yield f"create it with {len(self.table.columns)} columns"
         else:
@@ -84,10 +84,10 @@ class TableChange:
 
 
 def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
-    """What brings a catalog from what it holds to what is wanted.
+    """Plan the changes from the entry in the catalog to the desired entry.
 
-    How far a catalog has followed is written down beside another change only: a commit that changes neither
-    columns nor partitions sends nothing. Raises `CatalogConflictError` where the name is another table's.
+    The last synced commit is written only together with another change. A commit that changes neither columns
+    nor partitions sends nothing. Raises `CatalogConflictError` if the name belongs to another table.
     """
     if held is None:
         has_files = wanted.files is not None
@@ -104,7 +104,8 @@ def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
     )
     defining = [name for name in (*properties, *serde) if name not in _NOTED]
     is_defined_anew = bool(columns or defining or held.format != wanted.format)
-    # Engines take a partition's columns from its own entry: a new column may be absent there, not a new type.
+    # Engines read a partition's columns from its own entry. That entry may lack a new column, but not a new
+    # type.
     has_new_types = held.format != wanted.format or any(change.effect == "change" for change in columns)
     kept = {values: place for values, place in wanted.partitions.items() if values in held.partitions}
     return TableChange(
@@ -124,13 +125,13 @@ def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
 
 
 def normalize_place(place: str) -> str:
-    """The same text for `/a`, `file:/a`, `file:///a/`; and for `s3a://b/c` and `s3://b/c`."""
+    """Return the same text for `/a`, `file:/a` and `file:///a/`, and for `s3a://b/c` and `s3://b/c`."""
     text = _SCHEME.sub("s3://", place.rstrip("/"))
     return "/" + text.removeprefix("file:").lstrip("/") if text.startswith("file:") else text
 
 
 def iter_batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    """Partitions that go in one request: 100, which all catalogs take."""
+    """Yield batches of 100 partitions, which every catalog accepts in one request."""
     rest = iter(items)
     while some := list(islice(rest, _CHANGED_AT_ONCE)):
         yield some
@@ -171,10 +172,10 @@ def _iter_column_changes(
 
 
 def _merge(held: CatalogTable, wanted: CatalogTable) -> CatalogTable:
-    """As wanted, with what others have said of it; parts of a longer schema than there is now go.
+    """Return the desired table plus settings of others; drops surplus parts of a formerly longer schema.
 
-    Columns stay where they are, new ones come last: engines go by the names, and a metastore compares types
-    by the place.
+    Existing columns keep their positions and new ones follow. Engines match columns by name, but a metastore
+    compares types by position.
     """
     by_name = {column.name: column for column in wanted.columns}
     known = [by_name[column.name] for column in held.columns if column.name in by_name]

@@ -1,4 +1,4 @@
-"""The contract of a catalog: where query engines look up which tables there are."""
+"""The contract of a catalog, in which query engines look up tables."""
 
 from typing import Protocol
 
@@ -7,32 +7,32 @@ from headwater.lake.catalogs.planning import TableChange
 
 
 class Catalog(Protocol):
-    """One database of one catalog. Not for several threads at a time.
+    """One database of one catalog. Not thread-safe.
 
-    Every method raises `CatalogUnavailableError` (try again later) when the catalog does not answer, and
-    `CatalogError` when it refuses. No row is ever touched: the table's files are not the catalog's.
+    Every method raises `CatalogUnavailableError` (retry later) if the catalog does not answer, and
+    `CatalogError` if it rejects a request. Methods never change rows or the table's files.
     """
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
-        """What of an entry the catalog can hold, in its own words: that is what `read` gives of it, and what
-        changes are planned towards. Asks nothing of the catalog. Raises `CatalogError` for an entry that it
-        cannot hold."""
+        """Return the entry as the catalog can store it, in its own notation.
+
+        `read` returns this form, and changes are planned towards it. Sends no request. Raises `CatalogError`
+        for an entry that the catalog cannot store.
+        """
         ...
 
     def read(self, name: str) -> CatalogTable | None:
-        """The table of that name, with all of its partitions; None for none, or when there is no such
-        database."""
+        """Return the table of that name with all partitions, or None if it does not exist."""
         ...
 
     def apply(self, change: TableChange) -> None:
-        """Do what the change says; an empty one sends nothing.
+        """Apply the change; an empty change sends nothing.
 
-        Makes the database, too, where that is configured. Partitions that are there or gone already are
-        fine. May stop half-way when it raises: the next plan says what is left. What others have written of
-        the table (a description, comments, properties) stays.
+        Also creates the database if so configured. Idempotent for partitions. A failure may leave the change
+        half applied; the next plan holds the rest. Descriptions, comments and properties of others are kept.
         """
         ...
 
     def close(self) -> None:
-        """Free connections. Idempotent."""
+        """Close connections. Idempotent."""
         ...

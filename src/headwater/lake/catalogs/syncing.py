@@ -1,4 +1,4 @@
-"""One table brought to one catalog: read both, plan, apply."""
+"""Syncs one table to one catalog: read both, plan, apply."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,31 +12,30 @@ from headwater.lake.catalogs.table_state import TableState
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """What a catalog has to do about a table: a change for each of its entries. `completed` is the commit
-    that the table was looked at after."""
+    """The changes that a catalog needs for each entry of a table. `completed` is the commit that was read."""
 
     completed: str
     changes: tuple[TableChange, ...]
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to send."""
+        """True if there is nothing to send."""
         return all(change.is_empty for change in self.changes)
 
 
 def plan_table(catalog: Catalog, state: TableState, rules: EntryRules) -> TablePlan:
-    """Raises `CatalogError`."""
+    """Plan the changes for all entries of a table. Raises `CatalogError`."""
     entries = build_entries(state, rules)
     return TablePlan(state.completed, tuple(plan_entry(catalog, entry) for entry in entries))
 
 
 def plan_entry(catalog: Catalog, entry: CatalogTable) -> TableChange:
-    """What the catalog has to do about one entry. Raises `CatalogError`."""
+    """Plan the change for one entry. Raises `CatalogError`."""
     wanted = catalog.narrow(entry)
     return plan_change(catalog.read(entry.name), wanted)
 
 
 def apply_plan(catalog: Catalog, changes: Sequence[TableChange]) -> None:
-    """Send what there is to send. Raises `CatalogError`; what was sent before stays so."""
+    """Apply the changes. Raises `CatalogError`; changes that were already sent persist."""
     for change in changes:
         catalog.apply(change)

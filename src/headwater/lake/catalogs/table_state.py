@@ -1,4 +1,4 @@
-"""What a Hudi table is now, as far as catalogs are told of it; read without a JVM."""
+"""The current state of a Hudi table as catalogs need it, read without a JVM."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`columns` are all, Hudi's own first; without those of partitions where only folders have these.
-    `partitions` are folders below the table's that have current files, `files` the current base files, as
-    paths below it, in their order; None where rows lie in files that the table was bootstrapped from.
-    `requested` and `completed` are the times of the commit that completed last."""
+    """The latest state of a table.
+
+    `columns` start with Hudi's own; partition columns that exist only as folders are omitted. `partitions`
+    are the folders with current files. `files` are the relative paths of the current base files, or None if
+    rows are in bootstrap source files. `requested` and `completed` are the times of the last completed
+    commit.
+    """
 
     name: str
     path: str
@@ -35,7 +38,7 @@ class TableState:
 
 
 def read_last_completion(address: TableAddress) -> str | None:
-    """When the newest commit was complete; None for a table without one. One listing of the timeline.
+    """Return the completion time of the latest commit, or None without commits. Lists the timeline once.
 
     Raises `TableNotFoundError` and `LakeError`.
     """
@@ -44,7 +47,7 @@ def read_last_completion(address: TableAddress) -> str | None:
 
 
 def read_table_state(address: TableAddress) -> TableState | None:
-    """The table now; None before its first commit. Lists its files.
+    """Read the current table state, or return None before the first commit. Lists all files.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
@@ -53,7 +56,7 @@ def read_table_state(address: TableAddress) -> TableState | None:
     if not writes:
         return None
     properties = timeline.folder.properties
-    # The files after the timeline: of a commit between the two there are partitions too many, none too few.
+    # List files after the timeline: a concurrent commit can then add partitions, but none can be missing.
     layout = read_layout(address, older=True)
     if layout.problems:
         raise LakeError(
@@ -66,7 +69,7 @@ def read_table_state(address: TableAddress) -> TableState | None:
         name=address.name,
         path=address.path,
         columns=_read_columns(timeline, slices),
-        # `field:type` is what some key generators write.
+        # Some key generators write `field:type`.
         partition_fields=tuple(field.partition(":")[0] for field in properties.read_list("partition_fields")),
         partitions=tuple(sorted({one.partition for one in current})),
         files=None if _has_rows_elsewhere(timeline) else _list_files(current),
@@ -93,7 +96,7 @@ def _read_columns(timeline: TableTimeline, slices: Sequence[FileSlice]) -> "Stru
 
     if not timeline.folder.properties.read_flag("partition_columns_dropped"):
         return from_arrow_schema(timeline.folder.reader.schema)
-    # hudi-rs reads no such table; the file that was written last has the columns as they are now.
+    # hudi-rs cannot read such a table; the last written file has the current columns.
     files = sorted((one.base_file for one in slices if one.base_file), key=lambda file: file.instant)
     footer = timeline.folder.read_footers([files[-1].path])[files[-1].path] if files else None
     if footer is None:

@@ -1,1 +1,1 @@
-"""Checks of rows that are to be committed: they know frames, and nothing of where rows come from."""
+"""Checks of rows before a commit. They operate on frames and do not know the source of rows."""

@@ -1,4 +1,4 @@
-"""A table's checks, applied to the rows of a batch."""
+"""Applies a table's checks to the rows of a batch."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _MAX_EXAMPLE_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class CheckFailure:
-    """A check that does not hold. `label` names it, `text` gives the figures, `example` a row as JSON."""
+    """A failed check: `label` names it, `text` holds the figures, `example` is a row as JSON."""
 
     check: CheckConfig
     label: str
@@ -27,13 +27,13 @@ class CheckFailure:
     example: str | None = None
 
     def describe(self) -> str:
-        """In one line."""
+        """Return the failure as one line."""
         shown = f"; for example {self.example}" if self.example else ""
         return f"{self.label}: {self.text}{shown}"
 
 
 class Checks:
-    """Judges frames whose columns are those of the table."""
+    """Checks frames that have the table's columns."""
 
     def __init__(self, table: str, checks: Sequence[CheckConfig]) -> None:
         self._table = table
@@ -43,16 +43,16 @@ class Checks:
 
     @property
     def routes(self) -> bool:
-        """Whether rows may have to go to quarantine."""
+        """True if rows may be sent to quarantine."""
         return bool(self._routing)
 
     @property
     def judges(self) -> bool:
-        """Whether a batch may be stopped or warned of."""
+        """True if a check may stop a batch or log a warning."""
         return bool(self._judging)
 
     def build_mark(self, frame: DataFrame) -> Column:
-        """For a row that has to go to quarantine, which check it fails and why; null for the others."""
+        """Return a column with the failed check and the reason for rows to quarantine, else null."""
         found = F.lit(None).cast("string")
         for label, check in self._routing:
             with self._naming(label):
@@ -62,9 +62,9 @@ class Checks:
         return found
 
     def judge(self, frame: DataFrame, shown: Sequence[str]) -> list[CheckFailure]:
-        """The checks that do not hold of the rows. `shown` are the columns of examples. Starts jobs.
+        """Return the failed checks; `shown` are the columns of example rows. Starts Spark jobs.
 
-        Raises `ConfigError` for a check that asks for what is not there.
+        Raises `ConfigError` for a check that refers to missing columns.
         """
         count, violations = self._count(frame)
         failures: list[CheckFailure] = []
@@ -76,7 +76,7 @@ class Checks:
         return failures
 
     def _count(self, frame: DataFrame) -> tuple[int, dict[str, int]]:
-        """All rows, and those that do not pass, by check that judges rows: in one pass."""
+        """Count all rows, and failed rows for each row-level check, in one pass."""
         counts = [F.count(F.lit(1))]
         labels = []
         for label, check in self._judging:
@@ -96,7 +96,7 @@ class Checks:
 
 
 def raise_failed(table: str, failures: Sequence[CheckFailure]) -> None:
-    """Raise `CheckFailedError` for those of the failures that are to stop the table, if there are any."""
+    """Raise `CheckFailedError` if any of the failures must stop the table."""
     fatal = [failure for failure in failures if failure.check.on_failure == "fail"]
     if fatal:
         said = "; ".join(failure.describe() for failure in fatal)
@@ -110,7 +110,7 @@ def raise_failed(table: str, failures: Sequence[CheckFailure]) -> None:
 def _judge(
     frame: DataFrame, check: CheckConfig, count: int, violations: int, shown: Sequence[str]
 ) -> tuple[str, str | None]:
-    """What is wrong, empty when nothing is, and a row that shows it."""
+    """Return a description of the failure, empty if the check passes, and an example row."""
     if check.kind == "row_count":
         return _judge_count(check, count), None
     if check.kind == "sql":
@@ -149,7 +149,7 @@ def _judge_sql(frame: DataFrame, check: CheckConfig) -> str:
 
 def _judge_unique(frame: DataFrame, check: CheckConfig, shown: Sequence[str]) -> tuple[str, str | None]:
     names = find_checked(frame, check)
-    # As in SQL: null is not the same as null.
+    # As in SQL, null does not equal null.
     filled = frame.dropna(subset=names)
     doubles = filled.groupBy(*map(quote, names)).agg(F.count(F.lit(1)).alias("_times")).where("_times > 1")
     keys, rows = doubles.agg(F.count(F.lit(1)), F.sum("_times")).collect()[0]
@@ -169,7 +169,7 @@ def _find_example(rows: DataFrame, shown: Sequence[str]) -> str | None:
 
 
 def is_equal(value: object, wanted: bool | float | str) -> bool:
-    """Whether a value of Spark's is the one in the configuration, numbers by their value."""
+    """True if a Spark value equals the configured value; numbers are compared numerically."""
     if isinstance(wanted, bool) or isinstance(value, bool):
         return value is wanted
     if isinstance(wanted, str) or value is None:

@@ -1,4 +1,4 @@
-"""Checks that judge each row by itself, as conditions on its columns."""
+"""Row-level checks as conditions on columns."""
 
 from functools import reduce
 
@@ -11,7 +11,10 @@ from headwater.lake.transforms.columns import find_columns, quote
 
 
 def build_violation(frame: DataFrame, check: CheckConfig) -> Column:
-    """True for rows that do not pass a `not_null` or `range`. Raises `ConfigError` for an unknown column."""
+    """Return a condition that is true for rows that fail a `not_null` or `range` check.
+
+    Raises `ConfigError` for an unknown column.
+    """
     names = find_checked(frame, check)
     if check.range is None:
         return reduce(lambda left, right: left | right, (quote(name).isNull() for name in names))
@@ -22,7 +25,7 @@ def build_violation(frame: DataFrame, check: CheckConfig) -> Column:
 
 
 def find_checked(frame: DataFrame, check: CheckConfig) -> list[str]:
-    """The frame's names of the columns that a check looks at. Raises `ConfigError` for an unknown one."""
+    """Return the frame's names of a check's columns. Raises `ConfigError` for an unknown column."""
     try:
         return find_columns(frame, check.columns, carried="")
     except TransformError as error:
@@ -30,7 +33,7 @@ def find_checked(frame: DataFrame, check: CheckConfig) -> list[str]:
 
 
 def describe_violation(check: CheckConfig) -> str:
-    """What is wrong with such a row."""
+    """Describe the violation of a row."""
     if check.range is None:
         return f"null in {' or '.join(check.not_null)}"
     bounds = check.range

@@ -1,7 +1,7 @@
-"""Are the files that the commits promise there, whole?
+"""Verifies that all files of completed commits exist and are intact.
 
-Hudi takes a log file that was cut short for a write that was cut short, and passes over it without a word:
-readers show older rows, and a compaction makes that last. The length of each file stands in the commit.
+Hudi treats a truncated log file as an aborted write and skips it silently. Readers then return older rows,
+and a compaction makes the loss permanent. Each commit records the length of its files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,11 @@ _COUNTED = (".parquet", ".orc")
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not as its commit wrote it: `gone`, of another `size`, or `unreadable` although its size
-    is right. `path` is below the table's folder; `promised` and `found` are bytes, `rows` those that were
-    written to it."""
+    """A file that differs from its commit: `gone`, of another `size`, or `unreadable` despite the right size.
+
+    `path` is relative to the table. `promised` and `found` are bytes; `rows` are the rows written to the
+    file.
+    """
 
     path: str
     kind: Literal["base", "log"]
@@ -34,7 +36,7 @@ class Damage:
     found: int | None
 
     def describe(self) -> str:
-        """In one line."""
+        """Return the corruption as one line."""
         state = "is gone" if self.found is None else "cannot be read"
         if self.what == "size":
             state = f"has {self.found:,} bytes and not {self.promised:,}"
@@ -43,8 +45,11 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """`files` were compared. `skipped` are compactions of the active timeline that passed over damaged
-    blocks; `problems` name commits that cannot be read: their files were not compared."""
+    """The result of a check; `files` were compared.
+
+    `skipped` are compactions on the active timeline that skipped corrupt blocks. `problems` name unreadable
+    commits, whose files were not compared.
+    """
 
     files: int
     damaged: tuple[Damage, ...]
@@ -53,31 +58,31 @@ class FileCheck:
 
     @property
     def is_good(self) -> bool:
-        """Whether all is there, as far as that can be told."""
+        """True if no corruption was found."""
         return not (self.damaged or self.skipped or self.problems)
 
 
 def check_files(address: TableAddress, *, archived: bool = False, contents: bool = False) -> FileCheck:
-    """Compare the files of the newest state with what the commits on the active timeline say of them;
-    `archived`: with older commits, too. `contents` reads every log file, and the footer of each base file.
+    """Compare the files of the latest snapshot with the commits on the active timeline.
 
+    `archived` includes archived commits. `contents` reads every log file and the footer of each base file.
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
     found = _look(address, archived=archived, contents=contents)
     if not found.damaged:
         return found
-    # What was compacted and cleaned between a look at the timeline and one at the folder is no damage, nor
-    # what an archived commit has superseded: both looks have to tell of it.
+    # Compaction and cleaning may run between the two listings, and an archived commit may supersede a file.
+    # Report only corruption that both passes find.
     again = _look(address, archived=True, contents=contents)
     seen = {one.path for one in found.damaged}
     return replace(found, damaged=tuple(one for one in again.damaged if one.path in seen))
 
 
 def ensure_whole(address: TableAddress) -> None:
-    """Raise `TableDamagedError` when log files of the newest state are not what the active timeline says.
+    """Raise `TableDamagedError` if log files of the latest snapshot differ from the active timeline.
 
-    A base file that is gone stops nothing: no compaction makes that worse, or ends it. A table of which only
-    Spark can tell passes. Raises `TableNotFoundError` and `LakeError`.
+    A missing base file does not raise: compaction neither worsens nor repairs it. Tables that only Spark can
+    read pass. Raises `TableNotFoundError` and `LakeError`.
     """
     try:
         found = check_files(address)
@@ -88,7 +93,7 @@ def ensure_whole(address: TableAddress) -> None:
 
 
 def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> TableDamagedError:
-    """The error that names them, and the ways out."""
+    """Build the error that names the corrupt files and possible repairs."""
     named = "; ".join(one.describe() for one in damaged[:_NAMED])
     more = f"; and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
     one = len(damaged) == 1
@@ -112,7 +117,7 @@ def _look(address: TableAddress, *, archived: bool, contents: bool) -> FileCheck
             problems.append(metadata.message)
             continue
         promises.add(instant, metadata)
-    # The timeline first: what comes between is not promised yet.
+    # Read the timeline first: files that are written concurrently are not expected yet.
     stored = {file.path: file.size for file in timeline.folder.list_data_files()}
     damaged = [one for file in promises.files if (one := _compare(file, stored.get(file.path)))]
     if contents:

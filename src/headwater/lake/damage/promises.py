@@ -1,4 +1,4 @@
-"""The files that commits promise: those of the newest state, with their sizes. Pure."""
+"""The files that commits recorded for the latest snapshot, with their sizes. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,8 +12,11 @@ from headwater.lake.timeline.instants import Instant
 
 @dataclass(frozen=True, slots=True)
 class PromisedFile:
-    """A file that a commit says it wrote, and readers of the newest state need: `path` is below the table's
-    folder, `size` in bytes, `rows` those written to it, `instant` the request of what wrote it."""
+    """A file that a commit recorded and readers of the latest snapshot need.
+
+    `path` is relative to the table, `size` is in bytes, `rows` are the rows written to it. `instant` is the
+    requested time of the action.
+    """
 
     path: str
     kind: Literal["base", "log"]
@@ -26,9 +29,9 @@ class PromisedFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedBlocks:
-    """A compaction that passed over so many damaged blocks of a file group's logs; `path` is what it wrote.
+    """A compaction that skipped corrupt log blocks; `path` is its output file.
 
-    What they held is not in it.
+    The output lacks the contents of these blocks.
     """
 
     instant: str
@@ -43,7 +46,7 @@ class _Group:
 
 
 class Promises:
-    """The newest state as the commits that were taken so far describe it."""
+    """The latest snapshot according to the commits added so far."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str], _Group] = {}
@@ -51,13 +54,13 @@ class Promises:
 
     @property
     def files(self) -> list[PromisedFile]:
-        """All of them, by path."""
+        """Return all files, sorted by path."""
         groups = self._groups.values()
         found = [file for group in groups for file in (group.base, *group.logs) if file is not None]
         return sorted(found, key=lambda file: file.path)
 
     def add(self, instant: Instant, metadata: Metadata) -> None:
-        """Take the next commit, in order of completion."""
+        """Add the next commit, in order of completion."""
         for replaced in list_replaced(metadata):
             self._groups.pop(replaced, None)
         for partition, stat in iter_write_stats(metadata):
@@ -71,12 +74,12 @@ class Promises:
                 _append_log(group.logs, file)
                 continue
             group.base = file
-            # What was written while a compaction ran is not in the base file that it made.
+            # The compacted base file lacks rows that were written while the compaction ran.
             group.logs = [log for log in group.logs if log.completed > instant.requested]
 
 
 def _append_log(logs: list[PromisedFile], file: PromisedFile) -> None:
-    """Before table version 8 several commits appended to one file."""
+    """Append a log file; before table version 8, several commits append to one file."""
     for at, known in enumerate(logs):
         if known.path == file.path:
             logs[at] = replace(file, size=max(known.size, file.size), rows=known.rows + file.rows)
@@ -86,7 +89,7 @@ def _append_log(logs: list[PromisedFile], file: PromisedFile) -> None:
 
 def _build_file(instant: Instant, partition: str, stat: Mapping[str, Any]) -> PromisedFile | None:
     name, size = parse_data_file_name(stat["path"].rpartition("/")[2]), _count(stat, "fileSizeInBytes")
-    # Other writers may leave the size out, and files that tell of changes are no part of the state.
+    # Other writers may omit the size. CDC files are not part of the snapshot.
     if name is None or name.kind == "cdc" or not size:
         return None
     return PromisedFile(

@@ -1,5 +1,5 @@
-"""Indexes of a table: which there are, which it should have, and whether one can be made. No JVM; what makes,
-drops and mends them is `lake.indexes.building`."""
+"""Lists and recommends the indexes of a table, and validates changes to them. No JVM. `lake.indexes.building`
+creates, drops and repairs indexes."""
 
 from headwater.lake.index_functions import FUNCTIONS
 from headwater.lake.indexes.advice import Advice, TableProfile, advise

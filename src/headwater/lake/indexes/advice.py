@@ -1,4 +1,4 @@
-"""Which index a table should have, and why: a decision over what the table tells of itself."""
+"""Recommends an index for a table, with reasons, from the table's profile."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ KeyOrder = Literal["random", "ordered", "unknown"]
 Advised = IndexType | Literal["none"]
 
 GIGABYTE = 1024**3
-# Up to here the keys of all files are read in seconds, and nothing has to be kept for it.
+# Up to this size, all keys can be read in seconds, so no index has to be maintained.
 SMALL_BYTES = GIGABYTE
 SMALL_FILE_GROUPS = 64
 FEW_COMMITS = 5
-# The range of a file overlaps with those of so many of the others at most, or of so many at least.
+# Thresholds for the share of other files whose range overlaps with that of a file.
 LOW_OVERLAP = 0.25
 HIGH_OVERLAP = 0.6
 MANY_UPDATES = 0.5
@@ -30,15 +30,18 @@ _GLOBAL: Mapping[str, Advised] = {
     "bloom": "global_bloom",
     "record_level": "global_record_level",
 }
-# An entry of the record index, as Hudi's own figures for it go.
+# Bytes per entry of the record index, from Hudi's own figures.
 RECORD_ENTRY_BYTES = 48
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpread:
-    """How far the values of a column lie apart: with the ranges of how many of the others that of a file
-    overlaps, as a share and on average (0: no value is in two files, 1: every file goes from end to end);
-    `partition_overlap` is the same of whole partitions, None for a table with fewer than two."""
+    """How widely the values of a column spread over files.
+
+    The overlap is the average share of other files whose range overlaps with that of a file. At 0, no value
+    is in two files; at 1, each file spans the full range. `partition_overlap` is the same for partitions,
+    None for fewer than two.
+    """
 
     name: str
     overlap: float
@@ -47,10 +50,13 @@ class ColumnSpread:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """What was looked at. Of the newest `commits`: rows inserted, updated and deleted, and the share of the
-    file groups and partitions that a commit with updates changes, on average; `looks_up_keys` is whether
-    writes ask for the file of a key at all. `key_overlap` is that of a `ColumnSpread` within a partition;
-    None without files to compare. `key_kind` is what a sample of keys looks like."""
+    """The figures on which advice is based.
+
+    Of the latest `commits`, it holds inserted, updated and deleted rows. It also holds the average share of
+    file groups and partitions that a commit with updates changes. `looks_up_keys` is whether writes look up
+    the file of a key. `key_overlap` is within a partition, None without files to compare. `key_kind` is the
+    format of sampled keys.
+    """
 
     table: str
     table_type: str
@@ -76,13 +82,13 @@ class TableProfile:
 
     @property
     def update_share(self) -> float:
-        """Of all rows written, those that were there already."""
+        """The share of updates among all written rows."""
         changed = self.rows_updated + self.rows_deleted
         return changed / max(1, changed + self.rows_inserted)
 
     @property
     def key_order(self) -> KeyOrder:
-        """Whether new keys come in an order, so that files hold ranges of them."""
+        """The order of new keys, which decides whether files hold key ranges."""
         if self.key_overlap is not None:
             if self.key_overlap <= LOW_OVERLAP:
                 return "ordered"
@@ -92,9 +98,12 @@ class TableProfile:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """`index` is the word for `index: {type: ...}`, `none` where no write looks a key up; `why` are sentences
-    with the figures they rest on, `notes` what to know before it is set. `yaml` are lines for below the
-    table, none where everything is as advised."""
+    """The recommended configuration.
+
+    `index` is the value for `index: {type: ...}`, `none` if no write looks up keys. `why` are reasons with
+    figures, `notes` are caveats. `yaml` are lines to add to the table, empty if the configuration already
+    matches.
+    """
 
     index: Advised
     buckets: int | None
@@ -108,7 +117,7 @@ class Advice:
 
 
 def advise(profile: TableProfile) -> Advice:
-    """The index for writes, and the statistics for queries."""
+    """Recommend the index for writes and the column statistics for queries."""
     index, why = choose_index(profile)
     buckets = count_buckets(profile) if index == "bucket" else None
     columns, why_stats = choose_column_stats(profile)
@@ -137,7 +146,7 @@ def advise(profile: TableProfile) -> Advice:
 
 
 def choose_index(profile: TableProfile) -> tuple[Advised, tuple[str, ...]]:
-    """The index for writes, and why."""
+    """Return the index for writes and the reasons."""
     if not profile.looks_up_keys:
         return "none", (
             "rows are only added: no write looks for the file of a key, so no index costs or helps",
@@ -204,12 +213,12 @@ def _choose_for_random_keys(profile: TableProfile, size: str) -> tuple[Advised, 
 
 
 def count_buckets(profile: TableProfile) -> int:
-    """Files of a partition: of about half a gigabyte when the largest partition has doubled."""
+    """Return the buckets per partition: files of about 0.5 GB after the largest partition has doubled."""
     return max(2, math.ceil(4 * profile.largest_partition_bytes / GIGABYTE))
 
 
 def choose_column_stats(profile: TableProfile) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns of which statistics let queries pass files over, the best first, and why."""
+    """Return the columns whose statistics let queries skip files, best first, and the reasons."""
     if profile.sampled_files < LEAST_FILES_TO_SKIP:
         return (), (f"{profile.file_groups:,} file groups leave nothing to pass over",)
     useful = sorted(

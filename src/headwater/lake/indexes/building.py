@@ -1,6 +1,6 @@
-"""Indexes of the metadata table made, dropped, built anew and mended, beside no other writer of the table.
+"""Creates, drops, rebuilds and repairs indexes of the metadata table; no other writer may run concurrently.
 
-What is done here has been planned by `planning.py`: Hudi itself looks at little, and late.
+`planning.py` validates each operation first, because Hudi validates little, and late.
 """
 
 import time
@@ -17,7 +17,7 @@ from headwater.lake.service_table import ServiceTable
 
 @dataclass(frozen=True, slots=True)
 class BuiltIndex:
-    """An index that is there now."""
+    """An index that exists now."""
 
     name: str
     partition: str
@@ -25,8 +25,10 @@ class BuiltIndex:
 
 
 def build_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
-    """Build the index now. When Hudi fails of it, nothing of it stays behind: the table is as writable as it
-    was. Raises `LakeError`."""
+    """Build the index now. Raises `LakeError`.
+
+    After a failure, no trace of the index remains and the table stays writable.
+    """
     started = time.monotonic()
     try:
         _build(table, plan)
@@ -37,13 +39,13 @@ def build_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
 
 
 def drop_indexes(table: ServiceTable, partitions: Sequence[str]) -> None:
-    """Remove indexes, whole or broken, by their folders in the metadata table; no row is touched.
+    """Remove indexes, complete or broken, by their partitions of the metadata table; no rows change.
 
     Raises `LakeError`.
     """
     meta_client = table.load_meta_client()
     with explained_lake(table.address.path):
-        # All definitions first: Hudi builds what it finds one of before it drops anything.
+        # Delete all definitions first: Hudi builds every defined index before it drops any.
         for partition in partitions:
             table.java.delete_index_definition(meta_client, partition)
         table.java.delete_pending_indexing(meta_client)
@@ -52,7 +54,7 @@ def drop_indexes(table: ServiceTable, partitions: Sequence[str]) -> None:
 
 
 def rebuild_index(table: ServiceTable, plan: PlannedIndex) -> BuiltIndex:
-    """Drop the index and build it again from the table's files. Raises `LakeError`."""
+    """Drop the index and rebuild it from the table's files. Raises `LakeError`."""
     drop_indexes(table, [plan.partition])
     return build_index(table, plan)
 
@@ -65,8 +67,8 @@ def _build(table: ServiceTable, plan: PlannedIndex) -> None:
         meta_client = table.load_meta_client()
         with explained_lake(table.address.path):
             table.java.define_index(meta_client, call)
-    # Hudi's own command for it is for tables that are written meanwhile: it wants a lock, and what it leaves
-    # on the timeline when it fails stops the next one. This is how a write makes what is missing.
+    # Hudi's own command targets tables with concurrent writers. It requires a lock, and after a failure its
+    # leftovers on the timeline block the next attempt. A write client builds missing indexes instead.
     with table.open_client(building_options(table.extra, plan.partition)) as client:
         table.java.build_metadata(client)
 

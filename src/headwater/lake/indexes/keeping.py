@@ -1,7 +1,7 @@
-"""Statistics of columns that a table is to have and has not yet, built beside its writer.
+"""Builds the configured column statistics that a table lacks, concurrently with its writer.
 
-Hudi plans them under the lock, builds them from the files that there are by then, and catches up with the
-commits since; writers that commit meanwhile add to them. What a killed builder leaves is dropped.
+Hudi plans the build under the lock, indexes the existing files and catches up with later commits. Writers
+that commit during the build update the index. The leftovers of a killed builder are dropped.
 """
 
 import time
@@ -20,14 +20,16 @@ _LOOK_SECONDS = 0.1
 
 
 def keep_indexed(table: ServiceTable) -> tuple[BuiltIndex, ...]:
-    """Carry out what somebody has planned, then build statistics of columns where there are none; nothing
-    before the writer's first commit with a metadata table. Needs options with a lock that the table's writers
-    take, too. Raises `LakeError`."""
+    """Run planned index builds, then build missing column statistics. Raises `LakeError`.
+
+    Does nothing before the writer's first commit with a metadata table. Requires options with a lock that the
+    table's writers also use.
+    """
     if FILES not in _list_partitions(table, "metadata_partitions"):
         return ()
     left = _list_partitions(table, "metadata_partitions_building")
     if left:
-        # Only one builds at a time: this is of one that was killed.
+        # Only one process builds at a time, so these are leftovers of a killed builder.
         drop_indexes(table, left)
     built = [_build(table, instant) for instant in table.load_timeline().list_pending("indexing")]
     if COLUMN_STATS not in _list_partitions(table, "metadata_partitions"):
@@ -43,8 +45,8 @@ def keep_indexed(table: ServiceTable) -> tuple[BuiltIndex, ...]:
 def _build(table: ServiceTable, instant: str) -> list[BuiltIndex]:
     started = time.monotonic()
     with table.open_client({}) as client, ThreadPoolExecutor(1) as pool:
-        # A write that commits between the moment in which Hudi writes an index down as begun, and the one in
-        # which its first files are there, fails of it: nobody commits until then.
+        # Hold the lock until the first index files exist. A write that commits after Hudi registers the build
+        # and before these files exist would fail.
         with table.java.hold_lock(client, table.load_meta_client()):
             begun = _list_metadata_commits(table)
             task = pool.submit(client.index, instant)
@@ -61,7 +63,7 @@ def _build(table: ServiceTable, instant: str) -> list[BuiltIndex]:
 
 
 def _wait_for_files(table: ServiceTable, task: "Future[Any]", begun: set[str]) -> None:
-    # The first commit to an index begins when its files are there.
+    # The first commit to an index starts after its files exist.
     while not task.done() and _list_metadata_commits(table) <= begun:
         time.sleep(_LOOK_SECONDS)
 

@@ -1,4 +1,4 @@
-"""A table's indexes made visible, without a JVM: the one that writes use, and those in the metadata table."""
+"""Lists the index of writes and the indexes in the metadata table, without a JVM."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -36,8 +36,11 @@ _BUCKET_FILE = re.compile(r"(0\d{7})-[0-9a-f]{4}-")
 
 @dataclass(frozen=True, slots=True)
 class WriteIndex:
-    """How writes find the file of a key. `told_by` is the configuration, or the table's `files` where that
-    does not say (`unknown` where those do not tell); `buckets` are those of a partition."""
+    """How writes find the file of a key; `buckets` are per partition.
+
+    `told_by` is the configuration, or the table's `files` if that is silent. It is `unknown` if the files do
+    not show it.
+    """
 
     type: str
     buckets: int | None
@@ -46,8 +49,11 @@ class WriteIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableIndex:
-    """An index in the metadata table. `partition` is its folder there; `kept` whether the next write of the
-    configured table keeps it; `problem` why it makes writes fail, or never will be built."""
+    """An index in the metadata table; `partition` is its folder there.
+
+    `kept` is whether the next write of the configured table keeps it. `problem` is why it makes writes fail,
+    or why it will never be built.
+    """
 
     name: str
     kind: IndexKind
@@ -65,7 +71,7 @@ class TableIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableIndexes:
-    """`headwater table NAME index show`. `under_way` are the instants of writes that are not complete."""
+    """The result of `headwater table NAME index show`. `under_way` are the instants of incomplete writes."""
 
     table: str
     write_index: WriteIndex
@@ -77,17 +83,17 @@ class TableIndexes:
     partition_fields: tuple[str, ...]
 
     def find(self, name: str) -> TableIndex | None:
-        """By the name that it is shown under, or that of its folder."""
+        """Find an index by its displayed name or its folder name."""
         return next((one for one in self.indexes if name in (one.name, one.partition)), None)
 
     @property
     def built(self) -> tuple[str, ...]:
-        """Folders of those that are built."""
+        """The partitions of all built indexes."""
         return tuple(one.partition for one in self.indexes if one.state == "built")
 
 
 def list_indexes(address: TableAddress, config: TableConfig | None = None) -> TableIndexes:
-    """All indexes as they are now; `config` is the table's configuration, None for headwater's own.
+    """List all indexes; `config` is the table's configuration, None for headwater's own tables.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
@@ -158,7 +164,7 @@ def _measure(timeline: TableTimeline) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for file in timeline.folder.list_files(folder.rstrip("/"), recursive=True):
         partition, separator, name = file.path.removeprefix(folder).partition("/")
-        # Beside the partitions lie the metadata table's own timeline, and checksums of local disks.
+        # The folder also holds the metadata table's own timeline and checksum files of local disks.
         if separator and not partition.startswith(".hoodie") and not name.endswith(".crc"):
             found.setdefault(partition, []).append(file.size)
     return found
@@ -177,6 +183,6 @@ def _find_write_index(timeline: TableTimeline, config: TableConfig | None) -> Wr
 
 
 def name_partition(kind: str, name: str) -> str:
-    """The folder of an index in the metadata table."""
+    """Return the folder of an index in the metadata table."""
     prefix = {"secondary": SECONDARY_PREFIX, "expression": EXPRESSION_PREFIX}.get(kind, "")
     return f"{prefix}{name}"

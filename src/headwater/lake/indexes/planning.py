@@ -1,7 +1,7 @@
-"""Whether an index can be made, dropped or built anew; decided before Spark starts and before Hudi writes.
+"""Validates that an index can be created, dropped or rebuilt, before Spark starts and Hudi writes.
 
-Hudi 1.2 writes a definition down before it looks whether it can be built, and lets an index vanish that the
-next write is not configured to keep. Every function here raises `UsageError` for what must not be tried.
+Hudi 1.2 writes a definition before it checks that the index can be built. It drops an index that the next
+write is not configured to keep. Every function here raises `UsageError` for an invalid request.
 """
 
 import re
@@ -53,8 +53,8 @@ _SECONDARY_TYPES = frozenset({"string", "int", "bigint", "float", "double", "dat
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What an owner asks for. `function` and `options` are an expression's, of whose values the lowest and
-    highest in each file are kept."""
+    """The requested index. `function` and `options` belong to an expression index, which stores the minimum
+    and maximum per file."""
 
     name: str
     type: IndexType
@@ -65,7 +65,7 @@ class IndexRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedIndex:
-    """What would be built. `options` are as Hudi wants them: those given and the function."""
+    """The index to build. `options` are in Hudi's form: the given ones and the function."""
 
     name: str
     type: IndexType
@@ -76,7 +76,7 @@ class PlannedIndex:
 
 
 def plan_creation(found: TableIndexes, config: TableConfig | None, request: IndexRequest) -> PlannedIndex:
-    """The index to build."""
+    """Return the index to build."""
     owner = _check_writers(found, config)
     partition = name_partition(request.type, request.name)
     _check_name(found, request, partition)
@@ -102,7 +102,7 @@ def plan_creation(found: TableIndexes, config: TableConfig | None, request: Inde
 
 
 def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> TableIndex:
-    """The index to drop, whole or broken."""
+    """Return the index to drop, complete or broken."""
     index = find_index(found, name)
     if index.state == "broken":
         return index
@@ -129,7 +129,7 @@ def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> Tab
 
 
 def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> PlannedIndex:
-    """The index as it was defined, to be dropped and built again."""
+    """Return the index with its current definition, to be dropped and rebuilt."""
     owner = _check_writers(found, config)
     index = find_index(found, name)
     types: Mapping[str, IndexType] = {partition: kind for kind, partition in _SINGLE.items()}
@@ -154,18 +154,18 @@ def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> 
 
 
 def plan_repair(found: TableIndexes) -> tuple[TableIndex, ...]:
-    """What makes writes fail, or was left by an index that was never finished; to be removed."""
-    # Beside a broken index no write succeeds, and those that have failed look as if they were under way.
+    """Return the indexes to remove: those that make writes fail, and leftovers of aborted builds."""
+    # With a broken index, every write fails, and failed writes look like pending ones.
     broken = tuple(one for one in found.indexes if one.state == "broken")
     if not broken:
         _check_under_way(found)
-    # Definitions of statistics outlive a metadata table that was switched off, and do no harm.
+    # Definitions of column statistics outlive a disabled metadata table and are harmless.
     unfinished = (one for one in found.indexes if one.state in ("building", "not built"))
     return (*broken, *(one for one in unfinished if one.kind in ("secondary", "expression")))
 
 
 def find_index(found: TableIndexes, name: str) -> TableIndex:
-    """The index of that name."""
+    """Return the index of that name."""
     index = found.find(name)
     if index is None:
         near = find_nearest(name, (one.name for one in found.indexes))

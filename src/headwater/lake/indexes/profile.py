@@ -1,4 +1,4 @@
-"""What a table tells of how it is written and how its values lie, for `advice.py`; without a JVM."""
+"""Profiles how a table is written and how its values are distributed, for `advice.py`; without a JVM."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ _Range = tuple[Any, Any]
 
 
 def read_profile(address: TableAddress, config: TableConfig) -> TableProfile:
-    """The newest commits, the current files, and the footers of some of these.
+    """Profile a table from its latest commits, current files and a sample of file footers.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
@@ -78,7 +78,7 @@ def read_profile(address: TableAddress, config: TableConfig) -> TableProfile:
 
 
 def name_key_kind(keys: Iterable[str]) -> str:
-    """What nearly all of these keys look like."""
+    """Return the format that nearly all of these keys share."""
     found = [_name_kind(key) for key in keys]
     if not found:
         return "nothing yet"
@@ -94,7 +94,7 @@ def _name_kind(key: str) -> str:
 
 
 def measure_overlap(ranges: Sequence[_Range]) -> float | None:
-    """With how many of the others a range overlaps, as a share and on average; None for fewer than two."""
+    """Return the average share of other ranges that a range overlaps; None for fewer than two."""
     if len(ranges) < 2:
         return None
     hits: int = sum(
@@ -135,7 +135,7 @@ def _average_touched(commits: Sequence[Metadata], groups: int, partitions: int) 
 
 
 class _Spread:
-    """What the footers of some files tell: `keys` are the lowest and highest of each."""
+    """The value ranges in the footers of some files; `keys` are the minimum and maximum of each file."""
 
     def __init__(self, files: Sequence[tuple[str, Mapping[str, _Range]]], excluded: Iterable[str]) -> None:
         self.files = len(files)
@@ -144,12 +144,12 @@ class _Spread:
 
     @property
     def keys(self) -> list[str]:
-        """Record keys as Hudi has them."""
+        """Record keys in Hudi's encoding."""
         return [str(key) for _, ranges in self._files for key in ranges.get(_KEY, ())]
 
     @property
     def key_overlap(self) -> float | None:
-        """Of the files of a partition, on average."""
+        """The average overlap of keys between the files of a partition."""
         found = [
             overlap
             for ranges in self._by_partition(_KEY).values()
@@ -159,7 +159,7 @@ class _Spread:
 
     @property
     def columns(self) -> tuple[ColumnSpread, ...]:
-        """Of the table's own columns, as far as every file tells of them."""
+        """The spread of the table's own columns that have statistics in every file."""
         names = dict.fromkeys(name for _, ranges in self._files for name in ranges)
         spreads = (
             self._build(name) for name in names if not name.startswith("_") and name not in self._excluded

@@ -1,4 +1,4 @@
-"""A table's timeline and layout made visible, without a JVM: each function takes a `TableAddress`."""
+"""Inspects a table's timeline and layout without a JVM; each function takes a `TableAddress`."""
 
 from headwater.lake.inspection.actions import Action, Written, list_actions
 from headwater.lake.inspection.commits import CommitDetail, list_commits, load_commit

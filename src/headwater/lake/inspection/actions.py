@@ -1,4 +1,4 @@
-"""What happened to a table, and what is under way: each action of its timeline in one line."""
+"""The completed and pending actions of a table's timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,18 @@ from headwater.lake.layout import TableAddress
 from headwater.lake.timeline.files import Metadata
 from headwater.lake.timeline.instants import Instant, State, parse_time
 
-# These move rows; Hudi counts what they write as inserts and updates all the same.
+# These operations only rewrite rows, although Hudi counts the output as inserts and updates.
 _REWRITES = frozenset({"compact", "log_compact", "cluster"})
 _OPERATIONS = {"compaction": "compact", "logcompaction": "log_compact", "clustering": "cluster"}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one write has made. Rows inserted, updated and deleted are Hudi's counts, none of them for a
-    compaction or clustering; `rows_written` are those in the files written, the unchanged included."""
+    """The row counts of one write.
+
+    Inserted, updated and deleted rows are Hudi's counts, 0 for compaction and clustering. `rows_written` are
+    all rows in the written files, including unchanged ones.
+    """
 
     rows_inserted: int
     rows_updated: int
@@ -33,11 +36,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action. `instant` and `completed` are Hudi's text, `requested_at` and `completed_at` that in UTC.
+    """One action. `instant` and `completed` are Hudi's text, `requested_at` and `completed_at` times in UTC.
 
-    `duration_seconds` is that from request to completion (a savepoint's is not told), `age_seconds` that
-    since the request of one that is not complete. `operation` is what a write was (`upsert`, `compact`,
-    `cluster`, ...), or what a pending one is planned as. `problem` says why the rest is unknown, when it is.
+    `duration_seconds` is from request to completion, unknown for a savepoint. `age_seconds` is the time since
+    the request of a pending action. `operation` is the type of write (`upsert`, `compact`, `cluster`, ...),
+    planned or done. `problem` is why other fields are unknown.
     """
 
     instant: str
@@ -57,10 +60,10 @@ class Action:
 
 
 def list_actions(address: TableAddress, now: datetime, *, archived: bool = False) -> list[Action]:
-    """Every action of the active timeline, and of the archived one when asked, in order of request.
+    """List every action of the active timeline, optionally also of the archive, in order of request.
 
-    An action whose file is damaged is there with its `problem`. Raises `TableNotFoundError`,
-    `TableUnsupportedError` and `LakeError`.
+    An action with a corrupt file has a `problem`. Raises `TableNotFoundError`, `TableUnsupportedError` and
+    `LakeError`.
     """
     timeline = TableTimeline(address)
     found = [*(timeline.archived if archived else ()), *timeline.active]
@@ -68,7 +71,7 @@ def list_actions(address: TableAddress, now: datetime, *, archived: bool = False
 
 
 def build_actions(timeline: TableTimeline, instants: Sequence[Instant], now: datetime) -> list[Action]:
-    """The actions of these instants, in their order; reads the file of each."""
+    """Build the actions of these instants in the given order; reads the file of each."""
     metadata = timeline.read_metadata(i for i in instants if i.state == "completed")
     plans = timeline.read_plans(i for i in instants if i.state != "completed")
     return [
@@ -78,12 +81,12 @@ def build_actions(timeline: TableTimeline, instants: Sequence[Instant], now: dat
 
 
 def build_action(instant: Instant, told: Metadata | LakeError | None, *, zone: str, now: datetime) -> Action:
-    """`told` is what a completed action says it did, or what a pending one has planned."""
+    """Build one action; `told` is the metadata of a completed action or the plan of a pending one."""
     problem = told.message if isinstance(told, LakeError) else None
     known: Metadata = {} if told is None or isinstance(told, LakeError) else told
     is_done = instant.state == "completed"
     requested, completed = parse_time(instant.requested, zone), parse_time(instant.completed, zone)
-    # A savepoint has the time of the commit that it keeps, not of its own request.
+    # A savepoint has the instant of the commit that it keeps, not of its own request.
     began = None if instant.action == "savepoint" else requested
     duration = (completed - began).total_seconds() if completed and began else None
     age = (now - requested).total_seconds() if requested and not is_done else None
@@ -107,7 +110,7 @@ def build_action(instant: Instant, told: Metadata | LakeError | None, *, zone: s
 
 
 def iter_write_stats(metadata: Metadata) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Partition and Hudi's own account of each file that a write has made."""
+    """Yield the partition and Hudi's write statistics of each written file."""
     for partition, stats in (metadata.get("partitionToWriteStats") or {}).items():
         for stat in stats:
             if stat.get("path"):
@@ -115,18 +118,18 @@ def iter_write_stats(metadata: Metadata) -> Iterator[tuple[str, Mapping[str, Any
 
 
 def list_replaced(metadata: Metadata) -> set[tuple[str, str]]:
-    """Partition and id of each file group that a write has replaced."""
+    """Return partition and id of each file group that a write has replaced."""
     replaced = metadata.get("partitionToReplaceFileIds") or {}
     return {(partition, file_id) for partition, ids in replaced.items() for file_id in ids}
 
 
 def changes_rows(operation: str | None) -> bool:
-    """Whether an operation adds, changes or deletes rows, and does not only write them to other files."""
+    """True if an operation adds, changes or deletes rows, rather than only rewriting files."""
     return operation not in _REWRITES
 
 
 def count_written(metadata: Metadata, operation: str | None = None) -> Written:
-    """The sums of a write's account."""
+    """Sum the write statistics of a commit."""
     found = list(iter_write_stats(metadata))
     replaced = list_replaced(metadata)
 

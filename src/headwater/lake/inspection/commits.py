@@ -1,4 +1,4 @@
-"""Completed writes: the newest of them, and everything about one."""
+"""Lists completed writes and shows the details of one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ _SCHEMA = "schema"
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """One file of a commit: `path` is below the table's folder, `size` in bytes as it was then.
+    """One file of a commit: `path` is relative to the table, `size` is in bytes at the time of the commit.
 
-    Rows are counted as those of `Written`; `previous` is the commit of the file that it supersedes, if any.
+    Rows are counted as in `Written`; `previous` is the commit of the superseded file, if any.
     """
 
     partition: str
@@ -45,7 +45,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedGroup:
-    """A file group that a commit took out of the table."""
+    """A file group that a commit replaced."""
 
     partition: str
     file_id: str
@@ -53,8 +53,11 @@ class ReplacedGroup:
 
 @dataclass(frozen=True, slots=True)
 class CommitDetail:
-    """Everything about one commit. `headwater` are headwater's own keys without their prefix,
-    `extra_metadata` those of others, `schema` that of the table at the time, as Avro's JSON."""
+    """All details of one commit.
+
+    `headwater` are headwater's own keys without prefix, `extra_metadata` the keys of others. `schema` is the
+    table's schema at the time, as Avro JSON.
+    """
 
     summary: Action
     files: tuple[WrittenFile, ...]
@@ -65,7 +68,7 @@ class CommitDetail:
 
 
 def list_commits(address: TableAddress, now: datetime, *, limit: int | None = None) -> list[Action]:
-    """Completed writes of the active timeline (compactions and clusterings, too), newest first.
+    """List completed writes of the active timeline, including compactions and clusterings, newest first.
 
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
@@ -75,9 +78,9 @@ def list_commits(address: TableAddress, now: datetime, *, limit: int | None = No
 
 
 def load_commit(address: TableAddress, instant: str, now: datetime) -> CommitDetail:
-    """The commit requested, or completed, at that instant; archived ones are found, too.
+    """Load the commit that was requested or completed at that instant, active or archived.
 
-    Raises `UsageError` with the nearest instant for an unknown one, and as `list_commits`.
+    Raises `UsageError` with the nearest instant for an unknown one, and the errors of `list_commits`.
     """
     timeline = TableTimeline(address)
     found = _find(timeline.completed_writes, instant)
@@ -139,6 +142,6 @@ def _build_file(partition: str, stat: Mapping[str, Any], *, changes: bool) -> Wr
         rows_deleted=count("numDeletes") if changes else 0,
         rows_written=count("numWrites"),
         write_errors=count("totalWriteErrors"),
-        # Hudi writes the word where there is none.
+        # Hudi writes `null` as text if there is no previous commit.
         previous=previous if previous and previous != "null" else None,
     )

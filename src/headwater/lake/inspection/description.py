@@ -1,4 +1,4 @@
-"""What a table is, and how much of it there is: everything on one page."""
+"""Describes a table: identity, schema, size, commits and configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ _META_PREFIX = "_hoodie_"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type` as in SQL."""
+    """A column; `type` is in SQL notation."""
 
     name: str
     type: str
@@ -37,8 +37,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the table's properties say. `ordering_fields` tell which of two rows of one key is the newer;
-    `timezone` is whose clock the instants are of; `cdc` the mode, or `off`."""
+    """The identity in the table's properties.
+
+    `ordering_fields` decide which of two rows with the same key is newer. `timezone` is the zone of instants.
+    `cdc` is the mode, or `off`.
+    """
 
     table_type: str
     table_version: int
@@ -62,9 +65,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class TableDescription:
-    """`headwater table NAME describe`. `rows` of the newest state are None when they could not be counted;
-    `commits` are the completed writes, `created_at` is when the first of them was requested. `problems` say
-    what could not be read, `properties` are the raw ones."""
+    """The result of `headwater table NAME describe`.
+
+    `rows` of the latest snapshot is None if they could not be counted. `commits` counts completed writes;
+    `created_at` is the requested time of the first. `problems` name what could not be read; `properties` are
+    the raw ones.
+    """
 
     name: str
     path: str
@@ -85,9 +91,9 @@ class TableDescription:
 def describe(
     address: TableAddress, now: datetime, *, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
 ) -> TableDescription:
-    """The table as it is now. Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    """Describe the current table. Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
 
-    Rows are counted by the footers of the files, and by reading those that have logs.
+    Rows are counted from file footers; file slices with logs are read in full.
     """
     timeline = TableTimeline(address)
     reader, properties = timeline.folder.reader, timeline.folder.properties
@@ -116,7 +122,7 @@ def describe(
 
 
 def build_identity(properties: TableProperties, indexes: tuple[IndexDefinition, ...] = ()) -> Identity:
-    """From a table's properties, with Hudi's defaults where they do not say."""
+    """Build the identity from a table's properties, with Hudi's defaults for missing ones."""
     generator = properties.read("key_generator_class") or properties.read("key_generator_type")
     cdc = properties.read("cdc_mode", "on") if properties.read_flag("cdc") else "off"
     return Identity(
@@ -153,13 +159,13 @@ def _read_indexes(timeline: TableTimeline, problems: list[str]) -> tuple[IndexDe
 
 
 def list_columns(reader: SnapshotReader) -> tuple[Column, ...]:
-    """Columns of a table but Hudi's own. Raises `LakeError`."""
+    """List the columns of a table without Hudi's own. Raises `LakeError`."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     def name_type(arrow_type: Any) -> str:
         try:
             return from_arrow_type(arrow_type).simpleString()
-        except Exception:  # Spark has no word for it, and says so in an error without a class of its own
+        except Exception:  # Spark raises a plain error for types that it cannot express in SQL
             return str(arrow_type)
 
     return tuple(

@@ -1,4 +1,4 @@
-"""What the name of a data file says: its file group and the action that wrote it."""
+"""Parses data file names into file group, instant and kind."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _LOG = re.compile(r"\.(?P<file_id>.+)_(?P<instant>\d{14,17})\.log\.\d+(?:_\d+-\d
 
 @dataclass(frozen=True, slots=True)
 class DataFileName:
-    """`instant` is the request of the action that wrote the file."""
+    """The parts of a data file name; `instant` is the requested time of the action that wrote the file."""
 
     file_id: str
     instant: str
@@ -22,7 +22,7 @@ class DataFileName:
 
 
 def parse_data_file_name(name: str) -> DataFileName | None:
-    """None for a file that holds no rows: checksums, a partition's own metadata."""
+    """Parse a data file name; None for files without rows, such as checksums and partition metadata."""
     base = _BASE.fullmatch(name)
     if base:
         return DataFileName(base["file_id"], base["instant"], "base")

@@ -1,4 +1,4 @@
-"""How a table grew: bytes and rows of its newest state after each commit, from what the commits tell."""
+"""The growth of a table: bytes and rows of the latest snapshot after each commit, from commit metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from headwater.lake.timeline.instants import Instant, parse_time, sort_by_comple
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """The table after one commit: what a snapshot read then, older states not counted.
+    """The size of the snapshot after one commit, without older file slices.
 
-    `rows_are_exact` is false once a log holds rows of which Hudi does not say whether they are new.
+    `rows_are_exact` is false once a log contains rows that may be inserts or updates.
     """
 
     instant: str
@@ -32,16 +32,18 @@ class GrowthPoint:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A point a commit, oldest first, archived ones included; `problems` are the commits that cannot be read,
-    which the points do not count."""
+    """One point per commit, oldest first, including archived commits. `problems` are unreadable commits,
+    which the points omit."""
 
     points: tuple[GrowthPoint, ...]
     problems: tuple[str, ...]
 
 
 def read_growth(address: TableAddress) -> Growth:
-    """Reads every commit, archived ones too. Raises `TableNotFoundError`, `TableUnsupportedError` and
-    `LakeError`."""
+    """Read the growth from all commits, including archived ones.
+
+    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    """
     timeline = TableTimeline(address)
     archived = [i for i in timeline.archived if i.is_write]
     found = timeline.read_metadata(sort_by_completion([*archived, *timeline.completed_writes]))
@@ -72,13 +74,13 @@ class _Group:
 
 
 class _State:
-    """The file groups of the newest state, as the commits seen so far have left them."""
+    """The file groups of the snapshot after the commits applied so far."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str], _Group] = {}
 
     def apply(self, instant: Instant, metadata: Metadata) -> None:
-        """Take the next commit, in order of completion."""
+        """Apply the next commit, in order of completion."""
         for replaced in list_replaced(metadata):
             self._groups.pop(replaced, None)
         for partition, stat in iter_write_stats(metadata):
@@ -88,13 +90,13 @@ class _State:
             group = self._groups.setdefault((partition, name.file_id), _Group())
             if name.kind == "base":
                 group.size, group.rows = _count(stat, "fileSizeInBytes"), _count(stat, "numWrites")
-                # What was written while a compaction ran is not in the base file that it made.
+                # The compacted base file lacks rows that were written while the compaction ran.
                 group.logs = [log for log in group.logs if log.completed > name.instant]
             elif name.kind == "log":
                 group.logs.append(_build_log(instant, stat))
 
     def build_point(self, instant: Instant, metadata: Metadata, zone: str) -> GrowthPoint:
-        """The sums now."""
+        """Return the current sums."""
         groups = self._groups.values()
         logs = [log for group in groups for log in group.logs]
         operation = metadata.get("operationType")
@@ -111,8 +113,8 @@ class _State:
 
 def _build_log(instant: Instant, stat: Mapping[str, Any]) -> _Log:
     inserted, deleted = _count(stat, "numInserts"), _count(stat, "numDeletes")
-    # An update in a log may be of a key that is new, a delete of one that is not there: a bucket index does
-    # not look.
+    # A bucket index does not look up keys. An update in a log may insert a new key, and a delete may name an
+    # absent one.
     is_exact = not _count(stat, "numUpdateWrites") and not deleted
     return _Log(instant.completed, _count(stat, "fileSizeInBytes"), inserted - deleted, is_exact)
 

@@ -1,4 +1,4 @@
-"""A table's growth as a picture, drawn by matplotlib."""
+"""Plots a table's growth with matplotlib."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ from headwater.config.extras.packages import importing_extra
 from headwater.errors import UsageError
 from headwater.lake.inspection.growth import Growth
 
-# Read in light and in dark.
+# Readable in light and dark mode.
 _BYTES_COLOR, _ROWS_COLOR = "#2f6fde", "#3c8d40"
 
 
 def check_plot(path: Path) -> None:
-    """Raise `UsageError` for a file that cannot be drawn to, `MissingExtraError` without matplotlib."""
+    """Raise `UsageError` for an unsupported output file, `MissingExtraError` without matplotlib."""
     with importing_extra("plot", "--plot"):
         from matplotlib.backend_bases import FigureCanvasBase
     kinds = FigureCanvasBase.get_supported_filetypes()
@@ -26,7 +26,8 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(growth: Growth, table: str, path: Path) -> None:
-    """Draw bytes and rows over time. Raises as `check_plot`, and `UsageError` where it may not write."""
+    """Plot bytes and rows over time. Raises the errors of `check_plot`, and `UsageError` for an unwritable
+    file."""
     check_plot(path)
     from matplotlib.figure import Figure
 
@@ -40,7 +41,7 @@ def write_plot(growth: Growth, table: str, path: Path) -> None:
     figure = Figure(figsize=(8, 6), layout="constrained")
     figure.suptitle(f"{table}: {len(growth.points):,} commits")
     for axis, (name, color, values) in zip(figure.subplots(2, 1, sharex=True), panels, strict=True):
-        # The state stays as a commit has left it until the next one.
+        # The size is constant between two commits.
         axis.step(times, values, where="post", color=color)
         axis.set_ylabel(name)
         axis.set_ylim(bottom=0)

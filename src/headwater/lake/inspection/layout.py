@@ -1,4 +1,4 @@
-"""The files of a table: which are of its newest state, which of older ones, which of none."""
+"""The files of a table: current, superseded, replaced and uncommitted ones."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,8 @@ SliceState = Literal["current", "superseded", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """`path` is below the table's folder, `size` in bytes, `instant` the request of what wrote it."""
+    """A file; `path` is relative to the table, `size` in bytes, `instant` the requested time of its
+    action."""
 
     path: str
     size: int
@@ -27,13 +28,14 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """A file group as it was after one base file, or before any: that file and the logs on top of it.
+    """A file slice: a base file, if any, and the log files on top of it.
 
-    `instant` is the base file's, or the first log's; `bytes` are those that a snapshot reads: files that
-    only tell of changes (CDC) are not counted. `current`: part of the newest state; `superseded`: there is a
-    newer slice of the group; `replaced`: the group is in the table no more. `rows` is None when they were not
-    asked for, or could not be counted. `is_small`: current, and its base file, or its logs where it has none,
-    below the limit.
+    `instant` is that of the base file, else of the first log. `bytes` is what a snapshot query reads, without
+    CDC files.
+
+    A slice is `current` (in the latest snapshot), `superseded` (by a newer slice) or `replaced` (the group
+    left the table). `rows` is None if not requested or not countable. `is_small` marks a current slice whose
+    base file, or logs without one, are below the limit.
     """
 
     partition: str
@@ -49,15 +51,18 @@ class FileSlice:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """Every file."""
+        """All files of the slice."""
         return (*((self.base_file,) if self.base_file else ()), *self.log_files, *self.cdc_files)
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutTotals:
-    """Of a whole table. Bytes are those on disk: `current_bytes` of the newest state, `older_bytes` of
-    superseded and replaced slices, which cleaning takes away, `cdc_bytes` of files that tell of changes,
-    `uncommitted_bytes` of files whose action is not complete: being written, or left by a killed writer."""
+    """The totals of a table in bytes on disk.
+
+    `current_bytes` belong to the latest snapshot. `older_bytes` belong to superseded and replaced slices,
+    which cleaning removes. `cdc_bytes` belong to CDC files. `uncommitted_bytes` belong to pending actions or
+    are left by killed writers.
+    """
 
     partitions: int
     file_groups: int
@@ -74,8 +79,8 @@ class LayoutTotals:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """The slices, older ones only when asked; `problems` name what is damaged and may hide that a group was
-    replaced."""
+    """The file slices, older ones on request. `problems` name corrupt actions that may hide replaced
+    groups."""
 
     small_file_limit: int
     totals: LayoutTotals
@@ -85,7 +90,7 @@ class TableLayout:
 
 
 def parse_small_file_limit(write_options: Mapping[str, str]) -> int:
-    """Below how many bytes a base file takes new rows, by the options that a table is written with."""
+    """Return the size in bytes below which a base file receives new rows, from the table's write options."""
     text = write_options.get(SMALL_FILE_LIMIT_OPTION, "")
     return int(text) if text.isdecimal() else DEFAULT_SMALL_FILE_LIMIT
 
@@ -98,13 +103,14 @@ def read_layout(
     merged: bool = False,
     small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT,
 ) -> TableLayout:
-    """The files as they lie there now. `older` keeps the slices that are not current; `rows` reads the footer
-    of each base file without logs, `merged` also those with logs, whole.
+    """Read the current layout of a table.
 
-    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    `older` includes slices that are not current. `rows` reads the footer of each base file without logs;
+    `merged` also reads slices with logs in full. Raises `TableNotFoundError`, `TableUnsupportedError` and
+    `LakeError`.
     """
     timeline = TableTimeline(address)
-    # The timeline first: of a commit that comes between there are then files too many, and no rows too few.
+    # Read the timeline first: a concurrent commit can then add surplus files, but no rows can be missing.
     commits = _Commits(timeline)
     replaced, problems = _read_replaced(timeline)
     slices, uncommitted = _build_slices(timeline.folder.list_data_files(), commits, replaced)
@@ -117,17 +123,18 @@ def read_layout(
 
 
 class _Commits:
-    """Which actions are complete, and since when."""
+    """The completed actions and their completion times."""
 
     def __init__(self, timeline: TableTimeline) -> None:
         self._completed = {i.requested: i.completed for i in timeline.completed_writes}
-        # A commit with a savepoint may stay long after those around it were archived.
+        # A commit with a savepoint may stay active long after its neighbours were archived.
         saved = {i.requested for i in timeline.active if i.action == "savepoint"}
         begun = (i.requested for i in timeline.active if i.is_write and i.requested not in saved)
         self._start = min(begun, default="9")
 
     def find_completion(self, instant: str) -> str | None:
-        """None for an action that is not complete. What was archived was complete, and began when it did."""
+        """Return the completion time, or None if the action is incomplete. An archived action counts as
+        completed at its request."""
         if instant in self._completed:
             return self._completed[instant]
         return instant if instant < self._start else None
@@ -139,7 +146,7 @@ _Named = tuple[StoredFile, DataFileName]
 def _build_slices(
     files: Iterable[StoredFile], commits: _Commits, replaced: set[tuple[str, str]]
 ) -> tuple[list[FileSlice], list[DataFile]]:
-    """The slices, by partition, group and age, and the files of actions that are not complete."""
+    """Return the slices, sorted by partition, group and age, and the files of incomplete actions."""
     groups: dict[tuple[str, str], list[_Named]] = {}
     uncommitted = []
     for file in files:
@@ -164,7 +171,7 @@ def _build_group(
     bases = {name.instant: (file, name) for file, name in members if name.kind == "base"}
     completed = {name.instant: commits.find_completion(name.instant) or name.instant for _, name in members}
     first_base = min(bases, default="9")
-    # A group can begin with logs, and be left with files that tell of changes alone.
+    # A group can start with logs, and can end up with only CDC files.
     before = [
         name.instant
         for _, name in members
@@ -174,7 +181,7 @@ def _build_group(
     of_slice: dict[str, list[_Named]] = {start: [] for start in starts}
     for file, name in members:
         if name.kind != "base":
-            # A log belongs to the newest base file that was begun before the log was complete.
+            # A log belongs to the latest base file that was requested before the log completed.
             found = bisect_right(starts, completed[name.instant]) - 1
             of_slice[starts[max(0, found)]].append((file, name))
     states: dict[str, SliceState] = dict.fromkeys(starts, "replaced" if is_replaced else "superseded")

@@ -1,4 +1,4 @@
-"""A table's partitions: how much lies in each, in how many files, and since when."""
+"""Summarizes a table's partitions: bytes, rows, files and last write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from headwater.lake.timeline.instants import parse_time
 
 @dataclass(frozen=True, slots=True)
 class PartitionSummary:
-    """One partition's newest state; `partition` is its folder below the table's, empty for a table without.
+    """The latest snapshot of one partition; `partition` is its relative path, empty without partitions.
 
-    `rows` is None where they are not known without reading logs, or a file does not tell. `last_instant` is
-    the request of the action that wrote its newest file.
+    `rows` is None if unknown without reading logs, or if a file lacks the count. `last_instant` is the
+    requested time of the action that wrote the newest file.
     """
 
     partition: str
@@ -32,17 +32,17 @@ class PartitionSummary:
 def list_partitions(
     address: TableAddress, *, merged: bool = False, small_file_limit: int = DEFAULT_SMALL_FILE_LIMIT
 ) -> list[PartitionSummary]:
-    """Partitions with current files, by name; reads the footer of each base file, and with `merged` those
-    with logs, whole.
+    """List partitions with current files by name; reads the footers of base files.
 
-    Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
+    `merged` also reads slices with logs in full. Raises `TableNotFoundError`, `TableUnsupportedError` and
+    `LakeError`.
     """
     layout = read_layout(address, rows=True, merged=merged, small_file_limit=small_file_limit)
     return build_partitions(layout, TableTimeline(address).zone)
 
 
 def build_partitions(layout: TableLayout, zone: str) -> list[PartitionSummary]:
-    """From the current slices of a layout; `zone` is that of its instants."""
+    """Summarize partitions from the current slices of a layout; `zone` is the zone of its instants."""
     slices: dict[str, list[FileSlice]] = {}
     for one in layout.slices:
         if one.state == "current":

@@ -1,4 +1,4 @@
-"""The timeline of a table at an address, and its folder."""
+"""The timeline of the table at an address, with its folder."""
 
 from functools import cached_property
 
@@ -9,8 +9,10 @@ from headwater.lake.timeline.files import LAYOUT, FileReader, FileTimeline
 
 
 class TableTimeline(FileTimeline):
-    """One look at a timeline. Raises `TableNotFoundError`, `TableUnsupportedError` for a table older than
-    version 8, and `LakeError`."""
+    """A snapshot of a timeline.
+
+    Raises `TableNotFoundError`, `TableUnsupportedError` for table versions below 8, and `LakeError`.
+    """
 
     def __init__(self, address: TableAddress) -> None:
         self.folder = TableFolder(address)
@@ -25,5 +27,5 @@ class TableTimeline(FileTimeline):
 
     @cached_property
     def zone(self) -> str:
-        """`UTC` or `LOCAL`: whose clock the instants are of."""
+        """The zone of instants, `UTC` or `LOCAL`."""
         return self.folder.properties.read("timezone", "LOCAL").upper()

@@ -1,1 +1,1 @@
-"""Hudi's own column types, which Spark's columns carry in their metadata: VECTOR and BLOB."""
+"""Hudi's logical types VECTOR and BLOB, which Spark columns carry in their metadata."""

@@ -1,6 +1,6 @@
-"""Columns of Spark's types to columns that Hudi stores as VECTOR or BLOB.
+"""Converts Spark columns to columns that Hudi stores as VECTOR or BLOB.
 
-First `convert`, early, so that all who look at a row see what the table holds; then, at the write, `store`.
+`convert` runs early, so that every later stage sees the table's values. `store` runs at the write.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from headwater.config.hudi.column_types import ColumnType, VectorType, parse_col
 from headwater.errors import ConfigError, TableMismatchError
 
 HUDI_TYPE = "hudi_type"
-"""Where Hudi looks for the type, in a column's metadata. Most expressions drop metadata."""
+"""The key of Hudi's type in a column's metadata. Most expressions drop metadata."""
 
 _REFERENCE = StructType(
     [
@@ -43,12 +43,12 @@ Types = Mapping[str, ColumnType]
 
 
 def find_declared(types: Types, name: str) -> ColumnType | None:
-    """The type declared for a column, whatever the case of its name."""
+    """Find the declared type of a column; the name is case-insensitive."""
     return next((kind for declared, kind in types.items() if declared.lower() == name.lower()), None)
 
 
 def check_convertible(table: str, schema: StructType, types: Types) -> None:
-    """Raise `ConfigError` unless all declared columns are there, with types that can become theirs."""
+    """Raise `ConfigError` unless all declared columns exist with convertible types."""
     found = {field.name.lower(): field.dataType for field in schema}
     problems = []
     for name, kind in types.items():
@@ -75,7 +75,7 @@ def _is_convertible(present: DataType, kind: ColumnType) -> bool:
 
 
 def convert(value: Column, present: DataType, kind: ColumnType) -> Column:
-    """A value of a type that `check_convertible` took, as one of the stored type."""
+    """Convert a value of a type that `check_convertible` accepted to the stored type."""
     if isinstance(kind, VectorType):
         return value.cast(ArrayType(FloatType() if kind.element == "float" else DoubleType()))
     if isinstance(present, StructType):
@@ -86,7 +86,7 @@ def convert(value: Column, present: DataType, kind: ColumnType) -> Column:
 
 
 def convert_frame(frame: DataFrame, types: Types) -> DataFrame:
-    """The declared columns, which `check_convertible` took, converted; the others as they are."""
+    """Convert the declared columns, which `check_convertible` accepted; others are unchanged."""
     kinds = {field.name: (field.dataType, find_declared(types, field.name)) for field in frame.schema}
     return frame.withColumns(
         {
@@ -98,12 +98,12 @@ def convert_frame(frame: DataFrame, types: Types) -> DataFrame:
 
 
 def build_read_type(kind: ColumnType) -> DataType:
-    """What objects are read by: numbers as wide as they come, so that none is cut before it is looked at."""
+    """Return the type for reading objects: numbers as wide as in the source, to avoid silent truncation."""
     return ArrayType(DoubleType()) if isinstance(kind, VectorType) else BinaryType()
 
 
 def find_fault(value: Column, name: str, kind: ColumnType) -> Column:
-    """What is wrong with a converted value, as a text; null for a good one, and for none at all."""
+    """Return a column with the fault of a converted value as text; null for valid and for null values."""
     if not isinstance(kind, VectorType):
         return F.lit(None).cast(StringType())
     count, wanted = F.size(value), F.lit(f" numbers, a {kind} has {kind.dimension}")
@@ -116,7 +116,7 @@ def find_fault(value: Column, name: str, kind: ColumnType) -> Column:
 
 
 def count_faults(frame: DataFrame, types: Types) -> tuple[int, str] | None:
-    """How many rows have a faulty value in a converted column, and what is wrong with one of them."""
+    """Count the rows with a faulty value in a converted column, and return the fault of one of them."""
     names = [(name, kind) for name, kind in types.items() if isinstance(kind, VectorType)]
     if not names:
         return None
@@ -126,7 +126,7 @@ def count_faults(frame: DataFrame, types: Types) -> tuple[int, str] | None:
 
 
 def store(frame: DataFrame, types: Types) -> DataFrame:
-    """The frame as Hudi takes it: the types in the metadata, and no vector whose elements may be null."""
+    """Return the frame in Hudi's form: types in the metadata, and vectors without nullable elements."""
     return frame.select(
         *(
             F.col(f"`{field.name}`") if kind is None else _store_column(field, kind)
@@ -139,14 +139,14 @@ def store(frame: DataFrame, types: Types) -> DataFrame:
 def _store_column(field: StructField, kind: ColumnType) -> Column:
     value = F.col(f"`{field.name}`")
     if isinstance(kind, VectorType) and isinstance(field.dataType, ArrayType) and field.dataType.containsNull:
-        # No element is null: `find_fault` is asked before. Spark has to be told, for Hudi asks Spark.
+        # `find_fault` ran before, so no element is null. Hudi reads nullability from Spark's schema.
         element = field.dataType.elementType
         value = F.transform(value, lambda item: F.coalesce(item, F.lit(float("nan")).cast(element)))
     return value.alias(field.name, metadata={HUDI_TYPE: kind.hudi_type})
 
 
 def list_stored(stored: StructType, given: StructType) -> Types:
-    """The types that a table has, of those columns of `given` that can become theirs."""
+    """Return the table's logical types for the columns of `given` that can be converted."""
     types = {}
     for field in given:
         name = field.name.lower()
@@ -159,7 +159,7 @@ def list_stored(stored: StructType, given: StructType) -> Types:
 
 
 def parse_hudi_type(text: str) -> ColumnType | None:
-    """The type that Hudi spells so; None for those that headwater does not write, such as VECTOR(3, INT8)."""
+    """Parse Hudi's notation of a type; None if headwater does not write it, such as VECTOR(3, INT8)."""
     try:
         return parse_column_type(text)
     except ValueError:
@@ -167,7 +167,7 @@ def parse_hudi_type(text: str) -> ColumnType | None:
 
 
 def check_stored(table: str, stored: StructType, types: Types) -> None:
-    """Raise `TableMismatchError` where a table has a column with another type than the declared one."""
+    """Raise `TableMismatchError` if a stored column has another type than the declared one."""
     for field in stored:
         kind, present = find_declared(types, field.name), field.metadata.get(HUDI_TYPE)
         if kind is None or present == kind.hudi_type:

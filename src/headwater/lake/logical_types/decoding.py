@@ -1,4 +1,4 @@
-"""VECTOR columns as hudi-rs gives them, which knows only their bytes, as lists of numbers. Pure pyarrow."""
+"""Decodes VECTOR columns, which hudi-rs returns as bytes, to lists of numbers. Pure pyarrow."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
 def may_have_types(schema: pa.Schema) -> bool:
-    """Whether a look at Hudi's own schema, which is another read, can tell more than this one does."""
+    """True if the schema may hide logical types, so that Hudi's own schema, an extra read, is needed."""
     return any(
         pa.types.is_fixed_size_binary(field.type)
         or (pa.types.is_struct(field.type) and [inner.name for inner in field.type] == _BLOB_FIELDS)
@@ -20,7 +20,7 @@ def may_have_types(schema: pa.Schema) -> bool:
 
 
 def find_logical_types(avro_schema: str) -> Mapping[str, str]:
-    """Hudi's own types by column, as Hudi spells them, of a table's schema as Avro's JSON."""
+    """Return Hudi's logical types by column from a table's Avro schema in JSON, in Hudi's notation."""
     found = {}
     for field in json.loads(avro_schema).get("fields", ()):
         kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
@@ -35,7 +35,7 @@ def find_logical_types(avro_schema: str) -> Mapping[str, str]:
 
 
 def describe_schema(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
-    """The schema of the decoded columns; the type of Hudi's is in a field's metadata."""
+    """Return the schema of the decoded columns, with Hudi's type in the field metadata."""
     return pa.schema([_describe_field(field, types.get(field.name)) for field in schema])
 
 
@@ -55,13 +55,13 @@ def _find_element(hudi_type: str) -> pa.DataType | None:
 
 
 def name_logical_type(field: pa.Field) -> str | None:
-    """`vector(384)`, of a field of `describe_schema`; None for one without a type of Hudi's."""
+    """Return the logical type of a field of `describe_schema`, such as `vector(384)`, or None."""
     text = (field.metadata or {}).get(HUDI_TYPE)
     return text.decode().lower() if text else None
 
 
 def decode_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with its vectors as `schema`, from `describe_schema`, has them."""
+    """Decode the vectors of a batch to the types in `schema`, which comes from `describe_schema`."""
     encoded = [
         at
         for at, field in enumerate(batch.schema)
@@ -74,7 +74,7 @@ def decode_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _decode(array: pa.Array, target: pa.ListType) -> pa.Array:
-    """Hudi writes little-endian numbers side by side, as Arrow keeps them."""
+    """Reinterpret the bytes: Hudi writes packed little-endian numbers, like Arrow."""
     size = array.type.byte_width // (target.value_type.bit_width // 8)
     count = (array.offset + len(array)) * size
     numbers = pa.Array.from_buffers(target.value_type, count, [None, array.buffers()[1]])

@@ -1,4 +1,4 @@
-"""Types that Hudi cannot store to types that it can, and values with them."""
+"""Converts types that Hudi cannot store, and their values, to types that it can store."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -29,10 +29,10 @@ _TEXTS = (
 
 
 def find_storable(kind: DataType) -> DataType:
-    """The type itself, nullable inside, or the nearest one that Hudi can store.
+    """Return the type itself, nullable inside, or the nearest one that Hudi can store.
 
-    Strings stand for empty structs, intervals, types without values and strings of a length; keys of maps
-    become strings. Times without a zone are instants in UTC, since hudi-rs cannot read them otherwise.
+    Empty structs, intervals, the null type and strings with a length become strings, and so do map keys.
+    Timestamps without a zone become instants in UTC, because hudi-rs cannot read them otherwise.
     """
     if isinstance(kind, StructType):
         fields = [StructField(f.name, find_storable(f.dataType), True, f.metadata) for f in kind]
@@ -47,7 +47,7 @@ def find_storable(kind: DataType) -> DataType:
 
 
 def is_storable(kind: DataType) -> bool:
-    """Whether Hudi can store values of the type."""
+    """True if Hudi can store values of the type."""
     if isinstance(kind, StructType):
         return bool(kind.fields) and all(is_storable(field.dataType) for field in kind)
     if isinstance(kind, ArrayType):
@@ -58,15 +58,16 @@ def is_storable(kind: DataType) -> bool:
 
 
 def store_frame(frame: DataFrame) -> DataFrame:
-    """The columns that Hudi cannot store, converted; the others as they are."""
+    """Convert the columns that Hudi cannot store; others are unchanged."""
     odd = [field for field in frame.schema if not is_storable(field.dataType)]
     return frame.withColumns({f.name: to_storable(F.col(f"`{f.name}`"), f.dataType) for f in odd})
 
 
 def to_storable(value: Column, kind: DataType) -> Column:
-    """A value of any type as one of `find_storable(kind)`.
+    """Convert a value of any type to `find_storable(kind)`.
 
-    Intervals are ISO 8601, as `PT90061.5S` and `P14M`; nested keys of maps are JSON, binary ones base64.
+    Intervals become ISO 8601, such as `PT90061.5S` and `P14M`. Nested map keys become JSON, binary ones
+    base64.
     """
     if is_storable(kind):
         return value
@@ -82,7 +83,7 @@ def to_storable(value: Column, kind: DataType) -> Column:
 
 
 def keep_zoneless(frame: DataFrame, stored: StructType) -> DataFrame:
-    """The frame for a table of before, whose times without a zone stay so."""
+    """Keep timestamps without a zone for tables of earlier releases, which store them so."""
     zoneless = {f.name.lower(): f.dataType for f in stored if isinstance(f.dataType, TimestampNTZType)}
     casts = {
         f.name: F.col(f"`{f.name}`").cast(zoneless[f.name.lower()])

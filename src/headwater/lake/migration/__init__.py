@@ -1,1 +1,1 @@
-"""What becomes a table here: files of others, and tables of another version of Hudi."""
+"""Migrates existing files, and tables of other Hudi versions, to tables of this lake."""

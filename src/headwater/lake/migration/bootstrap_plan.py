@@ -1,4 +1,4 @@
-"""What a bootstrap would do with the files of a folder, and what speaks against it. Pure."""
+"""Plans a bootstrap from the files of a folder and validates it. Pure."""
 
 import re
 from collections import Counter
@@ -14,8 +14,10 @@ EVERYTHING = ".*"
 
 @dataclass(frozen=True, slots=True)
 class BootstrapRequest:
-    """`source` is a folder of Parquet or ORC files. Partitions whose path `regex` matches get the mode,
-    others the other one."""
+    """A bootstrap request; `source` is a folder of Parquet or ORC files.
+
+    Partitions whose path matches `regex` use `mode`, others the other mode.
+    """
 
     source: str
     mode: BootstrapMode = "metadata_only"
@@ -23,13 +25,13 @@ class BootstrapRequest:
 
     @property
     def is_metadata_only(self) -> bool:
-        """Whether every file stays where it is."""
+        """True if no file is rewritten."""
         return self.mode == "metadata_only" and self.regex == EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePartition:
-    """One folder of files: `path` below the source, empty for the source itself."""
+    """One folder of source files: `path` relative to the source, empty for the source itself."""
 
     path: str
     files: int
@@ -38,7 +40,7 @@ class SourcePartition:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapPlan:
-    """`rows` are those of all files; `columns` as the table will have them, without Hudi's own."""
+    """The planned table: `rows` counts all source rows, `columns` are without Hudi's own."""
 
     source: str
     file_format: str
@@ -48,9 +50,9 @@ class BootstrapPlan:
 
 
 def list_partitions(folders: Sequence[str], request: BootstrapRequest) -> tuple[SourcePartition, ...]:
-    """The folders of the files, one entry a file, with what becomes of each.
+    """Group the files by folder and choose the mode of each; `folders` has one entry per file.
 
-    Raises `UsageError` for a pattern that is none, or matches nothing.
+    Raises `UsageError` for an invalid pattern, or one that matches nothing.
     """
     try:
         pattern = re.compile(request.regex)
@@ -73,7 +75,7 @@ def list_partitions(folders: Sequence[str], request: BootstrapRequest) -> tuple[
 
 
 def check_config(name: str, config: TableConfig) -> None:
-    """Refuse a table that cannot be made of files that lie there. Raises `UsageError` with all reasons."""
+    """Raise `UsageError` with all reasons why the configured table cannot be created from existing files."""
     problems = list(_iter_config_problems(config))
     if problems:
         raise UsageError(
@@ -98,7 +100,7 @@ def _iter_config_problems(config: TableConfig) -> Iterator[str]:
 def check_source(
     config: TableConfig, source: str, columns: Sequence[str], partitions: Sequence[SourcePartition]
 ) -> None:
-    """Refuse files that are not those of the configured table. Raises `UsageError` with all reasons."""
+    """Raise `UsageError` with all reasons why the files do not match the configured table."""
     problems = [*_iter_column_problems(config, columns), *_iter_folder_problems(config, partitions)]
     if problems:
         raise UsageError(

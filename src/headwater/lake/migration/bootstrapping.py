@@ -1,4 +1,4 @@
-"""A table is made of the files of a folder, which stay where they are or are written anew."""
+"""Bootstraps a table from the files of a folder, which stay in place or are rewritten."""
 
 import posixpath
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ from headwater.lake.typed_options.locks import read_session_lock
 
 
 def plan_bootstrap(table: ServiceTable, config: TableConfig, request: BootstrapRequest) -> BootstrapPlan:
-    """Look at everything first: configuration, folders, columns, keys; nothing is written.
+    """Validate configuration, folders, columns and keys, and plan the bootstrap; writes nothing.
 
-    Raises `UsageError` for files or a configuration that do not fit, `TableMismatchError` where a table lies
-    already, and `LakeError`.
+    Raises `UsageError` for files or a configuration that do not match, `TableMismatchError` if a table
+    already exists, and `LakeError`.
     """
     check_config(table.address.name, config)
     _check_place(table)
@@ -52,9 +52,9 @@ def plan_bootstrap(table: ServiceTable, config: TableConfig, request: BootstrapR
 def bootstrap(
     table: ServiceTable, plan: BootstrapPlan, request: BootstrapRequest, options: WriteOptions
 ) -> None:
-    """Make the table as planned; `options` are those of its later writes.
+    """Create the planned table; `options` are those of its later writes.
 
-    Raises `LakeError`, also when the table has not as many rows as the files.
+    Raises `LakeError`, also if the row counts of table and files differ.
     """
     path = table.address.path
     clear_unfinished_creation(table.spark, path)
@@ -99,7 +99,7 @@ def _find_folder(source: str, file: str) -> str:
 
 
 def _check_keys(rows: DataFrame, config: TableConfig, source: str) -> int:
-    """The number of rows; each has to have a key of its own."""
+    """Return the number of rows after checking that their keys are unique and not null."""
     keys: Sequence[str] = tuple(dict.fromkeys((*config.record_key, *config.partition)))
     lacks = F.lit(False)
     for name in config.record_key:
@@ -110,7 +110,7 @@ def _check_keys(rows: DataFrame, config: TableConfig, source: str) -> int:
             F.count_distinct(F.struct(*keys)).alias("keys"),
             F.count(F.when(lacks, 1)).alias("without"),
         ).first()
-    assert counted is not None  # noqa: S101 - an aggregate without groups is one row
+    assert counted is not None  # noqa: S101 - an aggregate without groups returns one row
     if counted["without"]:
         raise UsageError(
             f"{source}: {counted['without']:,} rows have no {', '.join(config.record_key)}",

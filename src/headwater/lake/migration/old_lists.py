@@ -1,4 +1,4 @@
-"""Base files whose lists have the two-level structure of older releases: found, and rewritten."""
+"""Finds and rewrites base files whose lists have the two-level structure of older releases."""
 
 import re
 
@@ -14,12 +14,12 @@ from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table_files import open_file_system
 from headwater.lake.table_folder import TableFolder
 
-# The repeated level of a list: `array` in the old structure, `list` in the one of Parquet's specification.
+# The repeated level of a list is `array` in the old structure and `list` in the Parquet specification.
 _OLD_LIST = re.compile(r"\brepeated (?:group|\w+)\b[^{;]*\barray\b[^{;]*[{;]")
 
 
 def find_old_lists(address: TableAddress) -> tuple[str, ...]:
-    """The newest base files with such lists, without a JVM. Raises `LakeError`."""
+    """Find the latest base files with such lists, without a JVM. Raises `LakeError`."""
     reader = _read(address)
     slices = reader.list_slices() if reader.schema.names else []
     paths = [found.base_file_relative_path() for found in slices]
@@ -36,15 +36,15 @@ def find_old_lists(address: TableAddress) -> tuple[str, ...]:
 
 
 def rewrite_lists(table: ServiceTable) -> ServiceResult:
-    """Rewrite all base files by a clustering, after a compaction where there are logs.
+    """Rewrite all base files by clustering, after a compaction if there are logs.
 
-    Raises `UsageError` for a table with a bucket index, whose files are rewritten by writes, and `LakeError`.
+    Raises `UsageError` for a table with a bucket index, whose files only writes can rewrite, and `LakeError`.
     """
     done = []
     if TableFolder(table.address).properties.read("table_type").upper() == "MERGE_ON_READ":
         done.append(compact(table))
     sizes = [found.base_file_size for found in _read(table.address).list_slices()]
-    # Files from four fifths of this size on would stay as they are.
+    # Clustering skips files from four fifths of the target size.
     options = ClusterOptions(target_bytes=max(ClusterOptions().target_bytes, 2 * max(sizes, default=0)))
     done.append(cluster(table, options))
     return sum_results(done)

@@ -1,4 +1,4 @@
-"""A table becomes one of another version of Hudi: the steps are Hudi's own."""
+"""Upgrades or downgrades a table to another Hudi table version with Hudi's own steps."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from headwater.lake.table_folder import TableFolder
 
 @dataclass(frozen=True, slots=True)
 class PropertyChange:
-    """One of the table's properties; empty where there is none before, or after."""
+    """A changed table property; empty if it did not exist before, or does not exist after."""
 
     name: str
     before: str
@@ -22,16 +22,16 @@ class PropertyChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """What was done: the plan, and what has become of the table's properties."""
+    """The result: the plan and the changed table properties."""
 
     plan: VersionPlan
     properties: tuple[PropertyChange, ...]
 
 
 def change_version(table: ServiceTable, direction: Direction, target: int | None) -> VersionChange:
-    """Carry the steps of `plan_versions` out; nothing for none.
+    """Run the steps of `plan_versions`; does nothing without steps.
 
-    Raises `UsageError` and `LakeError`. When it was cut short the next try goes on from the version it has.
+    Raises `UsageError` and `LakeError`. A retry after an interruption resumes from the version reached.
     """
     address = table.address
     before = TableFolder(address).properties

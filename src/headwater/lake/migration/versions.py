@@ -1,4 +1,4 @@
-"""Which steps lead from one version of Hudi's tables to another, and what each changes. Pure."""
+"""Plans the steps between Hudi table versions and describes their changes. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from headwater.lake.properties import TableProperties
 
 NEWEST_VERSION = 9
 OLDEST_VERSION = 6
-"""Those that the pinned Hudi reads and writes; older ones it only upgrades."""
+"""The versions that the pinned Hudi reads and writes; older ones it only upgrades."""
 
 Direction = Literal["upgrade", "downgrade"]
 
@@ -34,7 +34,7 @@ _DOWN = {
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """One step between neighbouring versions, and what it changes, in words."""
+    """One step between adjacent versions, with a description of its changes."""
 
     before: int
     after: int
@@ -43,9 +43,9 @@ class VersionStep:
 
 @dataclass(frozen=True, slots=True)
 class VersionPlan:
-    """`before` and `after` are versions of the table; no `steps` where it has that version already.
+    """A plan from version `before` to version `after`; no `steps` if the table already has that version.
 
-    `first` is what Hudi does ahead of the steps, in words.
+    `first` describes what Hudi does before the steps.
     """
 
     before: int
@@ -57,9 +57,9 @@ class VersionPlan:
 def plan_versions(
     name: str, properties: TableProperties, direction: Direction, target: int | None
 ) -> VersionPlan:
-    """The steps to `target`, by default the newest version, or for a downgrade the one below.
+    """Plan the steps to `target`: by default the latest version, or for a downgrade the previous one.
 
-    Raises `UsageError` for a version that is not to be had in that direction.
+    Raises `UsageError` for a version that is unavailable in that direction.
     """
     before = properties.read_number("table_version", 0)
     is_up = direction == "upgrade"

@@ -1,1 +1,1 @@
-"""What a Spark session needs of this machine before it starts: a Java, and jars."""
+"""Prerequisites of a Spark session on this machine: Java and jars."""

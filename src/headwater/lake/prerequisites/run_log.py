@@ -1,4 +1,4 @@
-"""The log of the JVM: one file for each run, kept in a folder of their own when the process has ended."""
+"""The JVM log: one file per run, kept in its own folder after the process ends."""
 
 import os
 import shutil
@@ -14,9 +14,9 @@ _current: list[Path] = []
 
 
 def open_run_log(state_folder: Path, now: datetime) -> Path:
-    """Where the JVM of this process writes; the folders of all but the newest runs are removed.
+    """Return the path of this process's JVM log, and delete the folders of all but the latest runs.
 
-    Where `state_folder` cannot be written, the log lies in a new folder for temporary files.
+    If `state_folder` is not writable, the path is in a new temporary folder.
     """
     logs = state_folder / "logs"
     folder = logs / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}"
@@ -33,7 +33,7 @@ def _remove_old_runs(logs: Path) -> None:
     runs = sorted(path for path in logs.iterdir() if path.is_dir())
     for folder in runs[:-KEPT_RUNS]:
         if not _is_running(folder.name.rpartition("-")[2]):
-            # Another process may remove it at the same time.
+            # Another process may delete the folder concurrently.
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -48,10 +48,10 @@ def _is_running(process: str) -> bool:
 
 
 def note_run_log(log_file: Path) -> None:
-    """From now on errors of this process name this file."""
+    """Set the log file that errors of this process refer to."""
     _current[:] = [log_file]
 
 
 def describe_run_log() -> str:
-    """Where the stack trace of a failure is to be found, as a hint says it."""
+    """Return a hint that locates the stack trace of a failure."""
     return f"the stack trace is in {_current[0]}" if _current else "the log of the JVM has the stack trace"

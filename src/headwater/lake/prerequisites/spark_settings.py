@@ -1,4 +1,4 @@
-"""What a session is started with: jars for the pinned PySpark, and all `spark.*` settings. Starts nothing."""
+"""Builds the settings of a session: jars for the pinned PySpark, and all `spark.*`. Starts nothing."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from headwater.config.settings import PoolConfig, Settings
 from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
-"""Matches the pinned `pyspark==3.5.x`; moves together with it and with `hudi` in pyproject.toml."""
+"""Matches the pinned `pyspark==3.5.x`; change it together with that and `hudi` in `pyproject.toml`."""
 
 S3A_PACKAGES = (
     "org.apache.hadoop:hadoop-aws:3.3.4",
@@ -19,8 +19,11 @@ S3A_PACKAGES = (
     "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",
     "com.amazonaws:aws-java-sdk-sts:1.12.262",
 )
-"""All that is needed, 5.5 MB instead of the 280 MB bundle. hadoop-aws must equal PySpark's own Hadoop;
-`dynamodb` is linked by S3A 3.3.4 although no call is made; `sts` serves assumed roles and web identities."""
+"""The required jars: 5.5 MB instead of the 280 MB bundle.
+
+hadoop-aws must match PySpark's Hadoop. S3A 3.3.4 links `dynamodb` without calling it. `sts` serves assumed
+roles and web identities.
+"""
 
 S3A_EXCLUDES = (
     "com.amazonaws:aws-java-sdk-bundle",
@@ -37,36 +40,37 @@ S3A_EXCLUDES = (
     "software.amazon.ion:ion-java",
     "com.amazon.ion:ion-java",
 )
-"""What PySpark brings itself, newer; a second copy on the class path breaks at run time."""
+"""Excluded, because PySpark includes newer versions, and a second copy on the class path fails at run
+time."""
 
 NEEDED_SETTINGS = {
-    # Every incremental read sets this for the whole session (HoodieFileGroupReaderBasedFileFormat), and a
-    # snapshot that another thread has planned by then fails with a ClassCastException: so it is set from the
-    # start. Measured over a million rows, batches would read them in 0.8 to 1.1 times the time.
+    # Every incremental read sets this for the whole session (`HoodieFileGroupReaderBasedFileFormat`). A
+    # snapshot read that another thread has planned before then fails with a ClassCastException. Set from the
+    # start, no plan differs. Vectorized reads of a million rows took 0.8 to 1.1 times the time.
     "spark.sql.parquet.enableVectorizedReader": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Pruned parsing reads fewer fields than the schema has and so sees fewer corrupt records.
+    # Pruned parsing reads fewer fields than the schema has, and therefore misses corrupt records.
     "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
-    # By default a text that Spark 2 took for a date and Spark 3 does not, as `2024-02-30`, fails the batch.
+    # By default, a date that only Spark 2 accepts, such as `2024-02-30`, fails the batch.
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    # Hudi's files do not say which calendar they have, and then Spark refuses to read or write dates before
-    # 1582 and times before 1900. All of them are in the Gregorian calendar, as pyarrow and hudi-rs take them.
+    # Hudi files do not record their calendar. By default, Spark therefore rejects dates before 1582 and times
+    # before 1900. All values are Gregorian, as pyarrow and hudi-rs assume.
     **{
         f"spark.sql.{file}RebaseModeIn{action}": "CORRECTED"
         for file in ("parquet.datetime", "parquet.int96", "avro.datetime")
         for action in ("Read", "Write")
     },
 }
-"""Without these something is wrong or fails; so a session that somebody else has made gets them, too."""
+"""Required for correctness, so sessions built by other code get these settings, too."""
 
 NEEDED_HADOOP_SETTINGS = {
-    # With Hudi's default, the two-level lists of old Avro, a null in an array fails the commit, and so does
-    # every update of copy-on-write rows with an array of structs of one field. It is read from Hadoop's
-    # configuration only: neither options of a write nor settings of a running session have an effect.
+    # Hudi's default is the two-level list structure of old Avro. With it, a null in an array fails the
+    # commit, and so does updating copy-on-write rows with an array of single-field structs. Hudi reads this
+    # only from the Hadoop configuration: write options and runtime settings have no effect.
     "parquet.avro.write-old-list-structure": "false",
 }
-"""The same, of Hadoop's configuration of the session."""
+"""Required settings of the session's Hadoop configuration."""
 
 _SPARK_SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -77,13 +81,14 @@ _SPARK_SETTINGS = {
     "spark.scheduler.mode": "FAIR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Records are kept for the seconds of one batch: compressing them takes longer than it saves.
+    # Records are cached for the seconds of one batch: compression takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # One Python stage waits for a whole batch of the one before it: with Spark's 10,000, for a second.
+    # A Python stage waits for a full batch of the previous one: about a second with Spark's default of
+    # 10,000.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     **NEEDED_SETTINGS,
     **{f"spark.hadoop.{name}": value for name, value in NEEDED_HADOOP_SETTINGS.items()},
-    # Batches are small and many: a heap that is not cleaned leaves shuffle files behind.
+    # Batches are small and frequent: without garbage collection on the driver, shuffle files accumulate.
     "spark.cleaner.periodicGC.interval": "10min",
 }
 
@@ -95,17 +100,17 @@ _S3A_SETTINGS = {
 
 
 def list_packages(needs_s3a: bool) -> tuple[str, ...]:
-    """Maven coordinates that a session needs."""
+    """Return the Maven coordinates that a session needs."""
     return (HUDI_BUNDLE, *S3A_PACKAGES) if needs_s3a else (HUDI_BUNDLE,)
 
 
 def uses_s3a(settings: Settings) -> bool:
-    """Whether Spark itself touches S3: an S3 lake, or a source whose large objects it splits."""
+    """True if Spark itself accesses S3: for an S3 lake, or a source whose large objects it splits."""
     return settings.source.type == "s3" or settings.lake.startswith(("s3a://", "s3://"))
 
 
 def build_spark_settings(settings: Settings) -> dict[str, str]:
-    """All `spark.*` settings of a run; the user's own win."""
+    """Build all `spark.*` settings of a run; the user's settings win."""
     needs_s3a = uses_s3a(settings)
     built = dict(_SPARK_SETTINGS)
     built["spark.master"] = settings.spark.master
@@ -113,8 +118,8 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
     built["spark.driver.memory"] = settings.spark.driver_memory
     built["spark.jars.packages"] = ",".join((*list_packages(needs_s3a), *settings.spark.packages))
     if not settings.spark.master.startswith("local["):
-        # By default the number of executors at that moment decides how files are split, and two passes
-        # over large objects would disagree after one was added.
+        # By default, file splits depend on the current number of executors. Two passes over large objects
+        # would differ after an executor was added.
         built["spark.sql.files.minPartitionNum"] = "64"
     if settings.spark.master.startswith("local"):
         built["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
@@ -151,7 +156,7 @@ def _iter_s3a_bucket(
 
 
 def build_pools(pools: Mapping[str, PoolConfig]) -> bytes:
-    """Spark's file of fair pools: XML."""
+    """Build Spark's fair scheduler file (XML)."""
     root = Element("allocations")
     for name, pool in pools.items():
         element = SubElement(root, "pool", name=name)

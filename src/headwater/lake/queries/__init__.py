@@ -1,8 +1,8 @@
-"""All of Hudi's queries: `from headwater.lake import queries`.
+"""All query types of Hudi: `from headwater.lake import queries`.
 
-`queries.read(address, query)` needs no JVM, `queries.read_on_spark(spark, path, query)` gives a DataFrame;
-a `Query` says which rows. What changed, deletes included: `queries.ChangeFeed`. Of Hudi's own column types:
-`queries.search_vectors` and `queries.read_blobs`, on Spark.
+`queries.read(address, query)` needs no JVM; `queries.read_on_spark(spark, path, query)` returns a DataFrame.
+A `Query` selects the rows. `queries.ChangeFeed` returns changes, including deletes. `queries.search_vectors`
+and `queries.read_blobs` read Hudi's logical types on Spark.
 """
 
 from importlib import import_module
@@ -36,7 +36,7 @@ _ON_SPARK = {
 
 
 def __getattr__(name: str) -> Any:
-    # PySpark takes a second to import, and most callers do without.
+    # Importing PySpark takes a second, and most callers do not need it.
     if name in _ON_SPARK:
         return getattr(import_module(_ON_SPARK[name]), name)
     raise AttributeError(name)

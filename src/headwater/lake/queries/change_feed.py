@@ -1,4 +1,4 @@
-"""What changed in a table since a point in time, and what changes next."""
+"""Feeds of a table's changes since an instant."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class RowChange(Protocol):
-    """What became of one row."""
+    """The change of one row."""
 
     @property
     def op(self) -> str:
@@ -27,7 +27,7 @@ class RowChange(Protocol):
 
     @property
     def completed(self) -> str:
-        """When its commit completed."""
+        """The completion time of its commit."""
         ...
 
     @property
@@ -37,35 +37,35 @@ class RowChange(Protocol):
 
     @property
     def images(self) -> tuple[Row, ...]:
-        """The row as far as it is told: before, after, or both."""
+        """The known images of the row: before, after, or both."""
         ...
 
 
 class ChangeStep(Iterable[RowChange], Protocol):
-    """The changes of one commit, or of some that are told together."""
+    """The changes of one commit, or of several commits that are reported together."""
 
     @property
     def completed(self) -> str:
-        """When the last of the commits completed: where another feed goes on."""
+        """The completion time of the last commit, from which another feed can resume."""
         ...
 
 
 class Feed(Protocol):
-    """What changed, and what changes next."""
+    """A feed of changes, which can be polled repeatedly."""
 
     def poll(self) -> Iterator[ChangeStep]:
-        """What has completed by now and was not taken yet, in order of completion. Raises `LakeError`."""
+        """Yield new completed steps in order of completion. Raises `LakeError`."""
         ...
 
 
 class ChangeFeed:
-    """Reads on from `position`, the completion time of the newest commit whose changes were taken.
+    """Reads changes from `position`, the completion time of the last commit consumed.
 
-    A feed that begins at the position of another one misses nothing and repeats nothing. Needs no JVM.
+    A feed that starts at another feed's position neither misses nor repeats changes. Needs no JVM.
     """
 
     def __init__(self, address: TableAddress, query: Query, *, per_commit: bool) -> None:
-        """`query` is a `Query.changes`; `per_commit` tells each commit by itself, else all in one."""
+        """`query` is a `Query.changes`; `per_commit` yields one step per commit, else one step in total."""
         self._address = address
         self._query = query
         self._per_commit = per_commit
@@ -73,9 +73,9 @@ class ChangeFeed:
         self._waits = False
 
     def poll(self) -> Iterator[ChangeSet]:
-        """What has completed by now, in order of completion; the position moves when the next one is asked.
+        """Yield new steps in order of completion; `position` advances when the next one is requested.
 
-        Commits that a writer may still complete something before are left for later. Raises what `read` does.
+        Commits are deferred while an earlier pending write may still complete. Raises the errors of `read`.
         """
         reader = SnapshotReader(self._address.path, self._address.storage_options)
         files = reader.open_files()
@@ -83,7 +83,7 @@ class ChangeFeed:
             history = load_history_for(replace(self._query, since=self.position), reader.path, files)
             steps = plan_steps(history, self.position, self._query.until, per_commit=self._per_commit)
         self._tell_of_waiting(history, steps)
-        # Not the first look: a commit may have completed between it and the history.
+        # Reopen the reader, because a commit may have completed since the timeline was loaded.
         reader = reader.reopen()
         for step in steps:
             yield read_changes(reader, step)

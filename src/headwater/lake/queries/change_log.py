@@ -1,4 +1,4 @@
-"""Every change of a table that keeps a log of them (CDC), commit by commit; on Spark."""
+"""Reads every change from a table's change log (CDC), commit by commit; on Spark."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _OWN_PREFIX, _KEY = "_hoodie_", "_hoodie_record_key"
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """`before` and `after` are the row as Hudi's log has it, without Hudi's own columns."""
+    """A logged change; `before` and `after` are row images in Hudi's log, without Hudi's metadata columns."""
 
     op: Literal["i", "u", "d"]
     commit: str
@@ -32,13 +32,13 @@ class LoggedChange:
 
     @property
     def images(self) -> tuple[Row, ...]:
-        """Those that there are."""
+        """The images that exist."""
         return tuple(image for image in (self.before, self.after) if image is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedStep:
-    """The changes of one commit, read while they are asked for."""
+    """The changes of one commit, read lazily."""
 
     step: Step
     table: Table
@@ -46,7 +46,7 @@ class LoggedStep:
 
     @property
     def completed(self) -> str:
-        """When the commit completed."""
+        """The completion time of the commit."""
         return self.step.after.completed
 
     def __iter__(self) -> Iterator[LoggedChange]:
@@ -58,7 +58,7 @@ class LoggedStep:
 
 
 class ChangeLogFeed:
-    """As `ChangeFeed`, from the log. Raises `InstantUnavailableError` where the log does not reach back."""
+    """Like `ChangeFeed`, but reads the log. Raises `InstantUnavailableError` if the log starts too late."""
 
     def __init__(self, spark: SparkSession, path: str, query: Query) -> None:
         self._spark = spark
@@ -79,7 +79,7 @@ class ChangeLogFeed:
 def build_logged_change(
     row: SparkRow | Mapping[str, Any], completed: Mapping[str, str], record_key: Sequence[str]
 ) -> LoggedChange:
-    """A row of the log. Its key is told by the image that has Hudi's columns, else spelled as Hudi does."""
+    """Convert a row of the log. The key comes from an image with Hudi's columns, else as Hudi builds it."""
     before, after = (None if row[name] is None else json.loads(row[name]) for name in ("before", "after"))
     key = next((image[_KEY] for image in (after, before) if image and _KEY in image), None)
     if key is None:

@@ -1,4 +1,4 @@
-"""What of a table its follower has to look at, when it has seen the table as of one commit. Pure."""
+"""Plans what a consumer of a table must read since the last commit it has processed. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ class WriteCommit(Protocol):
 
     @property
     def completed(self) -> str:
-        """When, as Hudi writes it."""
+        """The completion time in Hudi's form."""
         ...
 
     @property
@@ -21,8 +21,10 @@ class WriteCommit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """`changes`: rows of the commits in (after, upto], and when `has_deletes`, which keys are gone. `all`:
-    every row, for the `reason`. `nothing`: there is no newer commit."""
+    """What to read. `changes` are rows of the commits in (after, upto]; `has_deletes` if keys were deleted.
+
+    `all` reads every row, for the `reason`. `nothing` means that there is no newer commit.
+    """
 
     kind: Literal["nothing", "changes", "all"]
     after: str = ""
@@ -38,8 +40,11 @@ def plan_changes(
     is_same_selection: bool,
     count_deletes: Callable[[str, str], int],
 ) -> ChangePlan:
-    """`commits` are those of the active timeline in order of completion, `as_of` is which of them was
-    seen last; empty for none. `is_same_selection`: as much of each row is taken as then."""
+    """Plan the read since `as_of`, the last processed commit, empty for none.
+
+    `commits` are those of the active timeline in order of completion. `is_same_selection` is False if the
+    consumer has changed its selection of rows or columns since.
+    """
     if not commits:
         return ChangePlan("nothing", as_of, as_of)
     upto = commits[-1].completed
@@ -53,7 +58,7 @@ def plan_changes(
     if not new:
         return ChangePlan("nothing", as_of, as_of)
     if all(commit.completed != as_of for commit in commits):
-        # Archived, or taken back by a restore, whose rows no later commit tells of.
+        # Archived, or removed by a restore, whose rows no later commit reports.
         return ChangePlan("all", as_of, upto, True, "the commit that was seen last has left the timeline")
     if any(commit.action == "replacecommit" for commit in new):
         return ChangePlan("all", as_of, upto, True, "files were replaced as a whole")

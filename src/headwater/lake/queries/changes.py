@@ -1,7 +1,7 @@
-"""What became of each row between two states of a table, deletes included, without a JVM and without a log.
+"""Computes the net changes between two snapshots, including deletes, without a JVM or a change log.
 
-Two states are compared row by row: by partition, record key, and the number that Hudi gave to each written
-row and keeps when it rewrites files. So the answer is exact, and net: a row that came and went is not told.
+Rows are compared by partition, record key and Hudi's commit sequence number, which file rewrites preserve.
+The result is exact and net: a row that was inserted and deleted in between is omitted.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,10 @@ _SEPARATOR = "\x1f"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`row` as it is afterwards; of a deleted one as it was last. `commit` is when its commit was requested,
-    `completed` when that completed. A delete that any of several commits may have made has no `commit`, and
-    was `completed` by the time given.
+    """The change of a row: `row` is the new state, or the last state before a delete.
+
+    `commit` is the requested time and `completed` the completion time of its commit. A delete that any of
+    several commits may have made has no `commit`, and `completed` is an upper bound.
     """
 
     op: Op
@@ -45,20 +46,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """All changes of one step, read and counted. Iterate over it for the changes, in order of completion.
+    """All changes of one step, read and counted. Iterates in order of completion.
 
-    Only deletes of keys that have moved to another partition come first: before they are inserted there.
+    Exception: deletes of keys that moved to another partition come first, before the key is inserted there.
     """
 
     step: Step
     deleted: pa.Table
     written: pa.Table
     inserted: pa.ChunkedArray = field(repr=False)
-    """For each written row, whether it is new."""
+    """For each written row, whether it is an insert."""
 
     @property
     def completed(self) -> str:
-        """When the last commit of the step completed."""
+        """The completion time of the last commit in the step."""
         return self.step.after.completed
 
     def __len__(self) -> int:
@@ -82,9 +83,9 @@ class ChangeSet:
 
 
 def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
-    """Compare the two states. Holds the keys of both in memory, and the changed rows.
+    """Compare two snapshots. Holds the keys of both and the changed rows in memory.
 
-    Raises `InstantUnavailableError` when a clean takes files of one of them meanwhile, `LakeError` else.
+    Raises `InstantUnavailableError` if a clean removes their files during the read, else `LakeError`.
     """
     missing = [name for name in _IDENTITY if name not in reader.schema.names]
     if missing:
@@ -114,7 +115,7 @@ def _read_identities(reader: SnapshotReader, snapshot: str) -> pa.Table:
 
 
 def _read_rows(reader: SnapshotReader, scan: Scan, wanted: pa.Table) -> pa.Table:
-    """The whole rows of those wanted. Raises `LakeError` when they are not as many."""
+    """Read the complete rows for `wanted`. Raises `LakeError` if the counts differ."""
     if not wanted.num_rows:
         return reader.schema.empty_table()
     rows = reader.read_scan(scan)
@@ -133,7 +134,7 @@ def _identify(table: pa.Table, parts: int = len(_IDENTITY)) -> pa.ChunkedArray:
 
 
 def _keep(table: pa.Table, have: pa.ChunkedArray, others: pa.ChunkedArray, *, wanted: bool) -> pa.Table:
-    """The rows that are among the others; those that are not, where those are wanted."""
+    """Return the rows that are in `others`, or with `wanted=False` the rest."""
     found = pc.is_in(have, value_set=others)
     return table.filter(found if wanted else pc.invert(found))
 

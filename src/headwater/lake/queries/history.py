@@ -1,7 +1,7 @@
-"""Which past states of a table can still be told, and what lies between two of them. Pure.
+"""Determines which past states of a table can be read, and plans steps between them. Pure.
 
-A past state is read by the time its newest commit was requested, but what a reader has seen is told by the
-times commits completed. Both say the same except while writers overlap; a `Cut` is a state where they do.
+Hudi reads a past state by the requested time of its latest commit, but readers track completion times. Both
+orders agree except while writers overlap. A `Cut` is a state on which they agree.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ _NEVER = "9" * 17
 
 @dataclass(frozen=True, slots=True)
 class TableHistory:
-    """What a timeline tells. All instants are 17 digits.
+    """The history on a timeline. All instants have 17 digits.
 
-    `commits` completed and changed rows, by completion, as far back as was asked for; those up to
-    `newest_archived` have left the active timeline. `pending` were requested and have not completed.
-    Snapshots of commits requested before `earliest_retained` have lost files; empty when nothing was ever
-    cleaned. Each of `restores` is when a restore completed and when the oldest commit that it took back was
-    requested. `has_change_log`: the table keeps one (CDC).
+    `commits` are completed writes that changed rows, by completion, as far back as requested; those up to
+    `newest_archived` are archived. `pending` are incomplete. Snapshots of commits requested before
+    `earliest_retained` have lost files; it is empty if the table was never cleaned.
+
+    Each of `restores` holds the completion time of a restore and the requested time of the oldest commit that
+    it removed. `has_change_log` is whether the table keeps a change log (CDC).
     """
 
     path: str
@@ -39,7 +40,7 @@ class TableHistory:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cut:
-    """All commits completed by `completed`, which are all that were requested by `requested`.
+    """All commits completed by `completed`, which are exactly those requested by `requested`.
 
     Both are empty before the first commit.
     """
@@ -50,7 +51,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the table becomes from one cut to another, by these commits; `snapshots` are read for the two."""
+    """The transition from one cut to another by these commits; `snapshots` are the two to compare."""
 
     before: Cut
     after: Cut
@@ -59,9 +60,9 @@ class Step:
 
 
 def find_past(history: TableHistory, instant: str) -> str:
-    """The snapshot as of an instant: of the commit that was requested just then, else all completed by then.
+    """Return the snapshot at an instant: of the commit requested then, else of all completed by then.
 
-    Raises `InstantUnavailableError` with what can be told, also for before the first commit.
+    Raises `InstantUnavailableError` with the readable range, also for instants before the first commit.
     """
     named = next((commit for commit in history.commits if commit.requested == instant), None)
     cut = Cut(named.completed, named.requested) if named else find_cut(history, instant)
@@ -76,9 +77,9 @@ def find_past(history: TableHistory, instant: str) -> str:
 
 
 def find_snapshot(history: TableHistory, cut: Cut) -> str:
-    """Which snapshot is whole and shows the state of a cut, by the time its commit was requested.
+    """Return the requested time of a complete snapshot that shows the state of a cut.
 
-    Raises `InstantUnavailableError` with the earliest instant that can be told.
+    Raises `InstantUnavailableError` with the earliest readable instant.
     """
     found = _find_whole(history, cut)
     if not found:
@@ -87,8 +88,10 @@ def find_snapshot(history: TableHistory, cut: Cut) -> str:
 
 
 def _find_whole(history: TableHistory, cut: Cut) -> str:
-    """Empty for none. What is retained may begin between the cut and the next commit that changes rows: with
-    a compaction, say, which shows the same rows.
+    """Return the complete snapshot of a cut, or an empty string.
+
+    Retained history may start between the cut and the next commit that changes rows, for example at a
+    compaction with the same rows.
     """
     later = min((c.requested for c in history.commits if c.requested > cut.requested), default=_NEVER)
     snapshot = max(cut.requested, history.earliest_retained)
@@ -96,9 +99,9 @@ def _find_whole(history: TableHistory, cut: Cut) -> str:
 
 
 def find_cut(history: TableHistory, instant: str) -> Cut:
-    """All commits completed by an instant; nothing is said of whether that state can be read.
+    """Return the commits completed by an instant, whether or not that state is readable.
 
-    Raises `InstantUnavailableError` where writers overlapped, or a restore took back what was there then.
+    Raises `InstantUnavailableError` if writers overlapped, or if a restore removed that state.
     """
     _check_restores(history, instant)
     done = [commit for commit in history.commits if commit.completed <= instant]
@@ -117,9 +120,9 @@ def find_cut(history: TableHistory, instant: str) -> Cut:
 
 
 def list_cuts(history: TableHistory) -> list[Cut]:
-    """All states in order, but those amidst writers that overlapped and those that a pending one may join.
+    """List all states in order, except during overlapping writes and those that may still change.
 
-    A pending commit may have its time of completion already, and be about to show it.
+    A pending commit may already have a completion time that is not yet visible.
     """
     requested = [commit.requested for commit in history.commits]
     newest = accumulate(requested, max)
@@ -133,10 +136,10 @@ def list_cuts(history: TableHistory) -> list[Cut]:
 
 
 def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: bool) -> list[Step]:
-    """The way from `since` to `until` (now, if empty) as one step, or as one step a commit.
+    """Plan the way from `since` to `until` (default: now) as one step, or one step per commit.
 
-    Commits whose states have lost files are taken together with the next one. Raises
-    `InstantUnavailableError` when the state at `since` or `until` cannot be told.
+    Commits whose snapshots have lost files are merged with the next one. Raises `InstantUnavailableError` if
+    the state at `since` or `until` is unavailable.
     """
     start = find_cut(history, since)
     begin = find_snapshot(history, start) if start.requested else ""
@@ -158,9 +161,9 @@ def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: boo
 
 
 def check_change_log(history: TableHistory, since: str) -> Cut:
-    """Where a read of the change log begins. Raises `InstantUnavailableError` when it does not reach back.
+    """Return where a read of the change log starts. Raises `InstantUnavailableError` if the log starts later.
 
-    Hudi would leave out, without a word, the changes of commits that have left the timeline or lost files.
+    Hudi silently omits changes of commits that were archived or have lost files.
     """
     start = find_cut(history, since)
     if start.completed < history.newest_archived:

@@ -1,4 +1,4 @@
-"""A timeline by its files, as one history."""
+"""Loads the history of a table from its timeline files."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ from headwater.lake.timeline.instants import WRITES, Instant
 
 
 def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
-    """What the timeline tells now, with archived commits when `back_to` lies before the active ones.
+    """Load the history, including archived commits if `back_to` is before the active timeline.
 
-    Raises `LakeError` for a timeline of before Hudi 1.0, whose files do not tell when commits completed, and
-    `OSError` and `ValueError` for files that cannot be read.
+    Raises `LakeError` for timelines before Hudi 1.0, which lack completion times. Raises `OSError` and
+    `ValueError` for unreadable files.
     """
     properties = TableProperties(parse_properties(files.read(TABLE_PROPERTIES_FILE).decode()))
     if properties.read_number("layout_version", 0) != LAYOUT:
@@ -43,7 +43,7 @@ def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
 
 
 def _changes_rows(instant: Instant, is_mor: bool, timeline: FileTimeline) -> bool:
-    """Table services only rewrite: of a merge-on-read table each `commit` is a compaction."""
+    """True unless the action is a table service; on merge-on-read tables, each `commit` is a compaction."""
     if instant.action == "replacecommit":
         return str(_read(instant, timeline).get("operationType")).upper() != "CLUSTER"
     return not (is_mor and instant.action == "commit")

@@ -1,4 +1,4 @@
-"""Points on a table's timeline, as people type them and as Hudi spells them. Pure."""
+"""Converts instants between user input and Hudi's form. Pure."""
 
 import re
 from datetime import datetime, timezone
@@ -16,10 +16,10 @@ _HINT = (
 
 
 def parse_instant(text: str, *, end_of_second: bool) -> str:
-    """Hudi's 17 digits, in UTC, for an instant of 14 or 17 digits, an ISO time or a date.
+    """Convert an instant of 14 or 17 digits, an ISO time or a date to Hudi's 17 digits in UTC.
 
-    14 digits are a second: its last millisecond with `end_of_second`, as Hudi has it, else its first one.
-    Raises `UsageError`.
+    14 digits are a second: with `end_of_second` its last millisecond, as in Hudi, else its first. Raises
+    `UsageError`.
     """
     asked = text.strip()
     try:
@@ -28,7 +28,7 @@ def parse_instant(text: str, *, end_of_second: bool) -> str:
             parse_time(full)
             return full
         if _TIME.fullmatch(asked):
-            # Python 3.10 does not know Z.
+            # Python 3.10 does not parse `Z`.
             time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", asked))
             return format_instant(time if time.tzinfo else time.replace(tzinfo=timezone.utc))
     except (ValueError, OverflowError) as error:
@@ -37,33 +37,33 @@ def parse_instant(text: str, *, end_of_second: bool) -> str:
 
 
 def is_instant(text: str) -> bool:
-    """Whether a text is Hudi's digits, which mean the same on every timeline, and no time of a zone."""
+    """True if the text is in Hudi's digits, which are independent of time zones."""
     return _INSTANT.fullmatch(text.strip()) is not None
 
 
 def is_point(text: str) -> bool:
-    """Whether `parse_since` is to understand a text: it looks like an instant, a time or a date."""
+    """True if the text looks like an instant, a time or a date, so that `parse_since` applies."""
     asked = text.strip()
     return asked == EARLIEST or bool(_INSTANT.fullmatch(asked) or _TIME.fullmatch(asked))
 
 
 def parse_since(text: str) -> str:
-    """As `parse_instant`; `earliest` is the empty instant, before every other one. Raises `UsageError`."""
+    """Like `parse_instant`; `earliest` is the empty instant, before all others. Raises `UsageError`."""
     return "" if text.strip() == EARLIEST else parse_instant(text, end_of_second=False)
 
 
 def format_instant(time: datetime) -> str:
-    """17 digits of an aware time, cut to the millisecond."""
+    """Format an aware time as 17 digits, truncated to milliseconds."""
     utc = time.astimezone(timezone.utc)
     return f"{utc:%Y%m%d%H%M%S}{utc.microsecond // 1000:03d}"
 
 
 def parse_time(instant: str) -> datetime:
-    """The time of an instant of 17 digits. Raises `ValueError`."""
+    """Parse an instant of 17 digits. Raises `ValueError`."""
     return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
 
 
 def describe_instant(instant: str) -> str:
-    """`20260131120000000 (2026-01-31T12:00:00.000Z)`."""
+    """Return `20260131120000000 (2026-01-31T12:00:00.000Z)`."""
     time = parse_time(instant.ljust(17, "0"))
     return f"{instant} ({time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}Z)"

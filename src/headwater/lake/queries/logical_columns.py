@@ -1,4 +1,4 @@
-"""The nearest vectors of a table, and the bytes of its blobs; on Spark."""
+"""Searches vectors and reads blobs of a table; on Spark."""
 
 import math
 import uuid
@@ -19,7 +19,7 @@ from headwater.lake.queries.spark import read_on_spark
 
 Metric = Literal["cosine", "l2", "dot"]
 DISTANCE = "_hudi_distance"
-"""The column that Hudi adds: the smaller, the nearer."""
+"""The distance column that Hudi adds; smaller is nearer."""
 
 _NEWEST = Query.snapshot()
 _HUDI_METRICS = {"cosine": "cosine", "l2": "l2", "dot": "dot_product"}
@@ -35,11 +35,11 @@ def search_vectors(
     *,
     query: Query = _NEWEST,
 ) -> DataFrame:
-    """The `k` rows whose vectors are nearest, nearest first, without the vector and with `_hudi_distance`.
+    """Return the `k` nearest rows, nearest first, with `_hudi_distance` instead of the vector.
 
-    That is 1 - cosine, the Euclidean distance, or the negated dot product. Every vector is compared, and rows
-    without one are left out. `query` chooses the state of the table. Raises `UsageError` for what cannot be
-    searched so, and what `read_on_spark` does.
+    The distance is 1 - cosine, Euclidean, or the negated dot product. Scans all vectors and skips rows
+    without one. `query` selects the table state. Raises `UsageError` for an unsupported search, and the
+    errors of `read_on_spark`.
     """
     rows = read_on_spark(spark, path, query)
     field = _find_field(rows.schema, column, "vector")
@@ -66,9 +66,9 @@ def search_vectors(
 def read_blobs(
     spark: SparkSession, path: str, column: str, *, where: str = "", query: Query = _NEWEST
 ) -> DataFrame:
-    """The rows, Hudi's own columns included, with the bytes of the blobs in their column.
+    """Return the rows, including Hudi's own columns, with blob contents in the blob column.
 
-    `where` is a condition in SQL: of other rows no blob is read. Raises as `search_vectors` does.
+    `where` is a SQL condition; blobs of other rows are not read. Raises the errors of `search_vectors`.
     """
     rows = read_on_spark(spark, path, query)
     found = _find_field(rows.schema, column, "blob").name
@@ -92,7 +92,7 @@ def _find_field(schema: StructType, column: str, wanted: Literal["vector", "blob
 
 @contextmanager
 def _viewed(rows: DataFrame, path: str) -> Iterator[str]:
-    """A name for the rows, while a statement is planned."""
+    """Register a temporary view of the rows while a statement is planned."""
     view = f"headwater_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(view)
     try:

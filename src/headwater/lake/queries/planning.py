@@ -1,4 +1,4 @@
-"""From a query to what an engine reads: looks at the table's timeline first, so that no answer is partial."""
+"""Plans the scan of a query from the table's timeline, so that no result is partial."""
 
 from headwater.errors import UsageError
 from headwater.lake.queries.history import TableHistory, check_change_log, find_cut, find_past
@@ -9,7 +9,7 @@ from headwater.lake.table_files import TableFiles
 
 
 def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory:
-    """The history as far back as the query asks. Raises `UsageError` for a time that cannot be told on it."""
+    """Load the history back to the query's start. Raises `UsageError` for an unresolvable time."""
     back_to = query.instant if query.kind == "as_of" else query.since
     history = load_history(path, files, back_to)
     if query.names_time and not history.is_utc:
@@ -22,26 +22,26 @@ def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory
 
 
 def plan_scan(query: Query, path: str, files: TableFiles) -> Scan:
-    """The rows that a query other than `cdc` is about.
+    """Plan the rows of any query other than `cdc`.
 
-    Raises `InstantUnavailableError` when they cannot be told whole, `LakeError` for a timeline of before
-    Hudi 1.0, and `OSError` and `ValueError` for files that cannot be read.
+    Raises `InstantUnavailableError` if they are not completely available, and `LakeError` for timelines
+    before Hudi 1.0. Raises `OSError` and `ValueError` for unreadable files.
     """
     if query.kind in {"snapshot", "read_optimized"}:
         return Scan(read_optimized=query.kind == "read_optimized")
     history = load_history_for(query, path, files)
     if query.kind == "as_of":
         return Scan(as_of=find_past(history, query.instant))
-    # Rows keep the time of the commit that wrote them when files are rewritten, cleaned or archived. So
-    # this filter misses nothing where Hudi's incremental read, which goes by the files of commits, does.
+    # Rows keep their commit time when files are rewritten, cleaned or archived. This filter therefore finds
+    # rows that Hudi's incremental read, which goes by the files of commits, would miss.
     upto = find_past(history, query.until) if query.until else ""
     return Scan(as_of=upto, after=find_cut(history, query.since).requested)
 
 
 def plan_change_log(query: Query, path: str, files: TableFiles) -> tuple[str, str]:
-    """The commits of a `cdc` query: completed after the first and up to the second instant.
+    """Return the commit range of a `cdc` query: completed after the first instant, up to the second.
 
-    Raises `UsageError` for a table that keeps no log, and what `plan_scan` does.
+    Raises `UsageError` for a table without a change log, and the errors of `plan_scan`.
     """
     history = load_history_for(query, path, files)
     if not history.has_change_log:

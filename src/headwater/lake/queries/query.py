@@ -1,4 +1,4 @@
-"""What is asked of a table. Pure."""
+"""The query types of a table. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -11,11 +11,11 @@ QueryKind = Literal["snapshot", "read_optimized", "as_of", "changes", "cdc"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One of Hudi's queries; build it with one of its functions, which raise `UsageError` for bad times.
+    """A query of a table; build it with a class method, which raises `UsageError` for invalid times.
 
-    `instant`, `since` (exclusive) and `until` (inclusive) are 17 digits, and are compared with the times at
-    which commits completed. An empty `since` is before the first commit, an empty `until` is now.
-    `names_time`: they were given as times, which only a timeline in UTC can be asked for.
+    `instant`, `since` (exclusive) and `until` (inclusive) have 17 digits and are compared with completion
+    times. An empty `since` is before the first commit, an empty `until` is now. `names_time` is set if a time
+    was given, which only a timeline in UTC can resolve.
     """
 
     kind: QueryKind = "snapshot"
@@ -26,33 +26,33 @@ class Query:
 
     @classmethod
     def snapshot(cls) -> "Query":
-        """The newest state."""
+        """Query the latest snapshot."""
         return cls()
 
     @classmethod
     def read_optimized(cls) -> "Query":
-        """The base files only: of a merge-on-read table the state of its last compaction, file by file."""
+        """Query base files only: for merge-on-read, the state of each file group at its last compaction."""
         return cls("read_optimized")
 
     @classmethod
     def as_of(cls, time: str) -> "Query":
-        """The state at an instant, an ISO time or a date."""
+        """Query the state at an instant, an ISO time or a date."""
         instant = parse_instant(time, end_of_second=True)
         return cls("as_of", instant=instant, names_time=not is_instant(time))
 
     @classmethod
     def changes(cls, since: str, until: str = "") -> "Query":
-        """The rows that exist at `until` and were written after `since` (or `earliest`), as they are then."""
+        """Query rows written after `since` (or `earliest`) that exist at `until`, in their state then."""
         return cls("changes", **_parse_window(since, until))
 
     @classmethod
     def cdc(cls, since: str, until: str = "") -> "Query":
-        """Every change of every commit, from the log of a table that keeps one: op, ts_ms, before, after."""
+        """Query every change of every commit from the change log: op, ts_ms, before, after."""
         return cls("cdc", **_parse_window(since, until))
 
 
 def choose_query(*, as_of: str | None, changes_since: str | None, cdc: bool, read_optimized: bool) -> Query:
-    """The query that a command's options ask for. Raises `UsageError` for what cannot go together."""
+    """Return the query for a command's options. Raises `UsageError` for incompatible options."""
     chosen = [
         name
         for name, is_given in (

@@ -1,4 +1,4 @@
-"""Queries without a JVM."""
+"""Runs queries without a JVM."""
 
 import pyarrow as pa
 
@@ -10,10 +10,11 @@ from headwater.lake.snapshot_reader import NEWEST, Scan, SnapshotReader
 
 
 def read(address: TableAddress, query: Query, columns: list[str] | None = None) -> pa.Table:
-    """The rows of a query in memory, Hudi's own columns included.
+    """Read the rows of a query into memory, including Hudi's own columns.
 
-    Raises `InstantUnavailableError` when they cannot be told whole, `TableNotFoundError` where no table lies,
-    `TableUnsupportedError` where only Spark can read, as the change log, and `LakeError` for the rest.
+    Raises `InstantUnavailableError` if they are not completely available, `TableNotFoundError` without a
+    table, and `TableUnsupportedError` if only Spark can read, as for the change log. Raises `LakeError` for
+    other failures.
     """
     if query.kind == "cdc":
         raise TableUnsupportedError(
@@ -24,15 +25,16 @@ def read(address: TableAddress, query: Query, columns: list[str] | None = None) 
 
 
 def check_change_log(query: Query, reader: SnapshotReader) -> None:
-    """Find out without a JVM whether Spark can read that `cdc` query. Raises what `plan_change_log` does."""
+    """Check without a JVM that Spark can run a `cdc` query. Raises the errors of `plan_change_log`."""
     files = reader.open_files()
     with reader.explained():
         plan_change_log(query, reader.path, files)
 
 
 def open_scan(query: Query, reader: SnapshotReader) -> tuple[Scan, SnapshotReader]:
-    """`plan_scan` for a table that can be read without a JVM, and what to read it with: a look at the table
-    that is not older than what was planned by. Raises what `SnapshotReader` does, too.
+    """Plan the scan of a query and return it with a reader that is at least as recent as the plan.
+
+    Raises the errors of `plan_scan` and `SnapshotReader`.
     """
     if query.kind == "snapshot":
         return NEWEST, reader

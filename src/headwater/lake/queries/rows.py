@@ -1,7 +1,7 @@
-"""Arrow batches to rows: plain Python values that JSON and a terminal can show.
+"""Converts Arrow batches to rows of plain Python values that JSON and a terminal can show.
 
-Maps become objects, times with nanoseconds are cut to microseconds, decimals stay exact. A time outside of
-the years 1 to 9999, which Python cannot hold, is a text.
+Maps become objects, nanoseconds are truncated to microseconds, decimals stay exact. Times outside the years 1
+to 9999, which Python cannot represent, become strings.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ Row = dict[str, object]
 
 
 def number_duplicates(names: Sequence[str]) -> tuple[str, ...]:
-    """`id, id` as `id, id_2`: a row is an object, and its keys are unique."""
+    """Return unique names, such as `id, id_2` for `id, id`, because a row is an object."""
     found: list[str] = []
     for name in names:
         unique, number = name, 1
@@ -24,7 +24,7 @@ def number_duplicates(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def iter_rows(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[Row]:
-    """The batch's rows under the given names."""
+    """Yield the batch's rows under the given names."""
     arrays = [_without_nanoseconds(array) for array in batch.columns]
     try:
         yield from pa.RecordBatch.from_arrays(arrays, names=list(columns)).to_pylist(maps_as_pydicts="lossy")
@@ -50,14 +50,14 @@ def _to_plain(value: pa.Scalar) -> object:
 
 
 def _write_time(value: pa.Scalar) -> str:
-    """No calendar of Python or Arrow has these years; the count is exact."""
+    """Format a time outside the calendars of Python and Arrow from its exact count."""
     kind = value.type
     unit = "days" if pa.types.is_date(kind) else kind.unit
     return f"{value.value} {unit} since 1970-01-01"
 
 
 def _without_nanoseconds(array: pa.Array) -> pa.Array:
-    # As nanoseconds they would come as pandas objects, and pandas takes half a second to import.
+    # Nanosecond values would be pandas objects, and importing pandas takes half a second.
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         return array.cast(pa.timestamp("us", array.type.tz), safe=False)
     if pa.types.is_duration(array.type) and array.type.unit == "ns":

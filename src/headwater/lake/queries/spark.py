@@ -1,4 +1,4 @@
-"""Queries on Spark: DataFrames, for any table and place that Hudi can read."""
+"""Runs queries on Spark as DataFrames, for any table and location that Hudi can read."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -28,11 +28,11 @@ class SparkFiles:
 
 
 def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:
-    """The rows of a query, lazily, Hudi's own columns included.
+    """Return the rows of a query lazily, including Hudi's own columns.
 
-    Of `cdc` the columns op, ts_ms (when the commit was requested), before and after (JSON; Hudi's own columns
-    are in some of them, see docs/how-to/query-a-table.md). Raises `UsageError` for a table without a change
-    log, `InstantUnavailableError` for what cannot be told whole, and `LakeError`.
+    A `cdc` query returns op, ts_ms (requested time of the commit), before and after (JSON). Some images
+    contain Hudi's own columns, see `docs/how-to/query-a-table.md`. Raises `UsageError` for a table without a
+    change log, `InstantUnavailableError` for unavailable states, and `LakeError`.
     """
     table, files = Table(spark, path), SparkFiles(spark, path)
     with explained_lake(path):
@@ -49,8 +49,8 @@ def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:
 
 
 def read_change_log(table: Table, after: str, upto: str) -> DataFrame:
-    """The changes of commits completed in (after, upto]; a side that there is none of is null."""
-    # Hudi begins with everything at the empty text's neighbour, and writes some absent sides as a JSON null.
+    """Return the changes of commits completed in (after, upto]; a missing image is null."""
+    # In Hudi, `0` precedes every instant. Hudi writes some missing images as a JSON null.
     log = table.read_change_log(after or "0", upto)
     images = (F.when(F.col(name) != "null", F.col(name)).alias(name) for name in ("before", "after"))
     return log.select("op", "ts_ms", *images)

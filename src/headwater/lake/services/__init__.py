@@ -1,1 +1,1 @@
-"""Table services of one table, run now and in this process, beside no other writer of it."""
+"""Table services for one table, run in this process; no other writer may run concurrently."""

@@ -1,4 +1,4 @@
-"""Archiving: old instants leave the active timeline, which every reader and writer goes through."""
+"""Archiving: moves old instants off the active timeline, which every reader and writer loads."""
 
 import time
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headwater.lake.service_table import ServiceTable
 
 @dataclass(frozen=True, slots=True)
 class ArchiveResult:
-    """Completed writes on the active timeline before and after."""
+    """The number of completed writes on the active timeline before and after."""
 
     before: int
     after: int
@@ -17,8 +17,7 @@ class ArchiveResult:
 
 
 def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
-    """Leave about `keep` commits on the active timeline, or what the table's own options say; never fewer
-    than the cleaner still needs.
+    """Keep about `keep` commits active (default: as configured), never fewer than the cleaner needs.
 
     Raises `LakeError`.
     """
@@ -30,5 +29,5 @@ def archive(table: ServiceTable, keep: int | None = None) -> ArchiveResult:
 
 
 def count_active(table: ServiceTable) -> int:
-    """Completed writes on the active timeline now. Raises `LakeError`."""
+    """Count the completed writes on the active timeline. Raises `LakeError`."""
     return len(table.load_timeline().commits)

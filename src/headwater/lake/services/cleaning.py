@@ -1,4 +1,4 @@
-"""Cleaning: files that newer ones have superseded are removed; the past of the table goes with them."""
+"""Cleaning: deletes superseded file slices, and with them older states of the table."""
 
 import time
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from headwater.lake.service_table import ServiceTable
 
 @dataclass(frozen=True, slots=True)
 class CleanPolicy:
-    """What is kept: the files of the newest `count` commits, of so many hours, or so many versions of each
-    file group. Without `by` what the table's own options say, by default 10 commits."""
+    """What to retain: the files of the latest `count` commits, hours or file versions.
+
+    Without `by`, the table's own options apply, by default 10 commits.
+    """
 
     by: CleanBy | None = None
     count: int = 10
@@ -19,8 +21,11 @@ class CleanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
-    """`files` are paths; `earliest_retained` is the requested time of the oldest commit as of which the table
-    can still be read afterwards, empty where nothing is removed or the policy does not tell."""
+    """The `files` to delete, as paths.
+
+    `earliest_retained` is the requested time of the oldest commit whose state remains readable. It is empty
+    if nothing is deleted, or if the policy does not determine it.
+    """
 
     files: tuple[str, ...]
     earliest_retained: str
@@ -28,7 +33,7 @@ class CleanPlan:
 
 @dataclass(frozen=True, slots=True)
 class CleanResult:
-    """`instant` is empty when there was nothing to remove."""
+    """The result of a clean; `instant` is empty if there was nothing to delete."""
 
     instant: str
     files: int
@@ -37,7 +42,7 @@ class CleanResult:
 
 
 def plan_clean(table: ServiceTable, policy: CleanPolicy) -> CleanPlan:
-    """What a clean would remove now, as Hudi's own planner says. Raises `LakeError`."""
+    """Plan a clean now with Hudi's own planner. Raises `LakeError`."""
     with table.open_client(cleaning_options(policy.by, policy.count)) as client:
         planner = table.java.build_clean_planner(client)
         earliest = planner.getEarliestCommitToRetain()
@@ -50,7 +55,7 @@ def plan_clean(table: ServiceTable, policy: CleanPolicy) -> CleanPlan:
 
 
 def clean(table: ServiceTable, policy: CleanPolicy) -> CleanResult:
-    """Remove what the policy does not keep. Raises `LakeError`."""
+    """Delete the files that the policy does not retain. Raises `LakeError`."""
     started = time.monotonic()
     with table.open_client(cleaning_options(policy.by, policy.count)) as client:
         done = client.clean()

@@ -1,4 +1,4 @@
-"""Clustering: small files become large ones, sorted so that queries skip most of them."""
+"""Clustering: rewrites small files into larger, sorted ones, so that queries skip most of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,11 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Files below four fifths of `target_bytes` are rewritten into files of about that, in the order of the
-    columns `sort`: `linear` by the first and then the others, `z-order` and `hilbert` by all alike.
-    `partitions` are paths; all for none."""
+    """How to cluster: files below four fifths of `target_bytes` are rewritten into files of about that size.
+
+    `sort` are the sort columns: `linear` sorts by the first, then the next; `z-order` and `hilbert` weight
+    all equally. `partitions` are paths, empty for all.
+    """
 
     sort: tuple[str, ...] = ()
     layout: Layout = "linear"
@@ -37,23 +39,23 @@ class ClusterOptions:
 
     @property
     def small_bytes(self) -> int:
-        """Files from this size on stay as they are."""
+        """The file size in bytes from which files are not rewritten."""
         return find_small_bytes(self.target_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """What was clustered. `given_up` are the instants of plans of whose files a writer had changed some
-    meanwhile: they are not planned any more, and no row is touched."""
+    """The result of a clustering. `given_up` are the instants of plans that were canceled without changing
+    rows, because a writer had updated their files."""
 
     done: ServiceResult
     given_up: tuple[str, ...] = ()
 
 
 def plan_clustering(address: TableAddress, options: ClusterOptions) -> Candidates:
-    """The base files that a clustering would find small now; without a JVM. Raises `LakeError`.
+    """Find the base files that a clustering would rewrite now; without a JVM. Raises `LakeError`.
 
-    File groups with logs are left out, as Hudi leaves them out.
+    Like Hudi, skips file groups with logs.
     """
     reader = SnapshotReader(address.path, address.storage_options)
     small = [
@@ -73,10 +75,10 @@ def plan_clustering(address: TableAddress, options: ClusterOptions) -> Candidate
 
 
 def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
-    """Cluster; first what a service that was killed has planned.
+    """Execute pending clustering plans of killed services, then cluster.
 
-    Raises `UsageError` for columns and partitions that the table does not have and for a table with a
-    bucket index, whose files are given, and `LakeError`.
+    Raises `LakeError`. Raises `UsageError` for unknown columns and partitions, and for a bucket index, which
+    fixes the files.
     """
     _check(table.address, options)
     pending = table.load_timeline().list_pending("clustering")
@@ -92,10 +94,10 @@ def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
 
 
 def keep_clustered(table: ServiceTable, most_pending: int = 0) -> Clustered:
-    """Carry out the plans that wait, and plan and carry out a further one when it is due and fewer than
-    `most_pending` still wait; 0 leaves planning to others.
+    """Execute pending plans, then plan and execute another one if it is due.
 
-    When it is due, and what is clustered, is for the table's own options to say. Raises `LakeError`.
+    Plans only while fewer than `most_pending` are pending; 0 never plans. The table's own options decide when
+    clustering is due and what is clustered. Raises `LakeError`.
     """
     done: list[ServiceResult] = []
     given_up: list[str] = []
@@ -116,7 +118,7 @@ def _carry_out(
             with explained_lake(table.address.path):
                 done.append(execute_plan(lambda at: client.cluster(at, True), instant))
         except WriteConflictError:
-            # The writer has been first, and the plan would fail of its rows each time.
+            # A writer updated these files first, and the plan would fail on each attempt.
             client.purgePendingClustering(instant)
             given_up.append(instant)
 

@@ -1,4 +1,4 @@
-"""Compaction: the log files of a merge-on-read table become base files."""
+"""Compaction: merges the log files of a merge-on-read table into base files."""
 
 from headwater.errors import UsageError
 from headwater.lake.damage import ensure_whole
@@ -10,7 +10,7 @@ from headwater.lake.typed_options.services import compaction_options, log_compac
 
 
 def plan_compaction(address: TableAddress) -> Candidates:
-    """The log files that a compaction would find now; without a JVM.
+    """Find the log files that a compaction would merge now; without a JVM.
 
     Raises `UsageError` for a copy-on-write table, and `LakeError`.
     """
@@ -27,10 +27,10 @@ def plan_compaction(address: TableAddress) -> Candidates:
 
 
 def compact(table: ServiceTable, *, accept_loss: bool = False) -> ServiceResult:
-    """Compact all file groups with logs; first what a service that was killed has planned.
+    """Execute pending compaction plans of killed services, then compact all file groups with logs.
 
-    What lies in a log file that was cut short is lost with a compaction: with `accept_loss` only. Raises
-    `UsageError` for a copy-on-write table, `TableDamagedError` and other `LakeError`s.
+    A compaction makes the loss of a truncated log file permanent, and therefore requires `accept_loss`.
+    Raises `UsageError` for a copy-on-write table, `TableDamagedError` and other `LakeError`s.
     """
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
@@ -49,9 +49,9 @@ _FEWEST_BLOCKS = 2
 
 
 def compact_logs(table: ServiceTable) -> ServiceResult:
-    """Make one log file of several, of each file group that has them: readers merge less, base files stay.
+    """Merge the log files of each file group into one: readers merge less, base files stay unchanged.
 
-    First what a service that was killed has planned. Raises `UsageError` for a copy-on-write table,
+    Executes pending plans of killed services first. Raises `UsageError` for a copy-on-write table,
     `TableDamagedError` and other `LakeError`s.
     """
     meta_client = table.load_meta_client()

@@ -1,4 +1,4 @@
-"""Deletion: rows that a condition names, or whole partitions, leave the table in one commit."""
+"""Deletion: removes rows by a condition, or complete partitions, in one commit."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ from headwater.lake.typed_options.services import partitions_to_delete
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """`rows` are those that go, or went; `instant` is the commit, empty where nothing was written."""
+    """A planned or completed deletion of `rows`; `instant` is the commit, empty if nothing was written."""
 
     rows: int
     instant: str = ""
 
 
 def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> Deletion:
-    """Delete the rows for which the SQL condition holds. No commit for none.
+    """Delete the rows that match a SQL condition; commits nothing if none match.
 
-    Raises `UsageError` for a condition that Spark does not understand, and `LakeError`.
+    Raises `UsageError` for a condition that Spark cannot parse, and `LakeError`.
     """
     rows = _find(table, where)
     with explained_lake(table.address.path):
@@ -38,9 +38,9 @@ def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> De
 
 
 def delete_partitions(table: ServiceTable, paths: tuple[str, ...], *, dry_run: bool = False) -> Deletion:
-    """Delete whole partitions, given by their paths (`day=2026-05-01`).
+    """Delete complete partitions by their paths (`day=2026-05-01`).
 
-    Raises `UsageError` for one that the table does not have, and `LakeError`.
+    Raises `UsageError` for an unknown partition, and `LakeError`.
     """
     known = _list_partitions(table)
     missing = [path for path in paths if path not in known]

@@ -1,7 +1,7 @@
-"""Expiry: partitions in which nothing was written for long leave the table.
+"""Expiry: deletes partitions without recent writes.
 
-Not by Hudi's own strategy: that of 1.2 counts milliseconds in 32 bits, so that of 30 days nothing expires,
-and of 60 what is ten days old.
+Does not use Hudi's TTL strategy, which counts milliseconds in 32 bits in Hudi 1.2. With 30 days, nothing
+expires; with 60 days, partitions expire after ten.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,8 @@ from headwater.lake.typed_options.services import read_partition_days
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """`partitions` are paths, `rows` were in them; `instant` is the commit, empty where none was made."""
+    """The result of an expiry: `rows` were in the `partitions` (paths); `instant` is the commit, empty for
+    none."""
 
     partitions: tuple[str, ...] = ()
     rows: int = 0
@@ -27,12 +28,14 @@ class Expiry:
 
 
 def find_expired(files: Iterable[tuple[str, str]], limit: datetime) -> tuple[str, ...]:
-    """Partitions none of whose files was written since `limit`. Pure; `files` are partition paths and names
-    of files that readers see."""
+    """Return the partitions without a file written since `limit`. Pure.
+
+    `files` are pairs of partition path and name of a visible file.
+    """
     newest: dict[str, str] = {}
     for partition, name in files:
         parsed = parse_data_file_name(name)
-        # A name that tells no time keeps its partition.
+        # A file name without an instant keeps its partition.
         instant = "9" if parsed is None else parsed.instant
         newest[partition] = max(newest.get(partition, ""), instant)
     before = format_instant(limit)
@@ -44,7 +47,7 @@ def expire_partitions(
 ) -> Expiry:
     """Delete the partitions whose newest file is `days` old (default: as configured), in one commit.
 
-    Raises `UsageError` where no days are known and for a table without partitions, and `LakeError`.
+    Raises `UsageError` if no retention is set, or for a table without partitions, and `LakeError`.
     """
     name, address = table.address.name, table.address
     days = days or read_partition_days(table.extra)

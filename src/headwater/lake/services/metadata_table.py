@@ -1,4 +1,4 @@
-"""Hudi's metadata table against the files that lie there: compared, and built anew."""
+"""Validates Hudi's metadata table against the files in storage, and rebuilds it."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,13 +11,16 @@ from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options
 from headwater.lake.service_table import ServiceTable
 
 Listing = Mapping[str, int]
-"""Bytes of files by their path below the table."""
+"""File sizes in bytes by path relative to the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataCheck:
-    """`files` is how many the metadata table lists. Paths below the table: `lost` are listed and not there,
-    `unknown` are there, of a completed write, and not listed, `resized` are of another size."""
+    """The result of a validation; `files` counts the files in the metadata table.
+
+    All paths are relative to the table. `lost` are listed but not stored. `unknown` are stored by a completed
+    write but not listed. `resized` differ in size.
+    """
 
     files: int
     lost: tuple[str, ...] = ()
@@ -26,14 +29,14 @@ class MetadataCheck:
 
     @property
     def is_good(self) -> bool:
-        """Whether readers find by it what lies there."""
+        """True if the metadata table matches the stored files."""
         return not (self.lost or self.unknown or self.resized)
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataBuilt:
-    """`partitions` of the metadata table: those there were, and those there are (or would be, as far as the
-    configuration says); `seconds` is the wall time."""
+    """The partitions of the metadata table before and after a rebuild; a dry run derives the latter from the
+    configuration. `seconds` is the wall-clock time."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -41,7 +44,10 @@ class MetadataBuilt:
 
 
 def compare_listings(listed: Listing, stored: Listing, is_done: Callable[[str], bool]) -> MetadataCheck:
-    """Pure. `is_done` says whether the write requested at an instant completed: others' files are litter."""
+    """Compare both listings. Pure.
+
+    `is_done` returns whether the write requested at an instant completed; files of other writes are ignored.
+    """
     return MetadataCheck(
         files=len(listed),
         lost=tuple(sorted(set(listed) - set(stored))),
@@ -56,7 +62,7 @@ def _is_of(path: str, is_done: Callable[[str], bool]) -> bool:
 
 
 def validate_metadata(table: ServiceTable) -> MetadataCheck:
-    """Compare; nothing is written. Raises `UsageError` for a table that keeps none, and `LakeError`."""
+    """Validate the metadata table; writes nothing. Raises `UsageError` if there is none, and `LakeError`."""
     if not _list_partitions(table):
         raise UsageError(
             f"table {table.address.name} keeps no metadata table",
@@ -71,10 +77,10 @@ def validate_metadata(table: ServiceTable) -> MetadataCheck:
 
 
 def rebuild_metadata(table: ServiceTable, kept: frozenset[str], *, dry_run: bool = False) -> MetadataBuilt:
-    """Remove the metadata table, if there is one, and make it from the table's files, indexes too.
+    """Delete the metadata table, if any, and rebuild it and its indexes from the table's files.
 
-    `kept` are the partitions that the table's writes keep (`list_kept_partitions`). Raises `UsageError` for
-    a table whose next write would remove it again, and `LakeError`.
+    `kept` are the partitions that the table's writes maintain (`list_kept_partitions`). Raises `UsageError`
+    for a table whose next write would delete it again, and `LakeError`.
     """
     if not kept:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Rollback: the newest commit is taken back."""
+"""Rollback: reverts the latest commit."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from headwater.lake.timeline import Commit
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Requested times of the commits that are taken back, newest first."""
+    """The requested times of reverted commits, newest first."""
 
     commits: tuple[str, ...]
 
 
 def plan_rollback(table: ServiceTable, instant: str | None) -> Undone:
-    """The commit that would be taken back: the newest one.
+    """Return the commit to revert, which is the latest one.
 
-    Raises `UsageError` when `instant` names another one or there is none.
+    Raises `UsageError` if `instant` names another commit, or if there is none.
     """
     newest = _find_newest(table)
     if instant is not None and instant not in (newest.requested, newest.completed):
@@ -29,7 +29,7 @@ def plan_rollback(table: ServiceTable, instant: str | None) -> Undone:
 
 
 def roll_back(table: ServiceTable, instant: str | None) -> Undone:
-    """Take the newest commit back, rows and checkpoint. Raises `UsageError` and `LakeError`."""
+    """Revert the latest commit, both rows and checkpoint. Raises `UsageError` and `LakeError`."""
     undone = plan_rollback(table, instant)
     with table.open_client({}) as client:
         if not client.rollback(undone.commits[0]):

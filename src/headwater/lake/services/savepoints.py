@@ -1,4 +1,4 @@
-"""Savepoints: a state of the table that cleaning spares, and that the table can be set back to."""
+"""Savepoints: table states that cleaning retains and that the table can be restored to."""
 
 import getpass
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from headwater.lake.services.rollback import Undone
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """`instant` is the requested time of the commit that is kept."""
+    """A savepoint; `instant` is the requested time of the retained commit."""
 
     instant: str
     user: str
@@ -20,7 +20,7 @@ class Savepoint:
 
 
 def list_savepoints(table: ServiceTable) -> tuple[Savepoint, ...]:
-    """All of them, oldest first. Raises `TableNotFoundError` and `LakeError`."""
+    """List all savepoints, oldest first. Raises `TableNotFoundError` and `LakeError`."""
     meta_client = table.load_meta_client()
     with explained_lake(table.address.path):
         timeline = meta_client.getActiveTimeline()
@@ -39,10 +39,10 @@ def _read(timeline: Any, instant: Any) -> Savepoint:
 def create_savepoint(
     table: ServiceTable, instant: str | None, comment: str, *, dry_run: bool = False
 ) -> Savepoint:
-    """Keep the table as of a commit, by default the newest.
+    """Create a savepoint at a commit, by default the latest.
 
-    Raises `UsageError` for a commit that is not there or has a savepoint, and `LakeError`, as for one whose
-    files were cleaned.
+    Raises `UsageError` for a commit that is unknown or already has a savepoint. Raises `LakeError`, for
+    example for a commit whose files were cleaned.
     """
     chosen = _find_commit(table, instant)
     if any(savepoint.instant == chosen for savepoint in list_savepoints(table)):
@@ -57,16 +57,16 @@ def create_savepoint(
 
 
 def delete_savepoint(table: ServiceTable, instant: str) -> None:
-    """Let the cleaner have its files again. Raises `UsageError` for none at that instant, and `LakeError`."""
+    """Delete a savepoint, so that its files can be cleaned. Raises `UsageError` for none, and `LakeError`."""
     chosen = _find_savepoint(table, instant)
     with table.open_client({}) as client:
         client.deleteSavepoint(chosen.instant)
 
 
 def plan_restore(table: ServiceTable, instant: str | None) -> Undone:
-    """The commits that setting the table back to a savepoint, by default the newest, takes back.
+    """Return the commits that a restore to a savepoint, by default the latest, would revert.
 
-    Raises `UsageError` for no such savepoint.
+    Raises `UsageError` for an unknown savepoint.
     """
     chosen = _find_savepoint(table, instant)
     commits = table.load_timeline().commits
@@ -74,9 +74,9 @@ def plan_restore(table: ServiceTable, instant: str | None) -> Undone:
 
 
 def restore(table: ServiceTable, instant: str | None) -> Undone:
-    """Set the table back to a savepoint: what was committed later is gone, rows and checkpoint.
+    """Restore the table to a savepoint; reverts rows and checkpoints of all later commits.
 
-    Raises `UsageError` for no such savepoint, and `LakeError`.
+    Raises `UsageError` for an unknown savepoint, and `LakeError`.
     """
     chosen = _find_savepoint(table, instant)
     undone = plan_restore(table, chosen.instant)

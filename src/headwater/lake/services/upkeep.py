@@ -1,4 +1,4 @@
-"""Upkeep: what a table needs now that its writer leaves to others."""
+"""Maintenance: the table services that a table's writer leaves to other processes."""
 
 import time
 from dataclasses import dataclass
@@ -18,10 +18,12 @@ from headwater.lake.services.expiry import Expiry, expire_partitions
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """`plans`: also compactions that nobody has planned yet, when they are due; clusterings, too, while fewer
-    than `clusters` wait. `cleans`: superseded files, writes that were never completed, and old instants go.
-    `expires`: and so do old partitions. `indexes`: statistics of columns are built when they are not
-    there."""
+    """The services to run.
+
+    `plans` also plans due compactions; `clusters` also plans clusterings while fewer than that many are
+    pending. `cleans` deletes superseded files and aborted writes, and archives old instants. `expires`
+    deletes old partitions. `indexes` builds missing column statistics.
+    """
 
     plans: bool = False
     clusters: int = 0
@@ -32,8 +34,10 @@ class Duty:
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What was done to one table; `cleaned` and `archived` are None where its writer does that. Clusterings
-    `given_up` are those whose files a writer had changed since they were planned."""
+    """The result for one table; `cleaned` and `archived` are None if its writer cleans and archives itself.
+
+    `given_up` are clustering plans whose files a writer had updated since.
+    """
 
     table: str
     compacted: ServiceResult
@@ -47,7 +51,7 @@ class Upkeep:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there was nothing to do."""
+        """True if there was nothing to do."""
         is_clean = self.cleaned is None or not self.cleaned.instant
         is_short = self.archived is None or self.archived.before == self.archived.after
         is_kept = self.expired is None or not self.expired.instant
@@ -56,10 +60,10 @@ class Upkeep:
 
 
 def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
-    """One pass: plans that are waiting first, then what is due. Raises `LakeError`: a `TableDamagedError`
-    before a compaction that would make the loss of rows last.
+    """Execute pending plans, then all due services, once.
 
-    When something is due is for the table's own options to say (`ServiceTable.extra`).
+    The table's own options (`ServiceTable.extra`) decide what is due. Raises `LakeError`, and
+    `TableDamagedError` before a compaction that would make a loss of rows permanent.
     """
     started = time.monotonic()
     meta_client = table.load_meta_client()
@@ -80,7 +84,8 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
     expired = expire_partitions(table, datetime.now(timezone.utc)) if duty.expires else None
     cleaned = clean(table, CleanPolicy()) if duty.cleans else None
     archived = archive(table) if duty.cleans else None
-    # After cleaning: it waits for every write that was begun, and those of killed writers are gone now.
+    # Build indexes after cleaning: the build waits for every pending write, and cleaning rolls back those of
+    # killed writers.
     indexed = keep_indexed(table) if duty.indexes else ()
     seconds = time.monotonic() - started
     return Upkeep(

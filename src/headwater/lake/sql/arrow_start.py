@@ -1,7 +1,7 @@
-"""A short command without pandas: pyarrow imports it at its first conversion, a fifth of `headwater sql`.
+"""Starts short commands without pandas, whose import by pyarrow takes a fifth of `headwater sql`.
 
-For commands only, which own their process: until `find_pandas` pyarrow takes what is pandas' for any other
-sequence.
+Only for commands, which own their process. Until `find_pandas`, pyarrow treats pandas objects as plain
+sequences.
 """
 
 import sys
@@ -26,7 +26,7 @@ class _PandasHidden(MetaPathFinder):
 
 
 def start_without_pandas() -> None:
-    """Have pyarrow look for pandas now, which it does once, and not find it. Nothing where it is imported."""
+    """Make pyarrow's only lookup of pandas fail now. Does nothing if pandas is already imported."""
     if _PANDAS in sys.modules:
         return
     hidden = _PandasHidden()
@@ -38,5 +38,5 @@ def start_without_pandas() -> None:
 
 
 def find_pandas() -> None:
-    """Have pyarrow know pandas from now on: before anything hands it what is pandas'."""
+    """Make pyarrow find pandas from now on; call it before pyarrow receives pandas objects."""
     pa.table({"a": [0]}).to_pandas()

@@ -1,7 +1,7 @@
-"""A Hudi table as a pyarrow dataset, so that DataFusion scans it lazily, file slice by file slice.
+"""A Hudi table as a pyarrow dataset that DataFusion scans lazily, one file slice at a time.
 
-hudi-rs's own DataFusion source is not used: it wants one exact DataFusion major, panics on `s3://`
-(no Tokio runtime behind the FFI) and encodes paths that are not plain ASCII twice.
+hudi-rs has its own DataFusion source, which requires one exact DataFusion major version. It also panics on
+`s3://` (no Tokio runtime behind the FFI) and encodes non-ASCII paths twice.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,11 +22,10 @@ from headwater.lake.snapshot_reader import (
 
 
 class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
-    """What DataFusion asks of a dataset: `schema`, `get_fragments` and `scanner`.
+    """The dataset methods that DataFusion calls: `schema`, `get_fragments` and `scanner`.
 
-    `needed` are the columns that the query may touch, filters included (None: all): only they are read.
-    `filters` may prune files and row groups; DataFusion applies the query's own conditions again. `scan`
-    chooses the snapshot.
+    `needed` are the only columns to read, including those in filters (None: all). `filters` may prune files
+    and row groups; DataFusion applies the query's conditions again. `scan` selects the snapshot.
     """
 
     def __init__(
@@ -56,21 +55,21 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
         filter: ds.Expression | None = None,  # noqa: A002 - pyarrow's name
         **options: object,
     ) -> "TableScan":
-        """What one scan gives; reads nothing before its batches are asked for."""
+        """Return one lazy scan; it reads nothing before its batches are requested."""
         del schema, options
         return TableScan(self, columns, filter)
 
     def get_fragments(self, filter: ds.Expression | None = None) -> "Iterator[HudiDataset]":  # noqa: A002
-        """The whole table, once: one fragment is read in the thread that asks for the rows.
+        """Yield the entire table as one fragment, which is read in the thread that requests the rows.
 
-        Several are read in DataFusion's threads. Those still run Python when a LIMIT has been met, and
-        a process that ends meanwhile is aborted or hangs: 13 of 25 did.
+        DataFusion reads several fragments in its own threads, which still run Python after a LIMIT is met. A
+        process that exits then aborts or hangs: 13 of 25 did.
         """
         del filter
         return iter((self,))
 
     def iter_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """All rows, slice by slice, each merged with its logs. `failure` is set when it raises."""
+        """Yield all rows, one slice at a time, each merged with its logs. Sets `failure` when it raises."""
         read = dict.fromkeys((*schema.names, COMMIT_TIME) if self._scan.after else schema.names)
         options = self._scan.build_options(list(read), self._filters)
         try:
@@ -89,15 +88,15 @@ class HudiDataset(ds.Dataset):  # type: ignore[misc] # pyarrow has no types
             raise self.failure from error
 
     def project(self, columns: Iterable[str] | None) -> pa.Schema:
-        """The schema to read for a scan of `columns`, whose filter may touch any needed column."""
+        """Return the schema to read for a scan of `columns`, whose filter may use any needed column."""
         wanted = self._needed.union(columns or ())
         kept = [column for column in self._schema if column.name in wanted]
-        # Of no column at all, the number of rows would be lost.
+        # Read at least one column, because the row count would be lost otherwise.
         return pa.schema(kept or [self._schema.field(0)])
 
 
 class TableScan:
-    """What DataFusion asks of a scanner. pyarrow's own would read ahead in a thread of its own."""
+    """The scanner methods that DataFusion calls. pyarrow's own scanner reads ahead in its own thread."""
 
     def __init__(
         self,
@@ -111,11 +110,11 @@ class TableScan:
 
     @property
     def projected_schema(self) -> pa.Schema:
-        """The columns asked for."""
+        """The requested columns."""
         return pa.schema([self._dataset.schema.field(name) for name in self._columns])
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows asked for."""
+        """Yield the requested rows."""
         for batch in self._dataset.iter_batches(self._dataset.project(self._columns)):
             rows = pa.Table.from_batches([batch])
             kept = rows if self._filter is None else rows.filter(self._filter)

@@ -1,4 +1,4 @@
-"""SQL over Hudi tables without a JVM: hudi-rs reads what the query needs, DataFusion runs it."""
+"""Runs SQL over Hudi tables without a JVM: hudi-rs reads the data, DataFusion executes the query."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ Engine = Literal["hudi-rs+datafusion", "spark"]
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """`rows` come as they are computed and can be taken once; an error may come between two of them.
+    """The result of a query; `rows` is a lazy iterator for a single pass, and may raise between two rows.
 
-    Values are Python's own: str, int, float, bool, None, Decimal, bytes, date, datetime (aware, UTC,
-    when the column has a zone), list, dict.
+    Values are Python's own: str, int, float, bool, None, Decimal, bytes, date, datetime (aware, UTC, if the
+    column has a zone), list, dict.
     """
 
     columns: tuple[str, ...]
@@ -36,7 +36,7 @@ class QueryResult:
 
 NEWEST = Query.snapshot()
 Fallback = Callable[[str, Mapping[str, str]], QueryResult]
-"""Runs the text where hudi-rs cannot: given the SQL and the paths of the tables it names."""
+"""Runs the SQL text on the paths of its tables if hudi-rs cannot."""
 
 
 def run_query(
@@ -48,12 +48,12 @@ def run_query(
     fallback: Fallback | None = None,
     query: Query = NEWEST,
 ) -> QueryResult:
-    """Run one reading statement; `tables` are the paths by name, of which only those named are opened.
+    """Run one read-only statement; `tables` are paths by name, and only those referenced are opened.
 
-    `query` says what of each of them is read: for DataFusion here, and by the `fallback` itself.
-    Raises `UsageError` for anything wrong with the statement, `InstantUnavailableError` for a past that
-    cannot be told whole, `TableNotFoundError` for a table without rows yet, `LakeError` when it cannot be
-    read; `TableUnsupportedError` only without a `fallback`.
+    `query` selects the rows of each table, for DataFusion and for the `fallback`. Raises `UsageError` for an
+    invalid statement, and `InstantUnavailableError` for an unavailable past state. Raises
+    `TableNotFoundError` for a table without rows, and `LakeError` if one is unreadable. Raises
+    `TableUnsupportedError` only without a `fallback`.
     """
     statement = parse_statement(sql)
     if statement.kind == "show_tables":
@@ -71,7 +71,7 @@ def run_query(
 
 
 def resolve_table(table: TableName, known: Iterable[str]) -> str:
-    """The known table that is meant, whatever its case. Raises `UsageError` with the nearest name."""
+    """Return the known table with that name in any case. Raises `UsageError` with the nearest name."""
     names = list(known)
     if table.name in names:
         return table.name
@@ -89,7 +89,7 @@ def resolve_table(table: TableName, known: Iterable[str]) -> str:
 def _leave_to_spark(
     function: str, names: Iterable[str], paths: Mapping[str, str], options: Mapping[str, str]
 ) -> NoReturn:
-    """Raises `TableUnsupportedError`, and before it `TableNotFoundError` for a table without rows."""
+    """Raise `TableUnsupportedError`, or before it `TableNotFoundError` for a table without rows."""
     for name in names:
         reader = SnapshotReader(paths[name], options)
         if not reader.exists() or not reader.schema.names:
@@ -105,7 +105,7 @@ def _build_unwritten(name: str, path: str) -> TableNotFoundError:
 
 
 class _Execution:
-    """One statement on its way through DataFusion."""
+    """The execution of one statement in DataFusion."""
 
     def __init__(
         self, statement: Statement, storage_options: Mapping[str, str], limit: int | None, query: Query
@@ -118,13 +118,13 @@ class _Execution:
 
     def run(self, named: Mapping[TableName, str], paths: Mapping[str, str]) -> QueryResult:
         context = _build_context()
-        # Unquoted names are lower-cased by DataFusion, quoted ones are not.
+        # DataFusion lower-cases unquoted names, but not quoted ones.
         spelled = {table.name if table.quoted else table.name.lower(): name for table, name in named.items()}
         for spelling, name in spelled.items():
             self._datasets[spelling] = self._open(name, paths[name])
             context.register_dataset(f'"{spelling}"', self._datasets[spelling])
         batches = self._iter_batches(context)
-        # The first batch now: an error of planning or of opening belongs to this call.
+        # Fetch the first batch now, so that planning and open errors are raised by this call.
         first = next(batches)
         columns = number_duplicates(first.schema.names)
         rows = (row for batch in chain((first,), batches) for row in iter_rows(batch, columns))
@@ -146,7 +146,7 @@ class _Execution:
         return HudiDataset(reader, needed, filters, scan)
 
     def _iter_batches(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
-        """At least one batch, be it empty, for its schema."""
+        """Yield at least one batch, possibly empty, because it holds the schema."""
         try:
             frame = self._plan(context)
             if self._statement.has_union:
@@ -157,7 +157,7 @@ class _Execution:
             yield _build_empty_batch(schema)
         except HeadwaterError:
             raise
-        # DataFusion raises plain `Exception` and passes on only the text of what happened below it.
+        # DataFusion raises plain `Exception` and passes on only the text of underlying errors.
         except Exception as error:
             for dataset in self._datasets.values():
                 if dataset.failure:
@@ -165,7 +165,7 @@ class _Execution:
             raise explain_sql_failure(self._statement, str(error)) from error
 
     def _load_tables(self) -> SessionContext:
-        """The needed columns in memory: a UNION would read them in other threads, see `HudiDataset`."""
+        """Load needed columns into memory: a UNION would read them in other threads, see `HudiDataset`."""
         context = _build_context()
         for spelling, dataset in self._datasets.items():
             schema = dataset.project(())
@@ -180,7 +180,7 @@ class _Execution:
 
 
 def _build_context() -> SessionContext:
-    # More than one partition would read in other threads, see `HudiDataset`.
+    # More than one partition would be read in other threads, see `HudiDataset`.
     return SessionContext(SessionConfig().with_target_partitions(1))
 
 
@@ -189,7 +189,8 @@ def _build_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def to_filter(condition: Condition, schema: pa.Schema) -> Filter | None:
-    """What hudi-rs may skip files by: only where it compares exactly as SQL does, texts and integers."""
+    """Convert a condition to a file filter, only for types that hudi-rs compares like SQL: strings,
+    integers."""
     name = condition.column if condition.quoted else condition.column.lower()
     if name not in schema.names:
         return None

@@ -1,4 +1,4 @@
-"""What DataFusion says about a query, in one line, with the place and the nearest right name."""
+"""Converts DataFusion errors to one line with the position and the nearest valid name."""
 
 import re
 
@@ -18,7 +18,7 @@ _NO_COLUMN = re.compile(
 
 
 def explain_sql_failure(statement: Statement, text: str) -> UsageError:
-    """The error for what DataFusion said."""
+    """Build the error for a message of DataFusion."""
     message = " ".join(text.partition("\n\nbacktrace")[0].split())
     while found := _PREFIX.match(message):
         message = message[found.end() :]
@@ -33,7 +33,7 @@ def explain_sql_failure(statement: Statement, text: str) -> UsageError:
 def _explain_column(statement: Statement, name: str, fields: str) -> UsageError:
     column = _last_part(name)
     where = find_position(statement, column)
-    # DataFusion writes a name in quotes where it must be written so.
+    # DataFusion quotes a name in its message if it requires quotes.
     known = {_last_part(field): field.split(".")[-1] for field in fields.split(", ") if field}
     near = find_nearest(column, known)
     shown = ", ".join(spelled for bare, spelled in known.items() if not bare.startswith("_hoodie"))

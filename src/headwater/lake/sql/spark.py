@@ -1,4 +1,4 @@
-"""The same SQL on Spark, for tables and places that hudi-rs cannot read."""
+"""Runs the same SQL on Spark, for tables and locations that hudi-rs cannot read."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
@@ -25,7 +25,7 @@ def run_on_spark(
     limit: int | None = None,
     query: Query = NEWEST,
 ) -> QueryResult:
-    """Run a statement that has been checked to be a read; `query` says what of each table is read.
+    """Run a statement that was validated as read-only; `query` selects the rows of each table.
 
     Raises `UsageError` and `LakeError`.
     """
@@ -48,13 +48,13 @@ def _iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
     try:
         for row in frame.toLocalIterator():
             yield {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
-    # PySpark makes datetimes of them, which know the years 1 to 9999.
+    # PySpark converts times to datetimes, which are limited to the years 1 to 9999.
     except (ValueError, OverflowError) as error:
         raise LakeError(
             f"a value cannot be shown: {error}",
             hint="a time outside of the years 1 to 9999? `cast(COLUMN as string)` shows it",
         ) from error
-    # Spark begins only here.
+    # Spark executes lazily, only here.
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(paths, error) from error
 
@@ -71,9 +71,9 @@ def _check_filters_work(spark: SparkSession, path: str) -> None:
 
 
 def to_plain(value: object) -> object:
-    """The types that `QueryResult` promises."""
+    """Convert a value to the types that `QueryResult` promises."""
     if isinstance(value, datetime):
-        # PySpark gives times in this machine's zone, and does not say so.
+        # PySpark returns naive times in the local zone.
         return value.astimezone(timezone.utc)
     if isinstance(value, bytearray):
         return bytes(value)

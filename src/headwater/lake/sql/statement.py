@@ -1,4 +1,4 @@
-"""A SQL text, looked at before anything runs: is it a read, which tables and columns does it name?"""
+"""Parses a SQL text before execution: whether it is read-only, and which tables and columns it references."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from headwater.errors import UsageError
 
 ALLOWED = "SELECT, WITH, EXPLAIN, DESCRIBE and SHOW TABLES"
 
-# It warns of statements it knows only by their first word; those are refused here with an error.
+# sqlglot warns about statements of which it knows only the first word; those are rejected here with an error.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _EXPLAIN = re.compile(r"\s*explain\s+((analyze|verbose)\s+)*", re.IGNORECASE)
@@ -31,7 +31,7 @@ _OPERATORS: Mapping[type, str] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-# Which of their arguments name tables.
+# The positions of arguments that name tables.
 _SPARK_FUNCTIONS: Mapping[str, tuple[int, ...]] = {
     "read_blob": (),
     "hudi_vector_search": (0,),
@@ -40,7 +40,7 @@ _SPARK_FUNCTIONS: Mapping[str, tuple[int, ...]] = {
 
 
 class _Sql(sqlglot.Dialect):
-    """Standard SQL whose names may also stand in backticks, as DataFusion and Spark take them."""
+    """Standard SQL that also accepts names in backticks, as DataFusion and Spark do."""
 
     class Tokenizer(tokens.Tokenizer):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot's metaclass reads it as it is
@@ -57,7 +57,7 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`column operator literal`, which holds for every row of the answer."""
+    """`column operator literal`, which holds for every row of the result."""
 
     column: str
     quoted: bool
@@ -68,10 +68,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`column_names` are all names in the text, lower-cased: a superset of the columns; None: any column.
+    """A parsed statement; `column_names` are all names in the text, lower-cased.
 
-    `conditions` are given only for a query of one table. `has_union`: the engine reads in parallel.
-    `spark_function` is the first function in it that only Spark has, as Hudi gives it to Spark.
+    They are a superset of the columns; None stands for any column. `conditions` are only set for a query of
+    one table. `has_union`: the engine reads in parallel. `spark_function` is the first function that only
+    Spark with Hudi supports.
     """
 
     kind: Literal["query", "explain", "describe", "show_tables"]
@@ -84,7 +85,8 @@ class Statement:
 
 
 def parse_statement(text: str) -> Statement:
-    """Raises `UsageError` for bad syntax (with its position), for several statements, and for a write."""
+    """Parse a statement. Raises `UsageError` for a syntax error (with position), several statements, a
+    write."""
     if _SHOW_TABLES.fullmatch(text):
         return Statement("show_tables", text)
     if found := _DESCRIBE.fullmatch(text):
@@ -103,7 +105,7 @@ def parse_statement(text: str) -> Statement:
 
 
 def _blank_explain(text: str) -> str:
-    """Blanks instead of the words before the query, so that positions stay right."""
+    """Replace the words before the query with blanks, so that positions stay correct."""
     found = _EXPLAIN.match(text)
     return re.sub(r"\S", " ", text[: found.end()]) + text[found.end() :] if found else text
 
@@ -141,19 +143,19 @@ def _explain_syntax(error: ParseError) -> UsageError:
     near = str(first.get("highlight") or "").strip()
     description = str(first.get("description")).partition(" for <class")[0].rstrip(".")
     if description.startswith("Required keyword"):
-        # It would name an argument of sqlglot's.
+        # The message would name an argument of sqlglot.
         description = "something is missing"
     where = f"line {first.get('line')}, column {_column(first.get('col'), near)}"
     return UsageError(f"SQL: {where}: {description}{f', near {near!r}' if near else ''}")
 
 
 def _column(end: object, word: str) -> int:
-    """sqlglot counts to a word's end."""
+    """Convert sqlglot's column, which is a word's end, to its start."""
     return max(1, int(str(end)) - max(0, len(word) - 1))
 
 
 def position_of(identifier: exp.Expression) -> str:
-    """`line 1, column 8`; empty when sqlglot did not keep it."""
+    """Return `line 1, column 8`; empty if sqlglot did not record it."""
     meta = identifier.meta
     if "line" not in meta:
         return ""
@@ -161,7 +163,7 @@ def position_of(identifier: exp.Expression) -> str:
 
 
 def find_position(statement: Statement, column: str) -> str:
-    """Where a column of this name stands first in the text; empty when it does not."""
+    """Return the position of the first occurrence of a column; empty if absent."""
     if statement.kind not in {"query", "explain"}:
         return ""
     wanted = column.lower()
@@ -173,13 +175,13 @@ def _iter_tables(query: exp.Query) -> Iterator[TableName]:
     for scope in traverse_scope(query):
         for table in scope.sources.values():
             if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier):
-                # `e.items` names a database too, and no table of ours has one.
+                # `e.items` also names a database, which no headwater table has.
                 name = ".".join(part.name for part in table.parts)
                 yield TableName(name, bool(table.this.args.get("quoted")), position_of(table.this))
     for function in _iter_spark_functions(query):
         for at in _SPARK_FUNCTIONS[function.name.lower()]:
             given = function.expressions[at] if at < len(function.expressions) else None
-            # A path is Spark's own business.
+            # Spark resolves paths itself.
             if isinstance(given, exp.Literal) and given.is_string and "/" not in given.name:
                 yield TableName(given.name, False, "")
 
@@ -197,7 +199,7 @@ def _collect_names(query: exp.Query) -> frozenset[str] | None:
 
 
 def _iter_conditions(query: exp.Query) -> Iterator[Condition]:
-    """Top-level `column operator literal` of a plain select from one table."""
+    """Yield the top-level `column operator literal` conditions of a plain select from one table."""
     if len(list(query.find_all(exp.Table))) != 1 or len(list(query.find_all(exp.Query))) != 1:
         return
     where = query.args.get("where")

@@ -1,4 +1,4 @@
-"""A table's timeline: one model of what two readers find, `jvm` in the JVM and `files` without it."""
+"""A table's timeline: one model for two readers, `jvm` in the JVM and `files` without it."""
 
 from headwater.lake.timeline.instants import Commit, Instant, find_just_before
 from headwater.lake.timeline.timeline import Timeline

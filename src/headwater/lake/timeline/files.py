@@ -1,4 +1,4 @@
-"""Reads a timeline by its files, as Hudi writes them since 1.0: names tell actions, states and times."""
+"""Reads a timeline from its files in the layout of Hudi 1.0: names hold actions, states and times."""
 
 import io
 import json
@@ -15,18 +15,18 @@ from headwater.lake.timeline.instants import Instant, build_instants
 from headwater.lake.timeline.timeline import Timeline
 
 LAYOUT = 2
-"""Of the timeline's files, since Hudi 1.0; those of before do not tell when commits completed."""
+"""The timeline layout version since Hudi 1.0; earlier layouts lack completion times."""
 Metadata = Mapping[str, Any]
 _AVRO = b"Obj\x01"
 _NAMES = ("instantTime", "completionTime", "action")
-# Requests to a store wait; a local disk does not mind.
+# Threads hide the latency of object stores; local disks are not slowed down.
 _READERS = 16
 
 
 class FileReader:
-    """See `TimelineReader`. Its methods raise what `files` raises, too.
+    """A `TimelineReader` for files. Its methods also raise the errors of `files`.
 
-    `known` are requested times: completed writes that are none of them are left out, as of after a snapshot.
+    `known` are requested times; completed writes with other times are ignored, as newer than a snapshot.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class FileReader:
         return found
 
     def read_metadata(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError]:
-        """What each completed action says it has done; what cannot be read is its error."""
+        """Return the metadata of each completed action, or an error if unreadable."""
         return self._read_all(instants, "metadata", lambda i: i.files.get("completed"), default=b"")
 
     def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
-        """What each action was going to do; None where that was not written down."""
+        """Return the plan of each action, an error if unreadable, or None if there is no plan."""
         return self._read_all(instants, "plan", _find_plan, default=None)
 
     def find_earliest_retained(self, instants: Iterable[Instant]) -> str:
-        """Requested time of the oldest commit that the newest clean of these leaves whole; empty without any.
+        """Return the requested time of the oldest commit that the latest clean retains; empty without cleans.
 
-        A clean that has not begun yet counts: what it is about to remove may be gone in a moment.
+        Includes cleans that have only been requested, because they may delete files at any moment.
         """
         for clean in sorted((i for i in instants if i.action == "clean"), reverse=True):
             plan = self.read_plans([clean])[clean]
@@ -97,7 +97,7 @@ class FileReader:
                 raise plan
             if plan is not None:
                 earliest = plan.get("earliestInstantToRetain")
-                # Other ways to clean than by commits tell of none: then only what came after it is whole.
+                # Only cleaning by commits records it. For other policies, only later snapshots are complete.
                 return str(earliest["timestamp"]) if earliest else clean.requested
         return ""
 
@@ -139,7 +139,7 @@ class FileReader:
             return LakeError(f"{where} cannot be read: {content.message}", hint=content.hint)
         try:
             return decode_metadata(content)
-        # Damaged Avro ends in errors of every kind.
+        # Decoding corrupt Avro raises errors of every kind.
         except Exception as error:
             reason = str(error) or type(error).__name__
             return LakeError(
@@ -158,7 +158,7 @@ class FileReader:
 
     @cached_property
     def _archive(self) -> list[bytes]:
-        """The parts of the newest manifest: older files may have been merged into newer ones."""
+        """The files of the latest manifest: older files may have been merged into newer ones."""
         folder = f"{self._folder}/{self._properties.read('history_path', 'history')}"
         if "_version_" not in self._files.list_sizes(folder):
             return []
@@ -170,31 +170,31 @@ class FileReader:
 
 
 class FileTimeline(Timeline):
-    """A timeline by its files, which tell more of each action than Hudi's own readers do."""
+    """A timeline read from files, with more details per action than Hudi's own readers provide."""
 
     def __init__(self, reader: FileReader) -> None:
         super().__init__(reader)
         self._files = reader
 
     def read_metadata(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError]:
-        """What each completed action says it has done; what cannot be read is its error."""
+        """Return the metadata of each completed action, or an error if unreadable."""
         return self._files.read_metadata(instants)
 
     def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
-        """What each action was going to do; None where that was not written down."""
+        """Return the plan of each action, an error if unreadable, or None if there is no plan."""
         return self._files.read_plans(instants)
 
     def find_earliest_retained(self, *, archived: bool = False) -> str:
-        """Requested time of the oldest commit that the newest clean leaves whole; empty without any.
+        """Return the requested time of the oldest commit that the latest clean retains; empty without cleans.
 
-        `archived`: cleans that have left the active timeline count, where it has none.
+        `archived` falls back to archived cleans if the active timeline has none.
         """
         found = self._files.find_earliest_retained(self.active)
         return found or (self._files.find_earliest_retained(self.archived) if archived else "")
 
 
 def decode_metadata(content: bytes) -> Metadata:
-    """An action's file as a mapping: an Avro container with one record. Raises errors of every kind."""
+    """Decode an action's file, an Avro container with one record. Raises errors of every kind."""
     import fastavro
 
     if not content:
@@ -205,7 +205,7 @@ def decode_metadata(content: bytes) -> Metadata:
 
 
 def _find_plan(instant: Instant) -> StoredFile | None:
-    # A service plans when it is requested, a write when it begins; the other file is there and empty.
+    # A service writes its plan when requested, a write when it starts; the other file is empty.
     files = (instant.files.get("requested"), instant.files.get("inflight"))
     return next((file for file in files if file and file.size), None)
 

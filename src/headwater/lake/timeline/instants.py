@@ -1,4 +1,4 @@
-"""The actions of a timeline, and the files they are: `<requested>[_<completed>].<action>[.<state>]`."""
+"""The actions of a timeline and their file names: `<requested>[_<completed>].<action>[.<state>]`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,9 @@ from headwater.lake.table_files import StoredFile
 State = Literal["requested", "inflight", "completed"]
 
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
-"""What a write, a compaction and a clustering are called once they are complete."""
+"""The action names of completed writes, compactions and clusterings."""
 
-# A service completes under the name of the write that it amounts to.
+# A completed service has the action name of the equivalent write.
 _COMPLETES_AS = {"compaction": "commit", "logcompaction": "deltacommit", "clustering": "replacecommit"}
 _ACTIONS = "|".join(
     (*WRITES, *_COMPLETES_AS, "clean", "rollback", "savepoint", "restore", "indexing", "schemacommit")
@@ -30,7 +30,7 @@ _STATES: tuple[State, ...] = ("requested", "inflight", "completed")
 class Commit:
     """A completed write. Both times are Hudi's `yyyyMMddHHmmssSSS` text; ordered by completion.
 
-    `extra_metadata` is as Hudi keeps it, the table's schema aside; empty where it was not read.
+    `extra_metadata` is in Hudi's form, without the table's schema; empty if it was not read.
     """
 
     completed: str
@@ -40,7 +40,7 @@ class Commit:
 
     @property
     def own_metadata(self) -> Mapping[str, str]:
-        """What headwater wrote into this commit, without the prefix."""
+        """Headwater's own metadata in this commit, without the prefix."""
         return select_own(self.extra_metadata)
 
 
@@ -48,8 +48,8 @@ class Commit:
 class Instant:
     """One action. `requested` and `completed` are Hudi's `yyyyMMddHHmmssSSS` text; `completed` may be empty.
 
-    `action` is Hudi's word: of a completed compaction or clustering that of a write, `planned_as` then has
-    the other where files tell it. `files` are its files on the active timeline by state.
+    `action` is Hudi's name. Completed compactions and clusterings have that of a write; `planned_as` then
+    holds the original, if known. `files` are its files on the active timeline by state.
     """
 
     requested: str
@@ -62,22 +62,22 @@ class Instant:
 
     @property
     def is_write(self) -> bool:
-        """Whether it is, or will be, a write of rows or files."""
+        """True if the action is, or will be, a write of rows or files."""
         return _COMPLETES_AS.get(self.action, self.action) in WRITES
 
     @property
     def is_commit(self) -> bool:
-        """Whether it is a completed write."""
+        """True if the action is a completed write."""
         return self.state == "completed" and self.is_write and bool(self.completed)
 
     @property
     def commit(self) -> Commit:
-        """A completed write as a commit."""
+        """Return a completed write as a commit."""
         return Commit(self.completed, self.requested, self.action)
 
 
 def select_own(extra_metadata: Mapping[str, str]) -> dict[str, str]:
-    """What headwater wrote into a commit, without the prefix."""
+    """Return headwater's own metadata, without the prefix."""
     prefix = COMMIT_METADATA_PREFIX
     return {
         name.removeprefix(prefix): value for name, value in extra_metadata.items() if name.startswith(prefix)
@@ -85,20 +85,20 @@ def select_own(extra_metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_instant_name(name: str) -> tuple[str, str, str, State] | None:
-    """Requested time, completed time (or empty), action and state; None for any other file."""
+    """Return requested time, completed time (or empty), action and state; None for any other file."""
     found = _FILE.fullmatch(name)
     if found is None:
         return None
     if found["done"]:
         return found["requested"], found["completed"], found["done"], "completed"
-    # A commit's own file has no action in its name while it is inflight.
+    # The inflight file of a commit has no action in its name.
     state: State = "requested" if found["state"] == "requested" else "inflight"
     return found["requested"], "", found["begun"] or "commit", state
 
 
 def build_instants(files: Iterable[StoredFile]) -> list[Instant]:
-    """One for the files of each action, in the state that got furthest; in order of request."""
-    # A savepoint has the time of the commit that it keeps: the time alone names no action.
+    """Build one instant for the files of each action, in its latest state; in order of request."""
+    # A savepoint has the instant of the commit that it keeps, so the time alone is ambiguous.
     found: dict[tuple[str, str], dict[State, tuple[str, str, StoredFile]]] = {}
     for file in files:
         parsed = parse_instant_name(file.name)
@@ -118,22 +118,24 @@ def _build_instant(requested: str, states: dict[State, tuple[str, str, StoredFil
 
 
 def sort_by_completion(instants: Iterable[Instant]) -> list[Instant]:
-    """Oldest first."""
+    """Sort by completion, oldest first."""
     return sorted(instants, key=lambda instant: (instant.completed, instant.requested))
 
 
 def find_just_before(instant: str) -> str:
-    """The begin of a range that has this instant as its first one: Hudi leaves the begin itself out.
+    """Return the exclusive start of a range whose first instant is this one, because Hudi excludes the start.
 
-    Instants are digits of one width and compared as text, so the number below sorts just before even where
-    it is no valid time.
+    Instants are digits of equal width and compared as text. The previous number therefore sorts directly
+    before, even if it is no valid time.
     """
     return str(int(instant) - 1).zfill(len(instant))
 
 
 def parse_time(instant: str, zone: str) -> datetime | None:
-    """When that was; `zone` is `UTC` or `LOCAL`, which is taken for this machine's. None for Hudi's own
-    marks, which are no time."""
+    """Parse the time of an instant; None for Hudi's own marker instants.
+
+    `zone` is `UTC` or `LOCAL`, which is read as this machine's zone.
+    """
     try:
         when = datetime.strptime(instant.ljust(17, "0") + "000", "%Y%m%d%H%M%S%f")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reads a timeline in the JVM: on any file system, of any table version that Hudi reads."""
+"""Reads a timeline in the JVM: on any file system, for any table version that Hudi reads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ _INSTANT_FILES = (".requested", ".inflight", "commit")
 
 
 def load_timeline(spark: SparkSession, path: str) -> Timeline:
-    """The timeline of the table at `path`, which is read when it is first asked."""
+    """Return the timeline of the table at `path`, which is loaded on first access."""
     return Timeline(JvmReader(spark, path))
 
 
 class JvmReader:
-    """See `TimelineReader`."""
+    """A `TimelineReader` in the JVM."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._java = connect(spark)
@@ -48,7 +48,7 @@ class JvmReader:
             found = _list_instants(self._active)
             if not any(i.action == "replacecommit" and i.state != "completed" for i in found):
                 return found
-            # Before table version 8 only the plan of a replacecommit tells that it is a clustering.
+            # Before table version 8, only the plan of a `replacecommit` identifies a clustering.
             clusterings = {
                 i.requested for i in _list_instants(self._active.filterPendingClusteringTimeline())
             }
@@ -97,12 +97,12 @@ class JvmReader:
 
     @cached_property
     def _archived(self) -> Any:
-        # Without getWriteTimeline(): for an archived timeline Hudi 1.2 answers it with nothing.
+        # Avoid `getWriteTimeline()`: in Hudi 1.2, it is empty for an archived timeline.
         return self._meta_client.getArchivedTimeline()
 
 
 def _list_instants(timeline: Any, *, archived: bool = False) -> list[Instant]:
-    # One call instead of four an instant: a timeline may have thousands of them.
+    # One call instead of four per instant: a timeline may have thousands of them.
     shown = _INSTANT_TEXT.findall(timeline.getInstants().toString())
     return [
         Instant(requested, action, completed, _STATES[state], archived=archived)
@@ -111,10 +111,10 @@ def _list_instants(timeline: Any, *, archived: bool = False) -> list[Instant]:
 
 
 def clear_unfinished_creation(spark: SparkSession, path: str) -> bool:
-    """Remove what a process left that died while it created the table; True when there was any.
+    """Delete what an interrupted table creation left behind; True if there was anything.
 
-    Hudi takes the folder for a table that it then cannot load, for ever. Nothing is removed once a write has
-    begun. Raises `LakeError`.
+    Otherwise, Hudi treats the folder as a table that it cannot load. Deletes nothing once a write has
+    started. Raises `LakeError`.
     """
     java = connect(spark)
     folder = java.build_path(f"{path}/{TABLE_METADATA_FOLDER}")
@@ -130,12 +130,13 @@ def clear_unfinished_creation(spark: SparkSession, path: str) -> bool:
 
 
 def has_table(java: Jvm, path: str) -> bool:
-    """Whether a Hudi table lies at the path; one whose creation was interrupted does not."""
+    """True if a Hudi table exists at the path; an interrupted creation does not count."""
     file = java.build_path(f"{path}/{TABLE_PROPERTIES_FILE}")
     backup = java.build_path(f"{path}/{TABLE_PROPERTIES_FILE}.backup")
     with explained_lake(path):
         system = file.getFileSystem(java.hadoop_conf)
-        # While Hudi changes the properties there is only their copy, and none when they are there again.
+        # While Hudi updates the properties, only their backup exists; check the file again in case the update
+        # just ended.
         return _has_content(system, file) or bool(system.exists(backup)) or _has_content(system, file)
 
 

@@ -1,4 +1,4 @@
-"""What reads a timeline."""
+"""The contract of timeline readers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,32 +7,32 @@ from headwater.lake.timeline.instants import Instant
 
 
 class TimelineReader(Protocol):
-    """Reads the timeline of one table as it is now; one reader is one look.
+    """Reads the current timeline of one table; one reader returns one snapshot.
 
-    Contract: both lists have every action once, in its furthest state, in any order. `planned_as` and `files`
-    of an instant are the reader's own affair. All methods raise `LakeError`.
+    Contract: both lists contain every action once, in its latest state, in any order. `planned_as` and
+    `files` of an instant are internal to the reader. All methods raise `LakeError`.
     """
 
     def exists(self) -> bool:
-        """Whether a Hudi table lies at the path; one whose creation was interrupted does not."""
+        """True if a Hudi table exists at the path; an interrupted creation does not count."""
         ...
 
     def read_properties(self) -> Mapping[str, str]:
-        """The table's own properties, `hoodie.properties`: what it was made with."""
+        """Read the table's properties (`hoodie.properties`)."""
         ...
 
     def list_active(self) -> Sequence[Instant]:
-        """Actions that have not been archived."""
+        """List actions that are not archived."""
         ...
 
     def list_archived(self) -> Sequence[Instant]:
-        """Completed actions of the archive, without what they carry; some may be active still."""
+        """List completed actions of the archive without metadata; some may still be active."""
         ...
 
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:
-        """The extra metadata of completed writes, active or archived."""
+        """Read the extra metadata of completed writes, active or archived."""
         ...
 
     def count_deletes(self, instant: Instant) -> int:
-        """Rows that a completed write of the active timeline says it has deleted."""
+        """Return the number of deleted rows that a completed write of the active timeline recorded."""
         ...

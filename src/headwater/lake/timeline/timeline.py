@@ -1,4 +1,4 @@
-"""The model of a timeline: actions, their states and times, and what commits carry."""
+"""The model of a timeline: actions with states and times, and commit metadata."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,44 +11,43 @@ _READ_AT_ONCE = 200
 
 
 class Timeline:
-    """One look at a table's timeline: it does not change after it was loaded. Raises what its reader does."""
+    """An immutable snapshot of a table's timeline. Raises the errors of its reader."""
 
     def __init__(self, reader: TimelineReader) -> None:
         self._reader = reader
 
     def exists(self) -> bool:
-        """Whether a Hudi table lies at the path; one whose creation was interrupted does not."""
+        """True if a Hudi table exists at the path; an interrupted creation does not count."""
         return self._reader.exists()
 
     def read_properties(self) -> Mapping[str, str]:
-        """The table's own properties, `hoodie.properties`: what it was made with."""
+        """Read the table's properties (`hoodie.properties`)."""
         return self._reader.read_properties()
 
     def has_commits(self) -> bool:
         """True if a write to the table has completed, so that the table has columns.
 
         A table whose first write was killed exists, but Spark reads it as a relation without columns. Hudi's
-        next write rolls that commit back; until then every reader treats the table as an empty one.
+        next write rolls that commit back. Until then, every reader treats the table as empty.
         """
         return self.exists() and bool(self.commits or self.list_archived())
 
     @cached_property
     def active(self) -> tuple[Instant, ...]:
-        """Actions that have not been archived, in order of request."""
+        """Actions that are not archived, in order of request."""
         return tuple(sorted(self._reader.list_active()))
 
     @cached_property
     def archived(self) -> tuple[Instant, ...]:
-        """Actions that have left the active timeline, in order of request. Reads the times of the whole
-        archive, not what its actions carry."""
-        # Archival writes the archive first, and then takes the files away.
+        """Archived actions in order of request. Reads the times of the complete archive, without metadata."""
+        # Archiving writes the archive before it deletes the active files.
         active = {(i.requested, i.action) for i in self.active}
         found = self._reader.list_archived()
         return tuple(sorted(i for i in found if (i.requested, i.action) not in active))
 
     @cached_property
     def completed_writes(self) -> list[Instant]:
-        """Of the active timeline, in order of completion."""
+        """List completed writes of the active timeline, in order of completion."""
         return sort_by_completion(i for i in self.active if i.is_commit)
 
     @cached_property
@@ -65,15 +64,15 @@ class Timeline:
         return tuple(self._writes)
 
     def list_archived(self) -> tuple[Commit, ...]:
-        """Completed writes that have left the active timeline, in order of completion."""
+        """List archived completed writes, in order of completion."""
         return tuple(self._archived_writes)
 
     def list_pending(self, action: str) -> tuple[str, ...]:
-        """Requested times of compactions (clusterings ...) that are not complete, oldest first."""
+        """Return requested times of pending actions of a kind, such as compactions, oldest first."""
         return tuple(i.requested for i in self.active if i.action == action and i.state != "completed")
 
     def has_completed(self, completed: str) -> bool:
-        """Whether a write that completed then is still one of the table's; False where there is no table.
+        """True if the table still contains a write with this completion time; False without a table.
 
         Reads the archive only for a time before the active timeline.
         """
@@ -83,16 +82,16 @@ class Timeline:
         return any(c.completed == completed for c in (self.commits if is_active else self.list_archived()))
 
     def read_extra_metadata(self, commit: Commit) -> Mapping[str, str]:
-        """What a commit of the active timeline carries, as Hudi keeps it."""
+        """Return the metadata of an active commit in Hudi's form."""
         instant = self._writes[commit]
         return self._reader.read_extra_metadata([instant])[instant]
 
     def read_own_metadata(self, commit: Commit) -> Mapping[str, str]:
-        """Our own keys of an active commit's metadata, without the prefix."""
+        """Return headwater's own metadata of an active commit, without the prefix."""
         return select_own(self.read_extra_metadata(commit))
 
     def count_deletes(self, after: str, upto: str) -> int:
-        """Rows that active commits completed in (after, upto] say they have deleted."""
+        """Return the number of deleted rows that active commits completed in (after, upto] recorded."""
         return sum(
             self._reader.count_deletes(instant)
             for commit, instant in self._writes.items()
@@ -100,9 +99,9 @@ class Timeline:
         )
 
     def iter_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
-        """Commits completed after that time with what they carry, in order of completion.
+        """Yield commits completed after that time with their metadata, in order of completion.
 
-        Reads the archive only when `after` lies before the active timeline, and of it a part at a time.
+        Reads the archive, piece by piece, only if `after` is before the active timeline.
         """
         commits = set(self.commits)
         if not self.commits or after < self.commits[0].completed:
@@ -114,9 +113,9 @@ class Timeline:
                 yield commit, archived[commit] if commit in archived else self.read_own_metadata(commit)
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
-        """Our keys of the newest commit that carries `key`: other writers' commits do not hide it.
+        """Return headwater's metadata of the latest commit that has `key`, skipping commits of other writers.
 
-        Reads the archive only when no active commit has it, as after many commits of table services.
+        Reads the archive only if no active commit has it, for example after many table services.
         """
         for commit in reversed(self.commits):
             metadata = self.read_own_metadata(commit)
@@ -125,7 +124,7 @@ class Timeline:
         return self._find_archived_metadata(key)
 
     def find_commit(self, key: str) -> Commit | None:
-        """The newest active commit that carries `key` of ours."""
+        """Return the latest active commit whose own metadata has `key`."""
         return next((c for c in reversed(self.commits) if key in self.read_own_metadata(c)), None)
 
     def _find_archived_metadata(self, key: str) -> Mapping[str, str] | None:

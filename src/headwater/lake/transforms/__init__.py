@@ -1,1 +1,1 @@
-"""Steps between reading rows and writing them: they know frames, and nothing of where rows come from."""
+"""Transforms between reading and writing rows. They operate on frames and do not know the source of rows."""

@@ -1,4 +1,4 @@
-"""The steps of one table, one after another."""
+"""The transforms of one table, applied in order."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _PLURAL_KINDS = frozenset({"sql", "sql_file", "python", "java"})
 
 
 class Chain:
-    """Applies steps to frames. `table` is what errors name; building it raises `ConfigError`."""
+    """Applies transforms to frames. Errors name `table`. Construction raises `ConfigError`."""
 
     def __init__(self, table: str, steps: Sequence[TransformStep], secrets: TransformSecrets) -> None:
         self._table = table
@@ -28,24 +28,26 @@ class Chain:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What messages call the steps, in their order."""
+        """The transforms' names in messages, in order."""
         return tuple(self._labels)
 
     @property
     def may_multiply(self) -> bool:
-        """Whether one row may become several."""
+        """True if one row may become several."""
         return any(
             step.kind in _PLURAL_KINDS or (step.flatten is not None and bool(step.flatten.explode))
             for step in self._steps
         )
 
     def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
-        """The frame after all steps, lazily; without `carried` they may aggregate. Raises `TransformError`
-        naming table and step."""
+        """Apply all transforms lazily; without `carried`, they may aggregate.
+
+        Raises `TransformError`, which names table and transform.
+        """
         return reduce(lambda _, found: found[1], self.iter_apply(frame, carried), frame)
 
     def iter_apply(self, frame: DataFrame, carried: str | None) -> Iterator[tuple[str, DataFrame]]:
-        """Label and frame after each step. Raises as `apply` does."""
+        """Yield label and frame after each transform. Raises the errors of `apply`."""
         for label, transform in zip(self._labels, self._transforms, strict=True):
             with self._naming(label):
                 frame = transform.apply(frame, carried)
@@ -76,7 +78,7 @@ def _check_result(frame: DataFrame, carried: str | None) -> None:
 
 
 def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None:
-    """Raise `TransformError` when the columns cannot be a table's: by name, or as there are none."""
+    """Raise `TransformError` if the table cannot store the columns by name, or if there are none."""
     fields = [field for field in frame.schema if field.name not in ignored]
     odd = [field.name for field in fields if not STORABLE_NAME.fullmatch(field.name)]
     if odd:

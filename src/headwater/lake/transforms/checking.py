@@ -1,4 +1,4 @@
-"""What must be true of steps and checks before Spark starts: files, functions, statements, names, salt."""
+"""Validates transforms and checks before Spark starts: files, functions, statements, names and the salt."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,18 +10,18 @@ from headwater.lake.transforms.protocol import TransformSecrets
 from headwater.lake.transforms.python_function import load_function
 
 SOURCE = "_headwater_source"
-"""The column that tells, within a chain, which record a row comes from; it is not in the table."""
+"""The column that identifies a row's source record within a chain; it is not stored in the table."""
 
 
 def read_secrets(environ: Mapping[str, str]) -> TransformSecrets:
-    """What steps need from the environment."""
+    """Read the secrets of transforms from the environment."""
     return TransformSecrets(environ.get(SALT_VARIABLE) or None)
 
 
 def check_processing(settings: Settings, environ: Mapping[str, str], only: str | None = None) -> None:
-    """Raise `ConfigError` with all that is wrong with the tables' `transform` and `checks`; starts no Spark.
+    """Raise `ConfigError` with all problems of the tables' `transform` and `checks`; starts no Spark.
 
-    `only` names one table. Modules of `python` steps are imported.
+    `only` selects one table. Imports the modules of `python` transforms.
     """
     secrets = read_secrets(environ)
     problems = [

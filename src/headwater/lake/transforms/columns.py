@@ -1,4 +1,4 @@
-"""Steps that rename, cast, drop and keep columns; and how a step finds the columns that its user names."""
+"""Transforms that rename, cast, drop and keep columns, and the lookup of user-specified columns."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from headwater.errors import TransformError
 
 
 class Rename:
-    """Columns get other names; nothing else of them changes, their place neither."""
+    """Renames columns; their positions, types and values stay the same."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -24,7 +24,7 @@ class Rename:
 
 
 class Cast:
-    """Columns get other types; what cannot be cast becomes null."""
+    """Casts columns to other types; values that cannot be cast become null."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
         self._types = types
@@ -41,7 +41,7 @@ class Cast:
 
 
 class Drop:
-    """Columns go."""
+    """Drops columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -52,7 +52,7 @@ class Drop:
 
 
 class Keep:
-    """All other columns go."""
+    """Drops all other columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -64,7 +64,8 @@ class Keep:
 
 
 def find_columns(frame: DataFrame, names: Sequence[str], carried: str | None) -> list[str]:
-    """The frame's columns of these names, whatever their case. Raises `TransformError` naming all unknown."""
+    """Return the frame's columns of these names in any case. Raises `TransformError` with all unknown
+    ones."""
     known = {name.lower(): name for name in frame.columns if name != carried}
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
@@ -80,5 +81,5 @@ def find_columns(frame: DataFrame, names: Sequence[str], carried: str | None) ->
 
 
 def quote(name: str) -> Column:
-    """The column of exactly this name, whatever is in it."""
+    """Return the column with exactly this name, including special characters."""
     return F.col("`" + name.replace("`", "``") + "`")

@@ -1,4 +1,4 @@
-"""`flatten`: structs become columns, and elements of arrays rows."""
+"""`flatten`: converts structs to columns, and optionally array elements to rows."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from headwater.lake.transforms.columns import find_columns, quote
 
 
 class Flatten:
-    """A column `address` with a field `city` becomes `address_city`, at all depths.
+    """Converts a column `address` with a field `city` to `address_city`, at all depths.
 
-    Arrays named in `explode` are first made to rows, in their order; then their structs are flattened, too.
+    Arrays named in `explode` first become rows, in the given order; then their structs are flattened.
     """
 
     def __init__(self, config: FlattenConfig) -> None:

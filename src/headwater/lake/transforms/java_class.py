@@ -11,9 +11,9 @@ SIGNATURE = "apply(JavaSparkContext, SparkSession, Dataset<Row>, TypedProperties
 
 
 class JavaClass:
-    """Calls `apply` of a new object of the class.
+    """Calls `apply` of a new instance of the class.
 
-    By the method, not by the interface: that is in Hudi's utilities, which the Spark bundle does not have.
+    Resolves the method by name: the interface is in Hudi's utilities, which the Spark bundle lacks.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,5 @@
-"""The table of kinds: a new one is one file, a key in `config/processing/transform.py` and a line here."""
+"""Maps kinds to transforms. A new kind is one file, a key in `config/processing/transform.py` and a line
+here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from headwater.lake.transforms.protocol import Transform, TransformSecrets
 from headwater.lake.transforms.python_function import PythonFunction
 from headwater.lake.transforms.sql.statement import Sql
 
-# What stands behind a step's kind is never absent, which types do not know.
+# The options of a transform's kind are never None, which the types do not express.
 _BUILDERS: Mapping[StepKind, Callable[[Any, TransformSecrets], Transform]] = {
     "sql": lambda step, _: Sql(step.sql),
     "sql_file": lambda step, _: Sql.from_file(step.sql_file),
@@ -29,5 +30,5 @@ _BUILDERS: Mapping[StepKind, Callable[[Any, TransformSecrets], Transform]] = {
 
 
 def build_transform(step: TransformStep, secrets: TransformSecrets) -> Transform:
-    """The step, ready to be applied. Raises `ConfigError` for what it names and is not there."""
+    """Build a transform from its configuration. Raises `ConfigError` for references that do not exist."""
     return _BUILDERS[step.kind](step, secrets)

@@ -1,4 +1,4 @@
-"""What is known of a table's columns before there is a row, and who asks for others. No Spark."""
+"""Derives a table's columns before any row is read, and finds references to unknown columns. No Spark."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,21 +16,21 @@ from headwater.lake.transforms.sql.file import read_sql_file
 from headwater.lake.transforms.sql.query import list_output_columns, parse_query
 
 Names = tuple[str, ...] | None
-"""Columns by their lower-cased names; None where they are not known."""
+"""Lower-cased column names; None if unknown."""
 Problem = tuple[str, str]
-"""A path below the table, such as `transform[0].sql`, and a sentence."""
+"""A path relative to the table, such as `transform[0].sql`, and a sentence."""
 
 _OWN = "_headwater_"
 
 
 def iter_column_problems(config: TableConfig) -> Iterator[Problem]:
-    """Names that are none of the columns there, as far as they are known: from `schema`, or from a step."""
+    """Yield references to columns that do not exist, as far as `schema` or the transforms define them."""
     names = _list_declared(config)
     for at, step in enumerate(config.transform):
         yield from _iter_unknown(f"transform[{at}].{step.kind}", _list_wanted(step), names, config)
         names = _follow(step, names)
     if not config.transform:
-        # Without steps a table's own check of its keys says it, where Hudi's names are known.
+        # Without transforms, the table validates its own keys, because that check knows Hudi's names.
         names = names if config.schema_ else None
     else:
         for key in ("record_key", "group_key", "ordering", "partition"):
@@ -41,7 +41,7 @@ def iter_column_problems(config: TableConfig) -> Iterator[Problem]:
 
 
 def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
-    """Statements of steps and checks that cannot be run, and files that are not there."""
+    """Yield invalid statements of transforms and checks, and missing files."""
     for at, step in enumerate(config.transform):
         try:
             if step.kind in ("sql", "sql_file"):
@@ -61,7 +61,7 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
 
 
 def _check_statement(text: str, carried: str, config: TableConfig) -> None:
-    """Raise `TransformError` for a statement that the table cannot be kept up by."""
+    """Raise `TransformError` for a statement with which the table cannot be updated incrementally."""
     if config.from_ is None:
         check_origin(text, carried)
     elif config.effective_refresh == "full":
@@ -89,7 +89,7 @@ def _list_declared(config: TableConfig) -> Names:
     try:
         parsed = sqlglot.parse_one(f"create table t ({config.schema_})", dialect="spark")
     except SqlglotError:
-        return None  # Spark says what is wrong with it
+        return None  # Spark reports the problem
     found = [column.name.lower() for column in parsed.this.expressions if isinstance(column, exp.ColumnDef)]
     rescued = config.effective_rescued_data_column
     return (*found, *([rescued.lower()] if rescued else []))
@@ -102,7 +102,7 @@ def _list_wanted(step: TransformStep) -> Sequence[str]:
 
 
 def _follow(step: TransformStep, names: Names) -> Names:
-    """The columns after a step."""
+    """Return the columns after a transform."""
     if step.kind == "keep":
         return tuple(name.lower() for name in step.keep)
     if step.kind in ("sql", "sql_file"):
@@ -121,6 +121,6 @@ def _follow_sql(step: TransformStep) -> Names:
         text = read_sql_file(step.sql_file) if step.sql_file is not None else step.sql or ""
         columns = list_output_columns(parse_query(text))
     except HeadwaterError:
-        return None  # said by `iter_sql_problems`
-    # Columns of our own are allowed everywhere, so they are no help in a list of those that are there.
+        return None  # reported by `iter_sql_problems`
+    # Headwater's own columns are valid everywhere, so omit them from suggestions.
     return tuple(name for name in columns if not name.startswith(_OWN)) if columns is not None else None

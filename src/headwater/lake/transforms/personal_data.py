@@ -1,4 +1,4 @@
-"""`mask` and `hash`: personal data becomes unreadable."""
+"""`mask` and `hash`: make personal data unreadable."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from headwater.lake.transforms.columns import find_columns, quote
 
 
 class Mask:
-    """Values become stars but for their last characters, or one text."""
+    """Replaces values with asterisks except for their last characters, or with a fixed text."""
 
     def __init__(self, config: MaskConfig) -> None:
         self._config = config
@@ -29,14 +29,14 @@ class Mask:
             return F.when(text.isNotNull(), F.lit(self._config.replace_with))
         kept = self._config.keep_last or 0
         length = F.length(text)
-        # Of a value that is no longer than what may stay nothing stays.
+        # Mask a value completely if it is not longer than the visible suffix.
         hidden = F.when(length <= kept, length).otherwise(length - kept)
         stars = F.regexp_replace(text.substr(F.lit(1), hidden), "(?s).", "*")
         return F.concat(stars, text.substr(hidden + 1, length))
 
 
 class Hash:
-    """Values become SHA-256 of salt and value, in hex: equal ones stay equal, in all tables of one salt."""
+    """Replaces values with the hex SHA-256 of salt and value; equal values stay equal under the same salt."""
 
     def __init__(self, names: Sequence[str], salt: str | None) -> None:
         if not salt:
@@ -51,7 +51,7 @@ class Hash:
         """See `Transform`."""
         for name in find_columns(frame, self._names, carried):
             _refuse_nested(name, frame.schema[name].dataType)
-            # Null with null: a hash of nothing would look like a value.
+            # Null stays null: the hash of an empty string would look like a value.
             salted = F.concat(F.lit(self._salt), quote(name).cast("string"))
             frame = frame.withColumn(name, F.sha2(salted, 256))
         return frame

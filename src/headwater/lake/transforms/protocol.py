@@ -1,4 +1,4 @@
-"""What a kind of transform step is."""
+"""The contract of transforms."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -8,23 +8,22 @@ if TYPE_CHECKING:
 
 
 class Transform(Protocol):
-    """One step of a chain: a frame becomes another one, lazily.
+    """One lazy transform of a frame.
 
-    Contract: each row of the result comes from one row of the frame; it may drop rows, and make several of
-    one. The column `carried`, which tells the row's origin, is in the result with the value it had, and is
-    none of the columns that the step's user names. Without `carried` the frame is all there is, and a step
-    may make one row of several, too. Nothing is written, and no job is started.
+    Contract: each output row comes from one input row; a transform may drop rows and make several of one. The
+    column `carried`, which identifies the row's origin, keeps its value and is not visible to users. Without
+    `carried`, the frame is complete, and a transform may aggregate. It writes nothing and starts no job.
 
-    Raises `TransformError` with what is wrong, without naming the step: `Chain` does that.
+    Raises `TransformError` without the transform's name, which `Chain` adds.
     """
 
     def apply(self, frame: "DataFrame", carried: str | None) -> "DataFrame":
-        """The frame after this step."""
+        """Return the transformed frame."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TransformSecrets:
-    """What steps need and no file holds. `salt` is that of `hash`."""
+    """Secrets of transforms that no file contains. `salt` belongs to `hash`."""
 
     salt: str | None = field(default=None, repr=False)

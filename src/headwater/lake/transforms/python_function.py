@@ -1,4 +1,4 @@
-"""`python`: a function of the user's own, found without Spark and called with the rows."""
+"""`python`: a user-defined function, loaded without Spark and called with the rows."""
 
 import importlib
 import importlib.util
@@ -32,7 +32,7 @@ class PythonFunction:
             result = self._function(frame)
         except HeadwaterError:
             raise
-        except Exception as error:  # whatever a function of somebody else's raises
+        except Exception as error:  # user code may raise anything
             said = " ".join(str(error).split())[:400]
             raise TransformError(
                 f"{self._spec} raised {type(error).__name__}: {said}", hint="correct the function"
@@ -51,9 +51,9 @@ class PythonFunction:
 
 
 def load_function(spec: str, folder: Path) -> Callable[[Any], Any]:
-    """The function that a `module:function` names; modules beside the configuration are found, too.
+    """Load the function that `module:function` names, also from modules next to the configuration.
 
-    Raises `ConfigError` when there is no such module or function, or the module cannot be imported.
+    Raises `ConfigError` if there is no such module or function, or if the import fails.
     """
     where, _, name = spec.rpartition(":")
     module = _load_file(Path(folder, where)) if where.endswith(".py") else _load_module(where, folder)
@@ -73,12 +73,12 @@ def load_function(spec: str, folder: Path) -> Callable[[Any], Any]:
 def _load_module(name: str, folder: Path) -> ModuleType:
     place = str(folder.absolute())
     if place not in sys.path:
-        # At the end: nothing that is installed is hidden by a file that happens to lie there.
+        # Append the folder, so that its files never shadow installed modules.
         sys.path.append(place)
         importlib.invalidate_caches()
     try:
         return importlib.import_module(name)
-    except Exception as error:  # a module may raise anything while it is imported
+    except Exception as error:  # a module may raise anything on import
         if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
             raise ConfigError(
                 f"there is no module {name!r}, neither installed nor in {place}", hint=_FORM
@@ -110,7 +110,7 @@ def _explain_import(name: str, error: Exception) -> str:
 
 
 def _ship_with_tasks(module: ModuleType, folder: Path) -> None:
-    """Let functions of a module beside the configuration go to executors whole: they have no such file."""
+    """Pickle functions of a module next to the configuration by value, because executors lack its file."""
     if "pyspark" not in sys.modules or not str(getattr(module, "__file__", "")).startswith(
         str(folder.absolute())
     ):

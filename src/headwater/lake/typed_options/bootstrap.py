@@ -1,12 +1,12 @@
-"""What turns a write into a bootstrap: the files of a folder become those of a table."""
+"""Options that turn a write into a bootstrap of existing files."""
 
 from typing import Literal
 
 BootstrapMode = Literal["metadata_only", "full_record"]
 BOOTSTRAPPED_PROPERTY = "hoodie.bootstrap.base.path"
-"""Of a table: where the files lie that it was made of."""
+"""Table property: the location of the bootstrap source files."""
 BOOTSTRAP_INDEX_FOLDER = ".hoodie/.aux/.bootstrap/.fileids"
-"""Below a table's path; says which of its files have their rows elsewhere, and is empty where none has."""
+"""Relative to a table's path: the index of files whose rows are in source files; empty if there are none."""
 
 _SELECTOR = "org.apache.hudi.client.bootstrap.selector.BootstrapRegexModeSelector"
 _PROVIDERS = {
@@ -16,7 +16,10 @@ _PROVIDERS = {
 
 
 def bootstrap_options(source: str, file_format: str, mode: BootstrapMode, regex: str) -> dict[str, str]:
-    """Beside those of a write. Partitions whose whole path `regex` matches get the mode, others the other."""
+    """Return bootstrap options in addition to those of a write.
+
+    Partitions whose complete path matches `regex` use `mode`, others the other mode.
+    """
     return {
         "hoodie.datasource.write.operation": "bootstrap",
         BOOTSTRAPPED_PROPERTY: source,

@@ -1,4 +1,4 @@
-"""The one key by which an entry of a catalog tells Spark which rows of a merge-on-read table are meant."""
+"""The serde property with which a catalog entry selects the rows of a merge-on-read table for Spark."""
 
 QUERY_AS_READ_OPTIMIZED = "hoodie.query.as.ro.table"
-"""A serde property: `true` for base files only."""
+"""`true` for base files only."""

@@ -1,4 +1,4 @@
-"""Clustering as Hudi's options: what it makes of which files, who plans it, and who gives way to whom."""
+"""Hudi options for clustering: file sizes, sort order, scheduling and conflict resolution."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -10,17 +10,17 @@ _TARGET_BYTES = 128 * 1024**2
 _GROUP_BYTES = 2 * 1024**3
 
 PLANNED_BY_WORKER = {"hoodie.clustering.async.enabled": "true"}
-"""For a client that plans a clustering when it is due; nothing else is done by it."""
+"""For a client that schedules a clustering when due, and does nothing else."""
 
 NOT_PLANNED = {"hoodie.clustering.schedule.inline": "false"}
-"""For a write that shall plan none."""
+"""For a write that must not schedule a clustering."""
 
 _BESIDE_WRITERS = {
-    # By default Hudi refuses every write to a file that a clustering is planned for, until that is done.
+    # By default, Hudi rejects every write to a file with a pending clustering plan.
     "hoodie.clustering.updates.strategy": (
         "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
     ),
-    # So the clustering looks at all that was committed since it was planned, and gives way.
+    # The clustering then checks all commits since its plan, and yields to writers.
     "hoodie.write.lock.conflict.resolution.strategy": (
         "org.apache.hudi.client.transaction.PreferWriterConflictResolutionStrategy"
     ),
@@ -28,15 +28,17 @@ _BESIDE_WRITERS = {
 
 
 def find_small_bytes(target_bytes: int) -> int:
-    """Files from this size on stay as they are."""
+    """Return the file size in bytes from which files are not rewritten."""
     return target_bytes * 4 // 5
 
 
 def clustering_options(
     sort: Sequence[str], layout: Layout, small_bytes: int, target_bytes: int, partitions: Sequence[str]
 ) -> dict[str, str]:
-    """Files below `small_bytes` become files of about `target_bytes`, sorted by `sort`; of some
-    `partitions` (paths), or of all for none."""
+    """Return options that rewrite files below `small_bytes` into sorted files of about `target_bytes`.
+
+    `partitions` are paths; empty for all.
+    """
     built = {
         f"{_PLAN}.small.file.limit": str(small_bytes),
         f"{_PLAN}.target.file.max.bytes": str(target_bytes),
@@ -51,15 +53,14 @@ def clustering_options(
 
 
 def render_clustering(given: Mapping[str, object]) -> dict[str, str]:
-    """What clustering needs beside the keys of its own options: by those of a table, `given` by their path;
-    nothing for a table without."""
+    """Return additional options for the table options `given`, by path; empty without clustering."""
     after = given.get("clustering.after")
     if after is None:
         return {}
     target = given.get("clustering.target_size") or _TARGET_BYTES
     built = clustering_options((), "linear", find_small_bytes(int(str(target))), int(str(target)), ())
     del built["hoodie.layout.optimize.strategy"]
-    # A small file that is alone would be written anew each time, and be as small.
+    # Otherwise, a single small file would be rewritten each time without growing.
     built[f"{_PLAN}.single.group.clustering.enabled"] = "false"
     services = given.get("services")
     if services is None or services == "inline":

@@ -1,4 +1,4 @@
-"""Our options of a table and Hudi's keys for them: an entry here is all that a new one needs in the lake."""
+"""Maps table options to Hudi's keys; a new option needs only an entry here within the lake."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,32 +10,34 @@ Value = str | int | bool | tuple[str, ...]
 _MERGER_OPTION = "hoodie.write.record.merge.custom.implementation.classes"
 _MERGE_MODE_OPTION = "hoodie.write.record.merge.mode"
 MERGE_STRATEGY_OPTION = "hoodie.write.record.merge.strategy.id"
-"""Hudi wants to be told what the merger says of itself."""
+"""Hudi requires the merge strategy ID of a custom merger."""
 
 BY_SPARK = {
     "hoodie.write.record.merge.custom.implementation.classes": "org.apache.hudi.DefaultSparkRecordMerger"
 }
-"""A write that Spark's own Parquet reader and writer carry out. It can update files whose lists have the old
-structure, and leaves them with the new one. It compares decimals and dates of stored rows with new ones,
-which Avro records cannot."""
+"""Writes with Spark's own Parquet reader and writer.
+
+They can update files whose lists have the old structure, and convert them to the new one. They also compare
+stored and new decimals and dates, which Avro records cannot.
+"""
 
 _PAYLOADS = "org.apache.hudi.common.model"
 _METADATA = {"hoodie.metadata.enable": "true"}
 
-# Without the server the second commit to a record index of partitions fails, and every commit to an
-# expression index, which any table with a metadata table may get.
+# Without the timeline server, the second commit to a partitioned record index fails, and every commit to an
+# expression index. Any table with a metadata table may get an expression index.
 _STREAMED = {**_METADATA, "hoodie.embed.timeline.server": "true"}
 
-# Hudi's own: other tables have small ones, which grow, and are slower to ask.
+# Hudi's default size. Other tables use small filters that grow, but are slower to query.
 _FILTERS = {"hoodie.index.bloom.num_entries": "60000"}
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOption:
-    """One option: its path below a table, and Hudi's key.
+    """One option: its path relative to a table, and Hudi's key.
 
-    `words` are values that Hudi spells otherwise than in upper case; `also` is what else a value needs, under
-    `*` what any needs that is not false.
+    `words` are values that differ from the upper-case form in Hudi. `also` are additional options per value;
+    those under `*` apply to any value except False.
     """
 
     name: str
@@ -65,7 +67,7 @@ DECLARED = (
             "global_record_level": {
                 **_STREAMED,
                 "hoodie.metadata.global.record.level.index.enable": "true",
-                # As the other global indexes do: by default the row stays where its key was first.
+                # Like the other global indexes; by default, a row stays in its first partition.
                 "hoodie.record.index.update.partition.path": "true",
             },
         },
@@ -143,7 +145,7 @@ DECLARED = (
         "concurrency",
         "hoodie.write.concurrency.mode",
         words={"non_blocking": "NON_BLOCKING_CONCURRENCY_CONTROL"},
-        # Hudi looks for the type where a Spark write does not put it.
+        # Hudi reads the table type from this key, which a Spark write does not set.
         also={"non_blocking": {"hoodie.table.type": "MERGE_ON_READ"}},
     ),
     DeclaredOption("metadata_table", "hoodie.metadata.enable", also={"true": _STREAMED}),
@@ -157,13 +159,13 @@ DECLARED = (
         "indexing",
         "hoodie.metadata.index.async",
         words={"async": "true", "inline": "false"},
-        # With the first a commit fails of an index that is to be there and is not yet; with the second
-        # queries pass over rows of a commit that an index has missed as it began (Hudi 1.2).
+        # With streaming writes, a commit fails if a configured index does not exist yet. With partition
+        # stats, queries skip rows of commits that the index missed at its start (Hudi 1.2).
         also={
             "async": {
                 "hoodie.metadata.streaming.write.enabled": "false",
                 "hoodie.metadata.index.partition.stats.enable": "false",
-                # It waits for the writes that were begun before, also for one that is killed meanwhile.
+                # The build waits for earlier pending writes, including those that are killed in the meantime.
                 "hoodie.metadata.index.check.timeout.seconds": "300",
             }
         },
@@ -173,14 +175,14 @@ _BY_NAME = {option.name: option for option in DECLARED}
 
 
 def find_merger(options: Mapping[str, str]) -> str | None:
-    """The class whose strategy Hudi has still to be told, of a write's options as Hudi wants them."""
+    """Return the custom merger whose strategy ID is missing from a write's options, else None."""
     is_told = options.get(_MERGE_MODE_OPTION) != "CUSTOM" or MERGE_STRATEGY_OPTION in options
     merger = options.get(_MERGER_OPTION, "")
     return merger if merger and not is_told and "," not in merger else None
 
 
 def render_options(given: Mapping[str, Value | None]) -> dict[str, str]:
-    """Hudi's options for ours, which are by their path below a table; None is not given."""
+    """Convert table options, by path relative to the table, to Hudi options; None means not set."""
     rendered: dict[str, str] = {}
     for name, value in given.items():
         if value is not None:
@@ -190,7 +192,7 @@ def render_options(given: Mapping[str, Value | None]) -> dict[str, str]:
 
 def _iter_rendered(option: DeclaredOption, value: Value) -> Iterator[tuple[str, str]]:
     text = _write(value)
-    # A list that is only switched on has no columns to name.
+    # A column list that is only enabled names no columns.
     if not (option.unit == "columns" and isinstance(value, bool)):
         is_word = isinstance(value, str) and "." not in value
         yield option.key, option.words.get(text, text.upper() if is_word else text)

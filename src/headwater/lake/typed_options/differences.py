@@ -1,6 +1,6 @@
-"""What a table was made with against what a write wants: Hudi cannot change it on a table that exists.
+"""Compares the fixed properties of an existing table with the options of a write.
 
-Some of it Hudi refuses in words of its own, some of it after the commit, and some of it not at all.
+Hudi reports some differences in its own terms, some only after the commit, and others not at all.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,10 +15,10 @@ _MAY_UPGRADE = "hoodie.write.auto.upgrade"
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """One of a table's properties, the option that makes it so, and what each means where it is absent.
+    """A fixed table property, the option that sets it, and its default.
 
-    `is_open`: a write that says nothing takes the table's. With `value` only this one counts: has it, or not.
-    `is_word`: Hudi has it in upper case. `nothing` is what it is called where there is none.
+    `is_open`: a write without the option uses the table's value. `value`: compare only whether the property
+    has this value. `is_word`: Hudi uses upper case. `nothing` is the display name of an absent value.
     """
 
     name: str
@@ -31,7 +31,7 @@ class _Fixed:
     nothing: str = "none"
 
     def read(self, found: Mapping[str, str], key: str) -> str:
-        """What `found` says under the key, as the configuration has it: `day:SIMPLE` is day."""
+        """Return the value of a key in the configuration's form: `day:SIMPLE` becomes `day`."""
         text = found.get(key, self.default)
         if self.value:
             return "true" if text == self.value else "false"
@@ -92,7 +92,7 @@ _FIXED_OF_PARTITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that a table has otherwise than a write wants it; both as texts, empty for `nothing`."""
+    """A difference between table and write; both values are text, empty for `nothing`."""
 
     name: str
     there: str
@@ -104,10 +104,9 @@ class Difference:
 
 
 def check_is_same_table(path: str, properties: Mapping[str, str], options: Mapping[str, str]) -> None:
-    """Refuse a write whose options are not those that the table at `path` was made with.
+    """Raise `TableMismatchError` with all differences between a write and the table at `path`.
 
-    `properties` are the table's own (`hoodie.properties`), `options` all those of the write. Raises
-    `TableMismatchError` that names what differs.
+    `properties` are the table's own (`hoodie.properties`), `options` all options of the write.
     """
     differences = list(iter_differences(properties, options))
     if differences:
@@ -127,7 +126,7 @@ def check_is_same_table(path: str, properties: Mapping[str, str], options: Mappi
 
 
 def read_write_version(options: Mapping[str, str], there: int) -> int:
-    """The version that writes with these options are for, of a table that has the version `there`."""
+    """Return the table version that these options write, for a table of version `there`."""
     if options.get(_MAY_UPGRADE) == "true":
         return there
     told = options.get(_WRITE_VERSION, _NEWEST_VERSION)
@@ -135,8 +134,8 @@ def read_write_version(options: Mapping[str, str], there: int) -> int:
 
 
 def iter_differences(properties: Mapping[str, str], options: Mapping[str, str]) -> Iterator[Difference]:
-    """Where the properties of a table are not what the options of a write say."""
-    # As tables of before version 9 have it.
+    """Yield the differences between the properties of a table and the options of a write."""
+    # Tables before version 9 use this key.
     older = properties.get("hoodie.table.precombine.field", "")
     properties = {"hoodie.table.ordering.fields": older, **properties}
     is_partitioned = bool(properties.get("hoodie.table.partition.fields"))

@@ -1,4 +1,4 @@
-"""The lake's lock as Hudi's options: a class, its keys, and what writers have to do that are not alone."""
+"""Hudi options for the lake's lock, and for writers that run concurrently."""
 
 from collections.abc import Mapping
 
@@ -24,14 +24,14 @@ _PAUSE_MS = 1_000
 
 
 def render_lock(lock: LockConfig) -> dict[str, str]:
-    """What every writer of every table is given; see `read_session_lock` for the rest."""
+    """Return the options for all writers of all tables; `read_session_lock` adds those of a table."""
     options = {
         _MODE: "OPTIMISTIC_CONCURRENCY_CONTROL",
-        # What another writer has not completed yet is not litter.
+        # Keep uncommitted files of other writers, which may still be active.
         "hoodie.clean.failed.writes.policy": "LAZY",
         _PROVIDER: LOCK_CLASSES[lock.provider],
         f"{_LOCK}.client.wait_time_ms_between_retry": str(_PAUSE_MS),
-        # Longer than a lock can lie there that a killed process has left.
+        # Retry for longer than a killed process's lock takes to expire.
         f"{_LOCK}.client.num_retries": str((lock.expire_minutes + 1) * 60_000 // _PAUSE_MS),
     }
     if lock.early_conflict_detection:
@@ -58,12 +58,12 @@ def _render_provider(lock: LockConfig) -> dict[str, str]:
 
 
 def to_session_settings(lock: LockConfig | None) -> dict[str, str]:
-    """As settings of a Spark session: so every writer in it has them."""
+    """Return the options as settings of a Spark session, so that every writer in it has them."""
     return {} if lock is None else {f"{_SESSION_PREFIX}{k}": v for k, v in render_lock(lock).items()}
 
 
 def read_session_lock(settings: Mapping[str, str], table: str) -> dict[str, str]:
-    """The lock's options for one table, from the settings of a session; none where it has no lock."""
+    """Return the lock options of one table from a session's settings; empty without a lock."""
     if f"{_SESSION_PREFIX}{_PROVIDER}" not in settings:
         return {}
     start = len(_SESSION_PREFIX)
@@ -73,7 +73,7 @@ def read_session_lock(settings: Mapping[str, str], table: str) -> dict[str, str]
         if key.startswith(f"{_SESSION_PREFIX}hoodie.write.")
         or key == f"{_SESSION_PREFIX}hoodie.clean.failed.writes.policy"
     }
-    # Each table has a lock of its own. Other providers call it after the table by themselves.
+    # Each table has its own lock. Other providers derive its name from the table themselves.
     if _FOLDER in options:
         options[_FOLDER] = f"{options[_FOLDER].rstrip('/')}/{table}"
     if _HIVE_DATABASE in options:

@@ -1,6 +1,6 @@
-"""Writes the page of a table's Hudi options: `python -m headwater.lake.typed_options.reference`.
+"""Generates the reference page of Hudi options: `python -m headwater.lake.typed_options.reference`.
 
-A test fails when the committed page differs from what this builds.
+A test fails if the committed page differs from the output.
 """
 
 import json
@@ -46,7 +46,7 @@ nothing is written.
 
 
 def render_page() -> str:
-    """The page as a file's text."""
+    """Return the text of the page."""
     known = load_known_options()
     head = _HEAD.format(bundle=f"`{known.bundle.partition(':')[2]}`")
     return head + "".join(f"| {' | '.join(_list_cells(option))} |\n" for option in DECLARED)

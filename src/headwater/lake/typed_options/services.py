@@ -1,24 +1,25 @@
-"""What is done to a table beside its pipeline, as Hudi's options."""
+"""Hudi options for operations outside a table's pipeline."""
 
 from collections.abc import Mapping, Sequence
 
 NO_SERVICES = {"hoodie.compact.inline": "false", "hoodie.clustering.inline": "false"}
-"""For a write beside a table's own writer: it would carry out a plan that the other is carrying out."""
+"""For a write alongside a table's own writer: prevents it from executing a plan that the writer is
+executing."""
 
 NO_PLANNED_COMPACTION = {"hoodie.compact.schedule.inline": "false"}
-"""For a write that shall plan none. To a copy-on-write table Hudi fails of planning one."""
+"""For a write that must not schedule a compaction, which fails on a copy-on-write table."""
 
 COMBINED = {"hoodie.combine.before.insert": "true"}
-"""Of rows with one key in one write, one stays, as in an upsert."""
+"""Deduplicates the rows of one write by key, as in an upsert."""
 
 
 def partitions_to_delete(paths: Sequence[str]) -> dict[str, str]:
-    """Beside the operation `delete_partition`: which."""
+    """Return the options that select the partitions of a `delete_partition` operation."""
     return {"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}
 
 
 def compaction_options() -> dict[str, str]:
-    """Compact now, whatever came together since the last time."""
+    """Return options for a compaction now, regardless of the number of delta commits."""
     return {
         "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
         "hoodie.compact.inline.max.delta.commits": "1",
@@ -26,7 +27,7 @@ def compaction_options() -> dict[str, str]:
 
 
 def log_compaction_options(blocks: int) -> dict[str, str]:
-    """Make one log file of the logs of each file group that has so many blocks of them, or more."""
+    """Return options that merge the logs of each file group with at least `blocks` log blocks."""
     return {
         "hoodie.log.compaction.inline": "true",
         "hoodie.log.compaction.blocks.threshold": str(blocks),
@@ -37,6 +38,6 @@ _PARTITION_DAYS = "hoodie.partition.ttl.strategy.days.retain"
 
 
 def read_partition_days(given: Mapping[str, str]) -> int | None:
-    """How long a table's options keep partitions; None for ever."""
+    """Return the partition retention in days; None without a limit."""
     text = given.get(_PARTITION_DAYS, "")
     return int(text) if text.isdecimal() and int(text) > 0 else None

@@ -1,1 +1,1 @@
-"""Which processes write which tables of a lake now: seen from any machine, and true after a SIGKILL."""
+"""Tracks which processes write which tables of a lake: visible from any machine, correct after a SIGKILL."""

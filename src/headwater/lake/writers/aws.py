@@ -1,4 +1,4 @@
-"""The DynamoDB table in which locks are kept."""
+"""The DynamoDB table of locks."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ _SECONDS = 5
 
 
 def find_lock_table(lock: LockConfig) -> bool:
-    """Whether the table of the locks is there and usable; Hudi makes one that is not there.
+    """True if the lock table exists and is usable; Hudi creates a missing one.
 
-    Raises `CredentialsError` when it may not be asked, `LakeError` when it does not answer or
-    has another key.
+    Raises `CredentialsError` if access is denied, `LakeError` if the service does not answer or the table has
+    another key.
     """
     config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"total_max_attempts": 2})
     try:

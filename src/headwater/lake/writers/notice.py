@@ -1,4 +1,4 @@
-"""`Notice`: what a process that writes tables says of itself, in a file of the lake."""
+"""`Notice`: the lease of a process that writes tables, in a file of the lake."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -10,14 +10,17 @@ from headwater.lake.writers.process import Process
 
 Role = Literal["run", "service"]
 SILENT_SECONDS = 60.0
-"""A notice that was silent for so long is of a process that has gone, on a machine that cannot be asked."""
+"""After this time without renewal, a lease from another machine has expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """`processes` are the process itself and its JVM: that one may complete a commit when the first was
-    killed. `alone` is what can be beside no other writer, whatever lock there is. `failures` holds the last
-    error of each table whose batches fail."""
+    """The lease of a writer.
+
+    `processes` are the process itself and its JVM, which may complete a commit after the former was killed.
+    `alone` excludes all other writers, regardless of locks. `failures` holds the last error of each table
+    whose batches fail.
+    """
 
     token: str
     role: Role
@@ -30,17 +33,17 @@ class Notice:
     failures: Mapping[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """As the file holds it."""
+        """Return the content of the lease file."""
         return json.dumps(asdict(self)).encode()
 
     def describe(self) -> str:
-        """For a message."""
+        """Describe the writer for a message."""
         machine = self.place.partition(" ")[0]
         return f"{self.command} (process {self.processes[0].number} on {machine}, since {self.since})"
 
 
 def parse_notice(content: bytes) -> Notice | None:
-    """Inverse of `Notice.to_bytes`; None for a file that is being written, or is none."""
+    """Parse the output of `Notice.to_bytes`; None for invalid content or a file that is being written."""
     try:
         data = json.loads(content)
         processes = tuple(Process(**process) for process in data.pop("processes"))
@@ -50,17 +53,17 @@ def parse_notice(content: bytes) -> Notice | None:
 
 
 def is_alive(notice: Notice | None, place: str, silent_seconds: float) -> bool:
-    """Whether its process writes, or may. `silent_seconds` have passed since it was renewed."""
+    """True if the lease holder may still write. `silent_seconds` is the time since the last renewal."""
     if notice is not None and notice.place == place:
         return any(process.is_running() for process in notice.processes)
     return silent_seconds < SILENT_SECONDS
 
 
 def excludes(mine: Notice, other: Notice | None, *, is_locked: bool) -> bool:
-    """Whether the two must not write at the same time; of an unreadable notice nothing is known yet.
+    """True if the two must not write concurrently; an unreadable lease is assumed to conflict.
 
-    `is_locked`: a lock keeps the commits of processes apart. Two runs exclude each other all the same, for
-    both would take the same events to the same tables, and so do two that would carry out one plan.
+    `is_locked`: a lock serializes commits of different processes. Two runs still exclude each other, because
+    both would ingest the same events. So do two services that would execute the same plan.
     """
     if other is None:
         return True
@@ -72,11 +75,11 @@ def excludes(mine: Notice, other: Notice | None, *, is_locked: bool) -> bool:
 
 
 def write_time(now: datetime) -> str:
-    """To the second, UTC."""
+    """Format a time in UTC to the second."""
     return now.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def name_tables(tables: Collection[str]) -> str:
-    """A few of them, for a message."""
+    """Return up to three table names for a message."""
     names = sorted(tables)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,8 +1,8 @@
-"""`WriterPresence`: this process makes itself known beside a lake's tables, and looks who else is there.
+"""`WriterPresence`: acquires a lease for a writer of a lake, and detects other writers.
 
-Each writes its own notice first and then looks at the others': of two that come at the same time at least
-one sees the other. The file is renewed while the process lives; one that was killed is recognized by its
-number on the same machine at once, from another machine when its notice was silent for a minute.
+Each writer writes its own lease before it reads the others'. Of two concurrent writers, at least one
+therefore sees the other. Heartbeats renew the lease. A killed writer is detected at once on the same machine,
+by process ID, and after a minute from other machines.
 """
 
 import os
@@ -39,8 +39,10 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait until those who exclude us have gone: a killed process's JVM lives a moment longer.
-    `on_wait` is told once whom we wait for."""
+    """How long to wait for conflicting writers, in seconds: the JVM of a killed process exits with a delay.
+
+    `on_wait` is called once with the lease that blocks.
+    """
 
     seconds: float = 10.0
     on_wait: Callable[[Notice | None], None] = lambda _: None
@@ -48,7 +50,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What this process is going to write, and how: see `Notice`. `is_locked`: see `excludes`."""
+    """The tables to write, and how: see `Notice`. `is_locked`: see `excludes`."""
 
     role: Role
     command: str
@@ -58,32 +60,32 @@ class Intent:
 
 
 class NoticeBoard:
-    """The folder of notices of a lake. All methods raise `OSError`."""
+    """The folder of leases in a lake. All methods raise `OSError`."""
 
     def __init__(self, lake: str, storage_options: Mapping[str, str]) -> None:
         self._system, self._root = open_file_system(to_uri(writers_path(lake)), storage_options)
 
     def write(self, notice: Notice) -> None:
-        """A new one, or the same again."""
+        """Write or renew a lease."""
         if self._system.type_name == "local":
             self._system.create_dir(self._root, recursive=True)
         with self._system.open_output_stream(self._path(notice.token)) as file:
             file.write(notice.to_bytes())
 
     def has(self, token: str) -> bool:
-        """Whether it is still there."""
+        """True if the lease still exists."""
         return bool(self._system.get_file_info(self._path(token)).is_file)
 
     def remove(self, token: str) -> None:
-        """None is fine."""
+        """Delete a lease. Idempotent."""
         if self.has(token):
             with suppress(FileNotFoundError):
                 self._system.delete_file(self._path(token))
 
     def read_others(self, mine: Notice) -> Iterator[tuple[str, Notice | None, float]]:
-        """Token, notice and seconds since it was renewed, by the clock of the file system.
+        """Yield token, lease and seconds since renewal of other writers, by the file system's clock.
 
-        Raises `FileNotFoundError` when ours is not there.
+        Raises `FileNotFoundError` if the own lease is missing.
         """
         from pyarrow.fs import FileSelector
 
@@ -98,7 +100,7 @@ class NoticeBoard:
                 yield token, self._read(token), silent
 
     def read_living(self) -> Iterator[Notice]:
-        """Those of writers that are alive; none for a lake without notices."""
+        """Yield the leases of active writers; none for a lake without leases."""
         from pyarrow.fs import FileSelector
 
         place, now = find_place(), datetime.now(timezone.utc)
@@ -120,10 +122,10 @@ class NoticeBoard:
 
 
 class WriterPresence:
-    """Use as a context manager: inside, nobody else is there who must not write beside us.
+    """A context manager that holds a lease; inside, no conflicting writer is active.
 
-    `on_lost` is called, and `lost` set, when another process has taken us for dead: then nothing must be
-    written any more.
+    `lost` is set and `on_lost` is called when another process has treated this one as dead. Nothing may be
+    written after that.
     """
 
     def __init__(
@@ -146,11 +148,15 @@ class WriterPresence:
 
     @contextmanager
     def entered(self, patience: Patience, stop: threading.Event | None = None) -> Iterator["WriterPresence"]:
-        """Raises `TableBusyError` when somebody is there for longer than `patience`, or `stop` is set."""
+        """Acquire the lease, renew it in the background and release it at the end.
+
+        Raises `TableBusyError` if a conflicting writer is active for longer than `patience`, or when `stop`
+        is set.
+        """
         try:
             self._board = NoticeBoard(self._lake, self._options)
         except (OSError, ImportError, ValueError) as error:
-            # Some places only Hadoop can reach.
+            # Only Hadoop can access some locations.
             log.warning(
                 "other writers of the lake cannot be seen from here", lake=self._lake, error=str(error)
             )
@@ -172,7 +178,7 @@ class WriterPresence:
                 self._board.remove(self._notice.token)
 
     def check(self) -> None:
-        """Raise `TableBusyError` when another process has taken this one for dead."""
+        """Raise `TableBusyError` if another process has treated this one as dead."""
         if self.lost.is_set():
             raise TableBusyError(
                 f"{name_tables(self._intent.tables)}: this process was silent for so long that another may "
@@ -181,7 +187,7 @@ class WriterPresence:
             )
 
     def add_process(self, number: int | None) -> None:
-        """Another process that writes for this one: its JVM."""
+        """Add a process that writes on behalf of this one: its JVM."""
         found = None if number is None else find_process(number)
         if found is None or self._board is None:
             return
@@ -190,7 +196,7 @@ class WriterPresence:
             self._board.write(self._notice)
 
     def note_failure(self, table: str, error: str) -> None:
-        """Let `status` show the error with which a table's batches fail; an empty one when they succeed."""
+        """Publish the error of a table's failing batches for `status`; an empty error clears it."""
         with self._lock:
             failures = {name: text for name, text in self._notice.failures.items() if name != table}
             failures |= {table: error} if error else {}
@@ -210,7 +216,7 @@ class WriterPresence:
             blocking = find_blocking(board, self._notice, is_locked=self._intent.is_locked)
             if not blocking:
                 return
-            # Those who wait are in nobody's way.
+            # Release the lease while waiting, so that this process blocks no other.
             board.remove(self._notice.token)
             if not has_told and time.monotonic() >= deadline - patience.seconds + 1:
                 has_told = True
@@ -222,7 +228,7 @@ class WriterPresence:
         shared = set(self._intent.tables) & set(other.tables if other else self._intent.tables)
         who = other.describe() if other else "another process"
         text = f"{name_tables(shared)}: being written by {who}"
-        # Where a lock would keep them apart no better, none is asked for.
+        # Do not suggest a lock that would not help.
         if excludes(self._notice, other, is_locked=True):
             return TableBusyError(text, hint="wait until it has ended, or stop it")
         return TableBusyError(
@@ -236,7 +242,7 @@ class WriterPresence:
             try:
                 with self._lock:
                     if not board.has(self._notice.token):
-                        # Silent for a minute, and somebody took us for dead.
+                        # The lease expired after a minute without heartbeat, and another process removed it.
                         log.error("another process may have gone on without this one; it ends")
                         self.lost.set()
                         self._on_lost()
@@ -247,17 +253,17 @@ class WriterPresence:
 
 
 def read_failures(lake: str, storage_options: Mapping[str, str]) -> dict[str, str]:
-    """The last error of each table whose batches fail now, by the runs that are active."""
+    """Return the last error of each table whose batches fail, from active runs."""
     try:
         notices = list(NoticeBoard(lake, storage_options).read_living())
     except (OSError, ImportError, ValueError):
-        # Some places only Hadoop can reach.
+        # Only Hadoop can access some locations.
         return {}
     return {table: error for notice in notices for table, error in notice.failures.items()}
 
 
 def find_blocking(board: NoticeBoard, mine: Notice, *, is_locked: bool) -> list[Notice | None]:
-    """Living writers that exclude us; what the dead left is removed."""
+    """Return the leases of active writers that exclude this one; deletes expired leases."""
     blocking = []
     for token, notice, silent in board.read_others(mine):
         if is_alive(notice, mine.place, silent):

@@ -1,7 +1,7 @@
-"""A process as others can look for it: its number, when it started, and where such numbers mean anything.
+"""Identifies a process across observers: its ID, its start time, and the scope of such IDs.
 
-Starts are told in ticks since the machine started. What psutil tells is a time of day, which moves when the
-clock is set, and two that are kept in a file and looked at later would no longer be the same.
+Start times are ticks since boot. psutil reports wall-clock time, which shifts when the clock is set, so that
+stored values would no longer match.
 """
 
 import os
@@ -10,26 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
-# Fields of /proc/PID/stat behind the name, which may hold blanks and brackets.
+# Indexes of fields in `/proc/PID/stat` after the name, which may contain blanks and parentheses.
 _STARTED_FIELD = 19
 _STATE_FIELD = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """`started` tells it from a later one of the same number; 0 where the system does not say."""
+    """A process; `started` distinguishes it from a later one with the same ID, 0 if unknown."""
 
     number: int
     started: int
 
     def is_running(self) -> bool:
-        """Asked of this machine: only for a process whose `find_place` is ours."""
+        """True if the process runs on this machine. Only valid if its `find_place` equals ours."""
         found = find_process(self.number)
         return found is not None and found.started == self.started
 
 
 def find_process(number: int) -> Process | None:
-    """The process of that number here; None when there is none, or it has ended and waits to be noticed."""
+    """Find a local process by ID; None if it does not exist or is a zombie."""
     if not _PROC.joinpath("self").exists():
         return _ask_by_signal(number)
     try:
@@ -51,7 +51,7 @@ def _ask_by_signal(number: int) -> Process | None:
 
 
 def find_place() -> str:
-    """Where numbers of processes are ours: the machine since it started, and the container on it."""
+    """Return the scope of process IDs: this machine since its boot, and the container on it."""
     parts = [platform.node()]
     for path in (_PROC / "sys/kernel/random/boot_id", _PROC / "self/ns/pid"):
         try:

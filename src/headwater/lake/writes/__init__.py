@@ -1,7 +1,7 @@
-"""Rows of a DataFrame into a table of the configuration: `from headwater.lake import writes`.
+"""Writes DataFrames to configured tables: `from headwater.lake import writes`.
 
-`writes.write(settings, "orders", frame, "insert_overwrite")` is one commit; the table's pipeline goes on
-where it was.
+`writes.write(settings, "orders", frame, "insert_overwrite")` is one commit; the table's pipeline resumes at
+its checkpoint.
 """
 
 from headwater.lake.writes.rules import WriteOperation

@@ -1,4 +1,4 @@
-"""Which rows may be written to a table beside its pipeline, and how. Pure."""
+"""Validates writes to a table outside its pipeline. Pure."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -15,13 +15,13 @@ _ALLOWED: dict[str, tuple[WriteOperation, ...]] = {
     "append": ("insert", "bulk_insert", "insert_overwrite", "insert_overwrite_table"),
 }
 OWN_PREFIX = "_headwater_"
-"""Columns that headwater fills; a frame need not have them."""
+"""The prefix of columns that headwater fills; a frame may omit them."""
 ROW_ORIGIN = (f"{OWN_PREFIX}event_id", f"{OWN_PREFIX}row")
-"""By these rows of an append table are told apart, also where they are not its key."""
+"""These columns identify rows of an append table, even if they are not its key."""
 
 
 def check_operation(name: str, config: TableConfig, operation: str) -> None:
-    """Raise `UsageError` for what would break what the table's mode promises."""
+    """Raise `UsageError` for an operation that would violate the guarantees of the table's mode."""
     mode = config.effective_mode
     if mode == "mirror":
         raise UsageError(
@@ -42,9 +42,9 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
 
 
 def check_columns(name: str, given: Sequence[str], stored: Sequence[str], needed: Sequence[str]) -> None:
-    """Raise `UsageError` where a frame has columns that the table has not, or lacks a needed one.
+    """Raise `UsageError` if a frame has unknown columns, or lacks a required one.
 
-    `stored` and `needed` may name headwater's own columns, which a frame may leave out.
+    `stored` and `needed` may contain headwater's own columns, which a frame may omit.
     """
     known = {column.lower() for column in stored}
     unknown = [column for column in given if column.lower() not in known]

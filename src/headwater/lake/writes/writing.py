@@ -1,4 +1,4 @@
-"""Write a DataFrame to a table of the configuration, beside its pipeline."""
+"""Writes a DataFrame to a configured table, outside its pipeline."""
 
 import uuid
 from dataclasses import dataclass
@@ -32,8 +32,7 @@ from headwater.lake.writes.rules import (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """`instant` is when the commit was requested; `rows` were in it, `replaced` are those that an overwrite
-    took the place of."""
+    """The `rows` written and `replaced` by a write; `instant` is the requested time of its commit."""
 
     instant: str
     rows: int
@@ -41,15 +40,14 @@ class Written:
 
 
 def write(settings: Settings, name: str, frame: DataFrame, operation: WriteOperation) -> Written:
-    """Commit the rows of `frame` to the table `name`, and leave its pipeline's checkpoint where it is.
+    """Commit the rows of `frame` to the table `name`; its pipeline's checkpoint stays unchanged.
 
-    `upsert` (merge) and `insert`, `bulk_insert` (append) add rows. `insert_overwrite` replaces the
-    partitions that `frame` has rows of, `insert_overwrite_table` all rows, in one commit. `frame` has the
-    table's columns by name; of those it lacks the rows have null, and headwater's own are filled. Nothing
-    is written beside a writer that it must not be beside.
+    `upsert` (merge), `insert` and `bulk_insert` (append) add rows. `insert_overwrite` replaces all partitions
+    that have rows in `frame`, `insert_overwrite_table` all rows, in one commit. Columns match by name;
+    missing ones become null, and headwater's own are filled. Conflicting writers are excluded.
 
-    Raises `UsageError` for an operation or columns that do not fit the table, `TableBusyError`,
-    `TableNotFoundError` before the pipeline has made the table, and `LakeError`.
+    Raises `UsageError` for an operation or columns that do not match the table, `TableNotFoundError` before
+    the pipeline has created it, `TableBusyError` and `LakeError`.
     """
     address = find_address(settings, name)
     config = settings.tables.get(name)
@@ -89,7 +87,7 @@ def _commit(table: Table, name: str, frame: DataFrame, options: WriteOptions) ->
 
 
 def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOptions) -> DataFrame:
-    """The rows with the table's columns and types."""
+    """Return the rows with the table's columns and types."""
     own = [c for c in frame.columns if c.startswith("_hoodie_") and c != DELETED]
     frame = frame.drop(*own)
     fields = [f for f in stored.fields if not f.name.startswith("_hoodie_") or f.name == DELETED]
@@ -109,7 +107,7 @@ def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOpt
 
 
 def _build_types(name: str, frame: DataFrame, stored: StructType) -> DataFrame:
-    """The rows with vectors and blobs as the table has them."""
+    """Return the rows with vectors and blobs in the table's types."""
     types = list_stored(stored, frame.schema)
     if not types:
         return frame
@@ -123,7 +121,7 @@ def _build_types(name: str, frame: DataFrame, stored: StructType) -> DataFrame:
 
 
 def _build_own(kind: DataType) -> Column:
-    """A value of a key or ordering column that tells one row of this write from every other."""
+    """Return a value for a key or ordering column that is unique to each row of this write."""
     if isinstance(kind, TimestampType):
         return F.current_timestamp()
     return F.lit(f"write:{uuid.uuid4()}") if isinstance(kind, StringType) else F.monotonically_increasing_id()

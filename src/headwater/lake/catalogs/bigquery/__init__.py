@@ -1,1 +1,1 @@
-"""BigQuery: an external table over a manifest, a file that names the newest files of a table."""
+"""BigQuery: external tables over a manifest, a file that lists the latest files of a table."""

@@ -1,6 +1,6 @@
-"""BigQuery, by its own client: an external table for each table, as Hudi's BigQuerySyncTool makes it.
+"""BigQuery through its own client: one external table per table, as Hudi's `BigQuerySyncTool` creates it.
 
-BigQuery reads the files that the manifest names, and the values of partitions from their folders' names.
+BigQuery reads the files in the manifest and takes partition values from their folder names.
 """
 
 import json
@@ -43,7 +43,7 @@ _RIGHTS = "allow bigquery.datasets.get and create, bigquery.tables.get, create a
 
 
 class BigQueryCatalog:
-    """See `Catalog`. One dataset of a project."""
+    """One dataset of a project. See `Catalog`."""
 
     def __init__(self, config: CatalogConfig) -> None:
         self._config = config
@@ -52,7 +52,7 @@ class BigQueryCatalog:
         self._client = bigquery.Client(config.project, _find_credentials(config), client_options=options)
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
-        """See `Catalog`. Columns as they are written in the files; BigQuery finds partitions by itself."""
+        """See `Catalog`. Keeps column names as in the files; BigQuery discovers partitions itself."""
         written = {field.name.lower(): field for field in _read_spark_schema(entry)}
         keys = {key.name for key in entry.partition_keys}
         _check_readable(entry, sorted(keys & set(written)))
@@ -94,7 +94,7 @@ class BigQueryCatalog:
         )
 
     def apply(self, change: TableChange) -> None:
-        """See `Catalog`. The manifest first: BigQuery looks into it when a table is made."""
+        """See `Catalog`. Writes the manifest first, because BigQuery reads it when a table is created."""
         if change.is_empty:
             return
         with self._explained(f"change {change.table.name}"):
@@ -146,16 +146,16 @@ class BigQueryCatalog:
         held = {field.name: field.to_api_repr() for field in found.schema}
         external = found.external_data_configuration.to_api_repr()
         fields = [build_field(column.name, column.type, held.get(column.name)) for column in table.columns]
-        # Of what type the values of partitions are, BigQuery has decided when the table was made.
+        # BigQuery fixes the types of partition values when the table is created.
         keys = _read_partitioning(found.external_data_configuration).get("fields") or ()
         found.schema = [*fields, *(held[key] for key in keys if key in held)]
         changed = ["schema"]
         if not external.get("connectionId"):
-            # Only of a table over a connection the schema is the table's alone.
+            # Only a table over a connection has a schema of its own.
             external |= {"autodetect": False, "schema": {"fields": fields}}
             found.external_data_configuration = ExternalConfig.from_api_repr(external)
             changed.append("external_data_configuration")
-        # With the ETag that was read: what somebody has written since then is not overwritten.
+        # Send the ETag that was read, so that a concurrent change by another writer is not overwritten.
         self._client.update_table(found, changed, retry=_ASKED_AGAIN, timeout=_SECONDS)
 
     def _read_files(self, location: str) -> tuple[str, ...] | None:
@@ -229,7 +229,7 @@ def _find_credentials(config: CatalogConfig) -> Any:
 
 
 def _read_spark_schema(entry: CatalogTable) -> "StructType":
-    """The columns with the names and types that the files have."""
+    """Return the columns with the names and types of the files."""
     from pyspark.sql.types import StructType
 
     count = int(entry.properties[f"{SPARK_SCHEMA}numParts"])
@@ -270,7 +270,8 @@ def _read_partitioning(external: ExternalConfig) -> Mapping[str, Any]:
 
 
 def _build_external(table: CatalogTable, fields: list[dict[str, Any]]) -> ExternalConfig:
-    # The client has no name for the manifest and the schema of an external table; the address has.
+    # The Python client has no attribute for the manifest and the schema of an external table; the REST API
+    # has.
     wanted: dict[str, Any] = {
         "sourceFormat": "PARQUET",
         "sourceUris": [build_manifest_uri(table.location)],

@@ -1,4 +1,4 @@
-"""Types of columns in BigQuery's words: of Spark's types, and of the fields of its REST address and back."""
+"""Converts column types between Spark, BigQuery DDL and the fields of BigQuery's REST API."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
     from sqlglot import exp
 
-# As Hudi's BigQuerySchemaResolver takes them.
+# The same mapping as Hudi's `BigQuerySchemaResolver`.
 _NAMES = {
     "binary": "BYTES",
     "boolean": "BOOL",
@@ -26,7 +26,7 @@ _NAMES = {
     "timestamp_ntz": "INT64",
     "varchar": "STRING",
 }
-# What the address answers with has the names of older days.
+# The REST API answers with legacy type names.
 _OLDER = {"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 _NUMERIC_SCALE, _NUMERIC_WHOLE = 9, 29
 
@@ -34,9 +34,9 @@ Field = Mapping[str, Any]
 
 
 def build_type(kind: "DataType", where: str) -> str:
-    """BigQuery's word for a type of Spark's; a map is a struct with its entries, as in the files.
+    """Return the BigQuery type for a Spark type; a map becomes a repeated struct of entries, as in the files.
 
-    Raises `CatalogError`, that names the column `where`, for a type that BigQuery does not have.
+    Raises `CatalogError`, which names the column `where`, for a type that BigQuery does not support.
     """
     from pyspark.sql import types
 
@@ -60,7 +60,7 @@ def build_type(kind: "DataType", where: str) -> str:
 
 
 def describe_field(field: Field) -> str:
-    """The type of a field of the REST address."""
+    """Return the type of a REST API field as text."""
     name = str(field["type"]).upper()
     name = _OLDER.get(name, name)
     if name == "STRUCT":
@@ -70,7 +70,7 @@ def describe_field(field: Field) -> str:
 
 
 def build_field(name: str, text: str, held: Field | None = None) -> dict[str, Any]:
-    """The field of that type; what others have written of the field that is there, `held`, stays."""
+    """Build the REST API field for a type; keeps attributes that others set on the existing field `held`."""
     from sqlglot import exp
 
     return _build_field(name, exp.DataType.build(text, dialect="bigquery"), held)

@@ -1,4 +1,4 @@
-"""The manifest of a table: where its newest files lie, a URI a line, as Hudi's `ManifestFileWriter` does."""
+"""The manifest of a table: one URI per latest file, as Hudi's `ManifestFileWriter` writes it."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ _NAME = "latest-snapshot.csv"
 
 
 def build_manifest_uri(location: str) -> str:
-    """Of the table that lies there."""
+    """Return the manifest URI of the table at `location`."""
     return f"{location.rstrip('/')}/{FOLDER}/{_NAME}"
 
 
 def read_manifest(location: str) -> tuple[str, ...] | None:
-    """The URIs in it, sorted; None for no manifest. Raises `OSError`."""
+    """Return the URIs in the manifest, sorted, or None without a manifest. Raises `OSError`."""
     system, path = open_file_system(to_uri(build_manifest_uri(location)), {})
     try:
         with system.open_input_file(path) as file:
@@ -26,17 +26,17 @@ def read_manifest(location: str) -> tuple[str, ...] | None:
 
 
 def write_manifest(location: str, files: Sequence[str]) -> None:
-    """Write it anew; a reader finds the older or the newer one, whole. Raises `OSError`."""
+    """Replace the manifest atomically: readers see either the old or the new one. Raises `OSError`."""
     system, path = open_file_system(to_uri(build_manifest_uri(location)), {})
     content = "".join(f"{file}\n" for file in files).encode()
     if system.type_name != "local":
-        # An object is there when it is closed, and not before.
+        # An object becomes visible only when its stream is closed.
         with system.open_output_stream(path) as file:
             file.write(content)
         return
     folder = path.rpartition("/")[0]
     system.create_dir(folder, recursive=True)
-    # Not beside it: Hudi's own tool makes tables over all files of that folder.
+    # Write the temporary file outside: Hudi's own tool creates tables over all files in this folder.
     written = f"{folder}.written"
     with system.open_output_stream(written) as file:
         file.write(content)

@@ -1,1 +1,1 @@
-"""Hive: its metastore, asked by Thrift, or HiveServer2, asked by statements."""
+"""Hive: its metastore over Thrift, or HiveServer2 over SQL."""

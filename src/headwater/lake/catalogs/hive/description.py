@@ -1,4 +1,4 @@
-"""What HiveServer2 answers to `DESCRIBE FORMATTED`: rows for people, of three texts each. Pure."""
+"""Parses HiveServer2's answer to `DESCRIBE FORMATTED`: human-readable rows of three columns. Pure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,14 +33,17 @@ _COUNTED = frozenset(
         "transient_lastDdlTime",
     }
 )
-"""Properties that Hive keeps itself, or makes for the answer."""
+"""Properties that Hive manages itself or adds to the answer."""
 _OF_THE_SERDE = "from deserializer"
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A table, or a partition of one, as Hive holds it. `comments` by column, only where there is one;
-    `partitions` are not in the answer, they are added."""
+    """A table or partition as Hive stores it.
+
+    `comments` are by column, only where one exists. `partitions` are not part of the answer; the caller adds
+    them.
+    """
 
     location: str
     columns: tuple[CatalogColumn, ...]
@@ -53,7 +56,7 @@ class Description:
 
 
 def parse_description(rows: Iterable[Row]) -> Description:
-    """Of the rows in the order in which they came."""
+    """Parse the rows of an answer in their original order."""
     found: dict[str, list[tuple[str, str, str]]] = {"columns": []}
     section = "columns"
     for row in rows:
@@ -95,7 +98,7 @@ def _build_comments(rows: Iterable[tuple[str, str, str]]) -> Mapping[str, str]:
     comments: dict[str, str] = {}
     last = ""
     for name, _, comment in rows:
-        # Each further line of a comment is a row without a name, where it is not written as an escape.
+        # Unescaped further lines of a multi-line comment arrive as rows without a name.
         line = _read_value(comment.strip())
         text = line if name else f"{comments.get(last, '')}\n{line}".strip()
         last = name or last
@@ -105,7 +108,7 @@ def _build_comments(rows: Iterable[tuple[str, str, str]]) -> Mapping[str, str]:
 
 
 def _read_value(shown: str) -> str:
-    """Short ones are filled up with blanks, and all are written as in Java's sources: JSON's escapes."""
+    """Return the original text: Hive pads short values and escapes all values as in Java source."""
     text = shown if len(shown) > _PADDED else shown.rstrip()
     try:
         return str(json.loads(f'"{text}"', strict=False))

@@ -1,4 +1,4 @@
-"""A Hive Metastore, asked by Thrift without a JVM; Hive, Spark, Trino, Presto and Impala read it."""
+"""A Hive Metastore over Thrift, without a JVM; Hive, Spark, Trino, Presto and Impala read it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,12 +20,12 @@ from headwater.lake.catalogs.planning import TableChange, iter_batches
 
 _MILLISECONDS = 60_000
 _ALL = -1
-# Or the metastore lists the files of the table with each change.
+# Otherwise, the metastore lists the table's files on each change.
 _WITHOUT_STATISTICS = ttypes.EnvironmentContext({"DO_NOT_UPDATE_STATS": "true"})
 
 
 class HiveMetastoreCatalog:
-    """See `Catalog`. One connection, made when it is first needed and again when it broke."""
+    """One connection, opened on first use and reopened after a failure. See `Catalog`."""
 
     def __init__(self, config: CatalogConfig) -> None:
         self._config = config
@@ -78,7 +78,7 @@ class HiveMetastoreCatalog:
         return self._connected
 
     def _find_table(self, name: str) -> Any:
-        # Not `get_table`: Hive 4 has it no more.
+        # Hive 4 removed `get_table`.
         try:
             return self._client.get_table_req(ttypes.GetTableRequest(self._database, name)).table
         except ttypes.NoSuchObjectException:
@@ -118,7 +118,7 @@ class HiveMetastoreCatalog:
             )
         comments = {column.name: column.comment for column in found.sd.cols if column.comment}
         storage = _build_storage(table, table.location, comments)
-        # What others have said of the files (buckets, sorting) stays.
+        # Keep storage settings of other tools, such as buckets and sort columns.
         found.sd.cols, found.sd.serdeInfo = storage.cols, storage.serdeInfo
         found.sd.inputFormat, found.sd.outputFormat = storage.inputFormat, storage.outputFormat
         found.parameters = dict(table.properties)
@@ -139,7 +139,7 @@ class HiveMetastoreCatalog:
             self._client.alter_partitions(self._database, name, parts)
         for values in change.dropped:
             try:
-                # False: the files stay, whatever kind of table the metastore takes it for.
+                # False keeps the files, even if the metastore treats the table as managed.
                 self._client.drop_partition(self._database, name, list(values), False)
             except ttypes.NoSuchObjectException:
                 continue

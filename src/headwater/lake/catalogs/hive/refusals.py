@@ -1,8 +1,8 @@
-"""What to do about what Hive refuses."""
+"""Hints for the errors that Hive returns."""
 
 
 def find_hint(said: str, database: str, *, is_without_database: bool) -> str:
-    """The hint for what Hive said."""
+    """Return the hint for an error message of Hive."""
     if is_without_database:
         return f"make the database {database}, or set `create_database: true`"
     if "Cannot find class 'org.apache.hudi" in said:

@@ -1,4 +1,4 @@
-"""HiveServer2, asked by statements, for those whose metastore cannot be reached. Without a JVM."""
+"""HiveServer2 over SQL, for deployments whose metastore is unreachable. Without a JVM."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,10 +29,10 @@ _REFUSED_LOGIN = ("validating the login", "HTTP code 401", "HTTP code 403")
 
 
 class HiveServerCatalog:
-    """See `Catalog`. One session, made when it is first needed and again when it broke.
+    """One session, opened on first use and reopened after a failure. See `Catalog`.
 
-    Hive tells the place of one partition a statement, so places are asked for once in the life of this
-    object: what somebody else moves meanwhile is noticed by the next one.
+    Hive returns one partition location per statement, so this object caches locations. The next object reads
+    concurrent changes by other processes.
     """
 
     def __init__(self, config: CatalogConfig, password: str) -> None:
@@ -82,7 +82,7 @@ class HiveServerCatalog:
                 )
             if not change.is_new:
                 self._execute_all(statements.iter_alterations(self._database, change.table, held))
-            # Asked for again if what follows ends half-way.
+            # Dropped from the cache first, so that an interrupted change is read again.
             for values in (*change.added, *change.moved, *change.dropped):
                 self._places.pop((name, values), None)
             self._execute_all(statements.iter_partition_changes(self._database, change, held))
@@ -142,7 +142,7 @@ class HiveServerCatalog:
                 verify_cert=address.is_encrypted,
                 auth_mechanism="NOSASL" if address.is_plain else "PLAIN",
                 user=self._user,
-                # PLAIN wants one, also of a server that looks at none.
+                # PLAIN requires a password, even if the server does not verify it.
                 password=self._password or "none",
                 use_http_transport=bool(address.http_path),
                 http_path=address.http_path,

@@ -1,4 +1,4 @@
-"""What HiveServer2 is told, in HiveQL. Pure."""
+"""HiveQL statements for HiveServer2. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,23 +12,23 @@ _FIELD = re.compile(r"([<,])([^<>,:()`]+):")
 
 
 def quote_name(*names: str) -> str:
-    """`a`.`b`"""
+    """Return a quoted name, such as `a`.`b`."""
     return ".".join(f"`{name.replace('`', '``')}`" for name in names)
 
 
 def quote_text(text: str) -> str:
-    """A literal. No `$` is left in it: HiveServer2 puts variables into statements before it reads them."""
+    """Return a string literal without `$`: HiveServer2 substitutes variables before it parses a statement."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
     return f"'{escaped}'"
 
 
 def create_database(database: str) -> str:
-    """Makes the database, if there is none."""
+    """Return the statement that creates the database if it does not exist."""
     return f"CREATE DATABASE IF NOT EXISTS {quote_name(database)}"
 
 
 def create_table(database: str, table: CatalogTable) -> str:
-    """Makes the entry, without its partitions. As an external table: to drop it leaves its files."""
+    """Return the statement that creates an external table without partitions; a drop keeps its files."""
     keys = f" PARTITIONED BY ({_columns(table.partition_keys)})" if table.partition_keys else ""
     return (
         f"CREATE EXTERNAL TABLE IF NOT EXISTS {quote_name(database, table.name)} "
@@ -41,9 +41,9 @@ def create_table(database: str, table: CatalogTable) -> str:
 
 
 def iter_alterations(database: str, table: CatalogTable, held: Description) -> Iterator[str]:
-    """What makes the entry that is held the table; says nothing of what is so already."""
+    """Yield the statements that turn the existing entry `held` into `table`; omits what is already equal."""
     alter = f"ALTER TABLE {quote_name(database, table.name)}"
-    # The properties first: they make it an external table, whose partitions may go without their files.
+    # Set the properties first: they make the table external, so that dropped partitions keep their files.
     changed = _find_changed(held.properties, table.properties)
     if changed:
         yield f"{alter} SET TBLPROPERTIES ({_properties(changed)})"
@@ -61,11 +61,10 @@ def iter_alterations(database: str, table: CatalogTable, held: Description) -> I
 
 
 def iter_partition_changes(database: str, change: TableChange, held: Description) -> Iterator[str]:
-    """What adds and drops partitions; those that are there or gone already are fine. The types of columns are
-    no matter: they came with those of the table.
+    """Yield idempotent statements that add and drop partitions. Column types follow those of the table.
 
-    One that lies elsewhere, or whose format is another, is dropped and added: `SET LOCATION` takes no place
-    with a blank in it, and Hive 2.3 sets no format of a partition in a named database.
+    A partition with another location or format is dropped and added. `SET LOCATION` accepts no path with a
+    blank, and Hive 2.3 cannot set a partition's format in a named database.
     """
     table, keys = change.table, change.table.partition_keys
     again = {
@@ -83,24 +82,24 @@ def iter_partition_changes(database: str, change: TableChange, held: Description
 
 
 def describe(database: str, name: str) -> str:
-    """Everything of a table but its partitions."""
+    """Return the statement that describes a table without its partitions."""
     return f"DESCRIBE FORMATTED {quote_name(database, name)}"
 
 
 def describe_partition(
     database: str, name: str, keys: Sequence[CatalogColumn], values: PartitionValues
 ) -> str:
-    """Where a partition lies, among other things."""
+    """Return the statement that describes a partition, including its location."""
     return f"{describe(database, name)} {_partition(keys, values)}"
 
 
 def list_partitions(database: str, name: str) -> str:
-    """Rows of which each is `key=value/key=value`."""
+    """Return the statement that lists partitions as rows of `key=value/key=value`."""
     return f"SHOW PARTITIONS {quote_name(database, name)}"
 
 
 def parse_partition(text: str) -> PartitionValues:
-    """Of a row of `list_partitions`."""
+    """Parse a row of `list_partitions`."""
     return tuple(unquote(part.partition("=")[2]) for part in text.split("/"))
 
 
@@ -119,7 +118,7 @@ def _columns(columns: Sequence[CatalogColumn], comments: Mapping[str, str] | Non
 
 
 def _quote_fields(kind: str) -> str:
-    """`struct<date:string>` would be refused: of a field, too, `date` is a word of Hive's."""
+    """Quote field names: Hive rejects `struct<date:string>`, because `date` is a reserved word."""
     return _FIELD.sub(r"\1`\2`:", kind)
 
 

@@ -1,7 +1,7 @@
-"""Whether columns of `input` come out of a statement as they went in, for the rows they belong to. No Spark.
+"""Verifies that a statement passes columns of `input` through unchanged, in the correct rows. No Spark.
 
-The column that tells the origin of each row has to, for a row goes with its object. So do the columns that
-tell groups, where a table follows another one by the groups that changed.
+The column with each row's origin must pass through, because rows are deleted with their object. So must the
+group columns of a table that follows another one by changed groups.
 """
 
 from collections import Counter
@@ -26,33 +26,33 @@ _ROWS_HINT = (
 _GROUPS_HINT = "the statement gets the rows of groups that changed, not all; it gets all with `refresh: full`"
 
 Known = Mapping[str, exp.Expr]
-"""What the names of a WITH clause stand for."""
+"""The queries behind the names of a WITH clause."""
 
 
 def check_origin(text: str, origin: str) -> None:
-    """Raise `TransformError` unless each row has the column `origin` of the row of `input` it comes from."""
+    """Raise `TransformError` unless each row keeps the column `origin` of its row of `input`."""
     _Rule((origin,), _ORIGIN_HINT).check(parse_query(text))
 
 
 def check_row_wise(text: str, origin: str) -> None:
-    """Raise `TransformError` as `check_origin`, and for a statement that looks at several rows at once.
+    """Raise the errors of `check_origin`, and for a statement that combines several rows.
 
-    Functions that it calls and tables that it joins are not checked: no consumer follows their changes.
+    Functions and joined tables are not checked: no consumer follows their changes.
     """
     _Rule((origin,), _ROWS_HINT).check_alone(parse_query(text))
 
 
 def check_group_wise(text: str, keys: Sequence[str]) -> None:
-    """Raise `TransformError` for a statement that looks at rows of several groups at once, or changes `keys`.
+    """Raise `TransformError` for a statement that combines rows of several groups, or changes `keys`.
 
-    Functions that it calls and tables that it joins are not checked: no consumer follows their changes.
+    Functions and joined tables are not checked: no consumer follows their changes.
     """
     _Rule(tuple(key.lower() for key in keys), _GROUPS_HINT).check_alone(parse_query(text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Which columns have to come out, and whether the rows with the same values in them are made alone."""
+    """The columns that must pass through; `is_alone` if rows with equal values in them are isolated."""
 
     keys: tuple[str, ...]
     hint: str
@@ -63,7 +63,7 @@ class _Rule:
             raise self._refuse(f"its rows do not come from `{INPUT_VIEW}`")
 
     def check_alone(self, query: exp.Query) -> None:
-        """As `check`, for a statement that gets only some of the rows."""
+        """Like `check`, for a statement that receives only some of the rows."""
         for clause, what in ((exp.Limit, "LIMIT"), (exp.Offset, "OFFSET"), (exp.TableSample, "TABLESAMPLE")):
             if query.find(clause) is not None:
                 raise self._refuse(f"{what} depends on how many rows there are")
@@ -81,7 +81,7 @@ class _Rule:
                 raise self._refuse(f"it reads `{table.name}` in a subquery of an expression, too")
 
     def _reads_input(self, query: exp.Expr, known: Known) -> bool:
-        """Whether the query's rows come from `input`; then they are checked, here and below."""
+        """True if the query's rows come from `input`; then they are validated recursively."""
         with_ = query.args.get("with_")
         if with_ is not None:
             known = {**known, **{cte.alias.lower(): cte.this for cte in with_.expressions}}
@@ -91,7 +91,7 @@ class _Rule:
             name = query.name.lower()
             if query.db or name not in known:
                 return not query.db and isinstance(query.this, exp.Identifier) and name == INPUT_VIEW
-            # A name that leads back to itself is none of these.
+            # Exclude the name itself: a self-reference is not `input`.
             others = {other: found for other, found in known.items() if other != name}
             return self._reads_input(known[name], others)
         if isinstance(query, exp.SetOperation):
@@ -119,7 +119,7 @@ class _Rule:
         return True
 
     def _check_key(self, query: exp.Select, key: "_Key") -> None:
-        """Of a SELECT whose rows come from `input`."""
+        """Validate a SELECT whose rows come from `input`."""
         self._check_grouping(query, key)
         for window in query.find_all(exp.Window) if self.is_alone else ():
             is_own = window.find_ancestor(exp.Select) is query
@@ -158,7 +158,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A column of `input`, which a SELECT reads under one of these names."""
+    """A column of `input`, which a SELECT reads under one of these table names."""
 
     name: str
     tables: Sequence[str]
@@ -172,7 +172,7 @@ class _Key:
         )
 
     def comes_out(self, selected: exp.Expr) -> bool:
-        """True if the selected expression has this column, unchanged and by its name."""
+        """True if the selected expression contains this column, unchanged and under its name."""
         of_table = selected if isinstance(selected, exp.Column) else None
         star = of_table.this if of_table else selected
         if isinstance(star, exp.Star):
@@ -182,7 +182,7 @@ class _Key:
 
 
 def _is_source(table: exp.Expr) -> bool:
-    """Whether rows of the statement come from the table, and not only values of an expression."""
+    """True if rows of the statement come from the table, rather than only values of an expression."""
     node = table
     while node.parent is not None:
         if isinstance(node.parent, exp.Select) and node.arg_key not in ("from_", "joins", "with_"):
@@ -194,7 +194,7 @@ def _is_source(table: exp.Expr) -> bool:
 
 
 def _write_select(query: exp.Select, key: _Key) -> str:
-    """The start of the SELECT as it has to be."""
+    """Return the start of the correct SELECT."""
     table = f"{key.tables[0]}." if query.args.get("joins") else ""
     others = [part.sql("spark") for part in query.expressions if part.alias_or_name.lower() != key.name]
     more = ["..."] if len(others) > _SHOWN_COLUMNS else []
@@ -209,7 +209,7 @@ def _iter_aggregates(query: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _resolve(part: exp.Expr, query: exp.Select) -> exp.Expr:
-    """`group by 1` is by the first column that is selected."""
+    """Resolve ordinals: `group by 1` groups by the first selected column."""
     if isinstance(part, exp.Literal) and part.is_int and 0 < int(part.this) <= len(query.expressions):
         selected: exp.Expr = query.expressions[int(part.this) - 1].unalias()
         return selected

@@ -1,4 +1,4 @@
-"""The statement of a `sql_file`."""
+"""Reads the statement of a `sql_file`."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from headwater.errors import ConfigError
 
 
 def read_sql_file(path: Path) -> str:
-    """Its text. Raises `ConfigError` when it is not there, cannot be read or holds nothing."""
+    """Return the file's text. Raises `ConfigError` if it is missing, unreadable or empty."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Reads the one SELECT of a step or a check. No Spark."""
+"""Parses the single SELECT of a transform or check. No Spark."""
 
 import logging
 
@@ -11,12 +11,12 @@ from headwater.errors import TransformError
 
 _DIALECT = "spark"
 
-# It warns of statements it knows only by their first word; those are refused here with an error.
+# sqlglot warns about statements of which it knows only the first word; those are rejected here with an error.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 def parse_query(text: str) -> exp.Query:
-    """The one SELECT in the text. Raises `TransformError` for bad syntax, a write, or several statements."""
+    """Parse the only SELECT in the text. Raises `TransformError` for anything else."""
     try:
         parsed = sqlglot.parse(text, dialect=_DIALECT)
     except ParseError as error:
@@ -29,7 +29,7 @@ def parse_query(text: str) -> exp.Query:
         raise TransformError(
             f"SQL: {str(error).splitlines()[0]}", hint="check for an unclosed quote"
         ) from error
-    # A comment behind the last semicolon is parsed as a statement, too.
+    # sqlglot parses a comment after the last semicolon as a statement.
     found = [part for part in parsed if part is not None and not isinstance(part, exp.Semicolon)]
     if len(found) != 1:
         what = f"{len(found)} statements" if found else "there is no statement"
@@ -41,7 +41,7 @@ def parse_query(text: str) -> exp.Query:
 
 
 def cut_semicolon(text: str) -> str:
-    """The text of one statement up to its semicolon, which Spark takes in no subquery."""
+    """Return the text of one statement without its semicolon, which Spark rejects in a subquery."""
     ends = [
         token.start
         for token in sqlglot.tokenize(text, dialect=_DIALECT)
@@ -51,7 +51,7 @@ def cut_semicolon(text: str) -> str:
 
 
 def list_output_columns(query: exp.Query) -> list[str] | None:
-    """Names of the columns that come out, lower-cased; None where the text does not tell them all."""
+    """Return the lower-cased output columns; None if the text does not determine them all."""
     if any(isinstance(found, exp.Star) or found.is_star for found in query.selects):
         return None
     return [name.lower() for name in query.named_selects]

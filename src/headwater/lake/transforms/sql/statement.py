@@ -17,9 +17,10 @@ _POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
 
 
 class Sql:
-    """Runs a SELECT of which `input` is the frame.
+    """Runs a SELECT in which `input` is the frame.
 
-    The name is the statement's own: steps of other tables, at the same time in the same session, have theirs.
+    Each statement has its own view name, because statements of other tables run concurrently in the same
+    session.
     """
 
     def __init__(self, text: str) -> None:
@@ -27,7 +28,7 @@ class Sql:
 
     @classmethod
     def from_file(cls, path: Path) -> "Sql":
-        """The statement in a file. Raises `ConfigError`."""
+        """Load the statement from a file. Raises `ConfigError`."""
         return cls(read_sql_file(path))
 
     def apply(self, frame: DataFrame, carried: str | None) -> DataFrame:
@@ -40,17 +41,17 @@ class Sql:
 
 
 def run_select(frame: DataFrame, text: str) -> DataFrame:
-    """A query over the frame under the name `input`, lazily. Raises `TransformError`."""
+    """Run a query over the frame under the name `input`, lazily. Raises `TransformError`."""
     spark: SparkSession = frame.sparkSession
-    # Views are the session's, which all tables share: each has its own, and nobody has to know its name.
+    # All tables share the session's views, so each query uses a unique one, hidden behind `input`.
     view = f"headwater_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(view)
     statement = cut_semicolon(text)
     try:
-        # The text is the user's own, and checked to be one SELECT.
+        # The text is the user's own and was validated as one SELECT.
         return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{statement}\n)")  # noqa: S608 - see above
     except (AnalysisException, ParseException) as error:
-        # Positions are those of the text around it, which its author has not written.
+        # Positions refer to the generated text, which the user has not written.
         said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
         raise TransformError(
             f"SQL: {said.replace(view, INPUT_VIEW)[:400]}",
