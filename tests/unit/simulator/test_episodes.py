@@ -39,7 +39,6 @@ def test_all_invariants_hold_over_many_steps():
 def test_all_invariants_hold_over_a_hundred_thousand_steps():
     findings = run_campaign(1, 100_000)
     assert findings.broken is None, (findings.episode_seed, findings.broken)
-    assert findings.seconds < 120
 
 
 @pytest.mark.long

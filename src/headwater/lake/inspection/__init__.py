@@ -1,6 +1,6 @@
 """Inspects a table's timeline and layout without a JVM; each function takes a `TableAddress`."""
 
-from headwater.lake.inspection.actions import Action, Written, list_actions
+from headwater.lake.inspection.actions import Action, WriteStats, list_actions
 from headwater.lake.inspection.commits import CommitDetail, list_commits, load_commit
 from headwater.lake.inspection.description import TableDescription, describe
 from headwater.lake.inspection.growth import Growth, GrowthPoint, read_growth
@@ -17,7 +17,7 @@ __all__ = [
     "PartitionSummary",
     "TableDescription",
     "TableLayout",
-    "Written",
+    "WriteStats",
     "check_plot",
     "describe",
     "list_actions",

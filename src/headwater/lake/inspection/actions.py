@@ -17,7 +17,7 @@ _OPERATIONS = {"compaction": "compact", "logcompaction": "log_compact", "cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteStats:
     """The row counts of one write.
 
     Inserted, updated and deleted rows are Hudi's counts, 0 for compaction and clustering. `rows_written` are
@@ -52,7 +52,7 @@ class Action:
     completed_at: datetime | None
     duration_seconds: float | None
     age_seconds: float | None
-    written: Written | None
+    written: WriteStats | None
     files_deleted: int | None
     note: str
     problem: str | None
@@ -128,7 +128,7 @@ def changes_rows(operation: str | None) -> bool:
     return operation not in _REWRITES
 
 
-def count_written(metadata: Metadata, operation: str | None = None) -> Written:
+def count_written(metadata: Metadata, operation: str | None = None) -> WriteStats:
     """Sum the write statistics of a commit."""
     found = list(iter_write_stats(metadata))
     replaced = list_replaced(metadata)
@@ -137,7 +137,7 @@ def count_written(metadata: Metadata, operation: str | None = None) -> Written:
         return sum(stat.get(name) or 0 for _, stat in found)
 
     changes = changes_rows(operation)
-    return Written(
+    return WriteStats(
         rows_inserted=total("numInserts") if changes else 0,
         rows_updated=total("numUpdateWrites") if changes else 0,
         rows_deleted=total("numDeletes") if changes else 0,

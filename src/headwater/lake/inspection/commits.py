@@ -28,7 +28,7 @@ _SCHEMA = "schema"
 class WrittenFile:
     """One file of a commit: `path` is relative to the table, `size` is in bytes at the time of the commit.
 
-    Rows are counted as in `Written`; `previous` is the commit of the superseded file, if any.
+    Rows are counted as in `WriteStats`; `previous` is the commit of the superseded file, if any.
     """
 
     partition: str
