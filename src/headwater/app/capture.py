@@ -106,7 +106,7 @@ class Capture:
         """Return the time up to which everything sent to the queue is in the events table; None while
         unknown.
 
-        What a folder holds at the start is sent to the queue first.
+        Existing files of a folder are sent to the queue first.
         """
         return self._consumer.find_captured_until() if self._fed.is_set() else None
 

@@ -28,7 +28,8 @@ _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch
 
 @dataclass(frozen=True, slots=True)
 class TableLag:
-    """What a table has still to consume, and the age of its oldest part; 0 when there is nothing.
+    """The lag of a table: its unconsumed events or commits, and the age in seconds of the oldest; 0 without
+    any.
 
     `count` are events of the table's keys, or commits of the table that it follows.
     """
@@ -142,7 +143,7 @@ class StatusReader:
         )
 
     def read_lag(self, name: str) -> TableLag:
-        """Return what one table has still to consume."""
+        """Return the lag of one table."""
         config = self._settings.tables.get(name)
         lake = self._settings.lake
         table = SnapshotReader(table_path(lake, name), self._options)

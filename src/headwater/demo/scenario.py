@@ -19,7 +19,7 @@ from headwater.demo.shop_data import (
 OBJECTS_PER_SECOND = 6.0
 MIN_OBJECTS = 48
 TABLES = 3
-# S3 allows names with each of these, and each has caused a lost file somewhere.
+# S3 allows names with each of these, and each has caused lost files in practice.
 ODD_NAMES = ("click+collect", "100% cotton", "%41", "two words", "no #7", "naïve 注文 😀")
 DAYS = ("2026-05-04", "2026-05-05")
 MISSING_KEY = "orders/2026/05/04/orders-never-uploaded.json"

@@ -13,7 +13,7 @@ from headwater.errors import HeadwaterError
 log = structlog.stdlib.get_logger(__name__)
 
 _FIRST_SECONDS = 60.0
-"""A run first catches up."""
+"""Seconds until the first pass: a run first catches up."""
 _LONGEST_PAUSE = 3_600.0
 _SHORTEST_PAUSE = 60.0
 _DRAIN_PATIENCE = 600.0

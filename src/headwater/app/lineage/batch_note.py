@@ -11,7 +11,7 @@ from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 
 _NEWEST = 20
-"""Number of commits searched; between a batch's commit and now there are at most those of services and other
+"""Number of newest commits searched. After a batch's commit come at most those of services and other
 writers."""
 
 

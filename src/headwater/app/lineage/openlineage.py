@@ -45,7 +45,7 @@ PRODUCER = f"urn:headwater:{__version__}"
 RUN_JOB = "headwater run"
 """The job whose runs are processes: no table has a name with a blank."""
 _LASTING_STATUSES = frozenset(range(400, 500)) - {401, 403, 404, 408, 425, 429}
-"""Statuses that a retry does not change. A key or an address can be corrected in the meantime."""
+"""Statuses that a retry cannot change. Excludes those that a corrected key or address resolves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _BASE_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is prepared now. Without an `archive`, `reason` says why this Java has none."""
+    """The prepared files. Without an `archive`, `reason` says why this Java has none."""
 
     folder: Path
     jars: tuple[Path, ...]

@@ -91,7 +91,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
                     raise
             except LakeError as error:
                 failures += 1
-                # Rows of the log are shown while they are read: they would come twice.
+                # Rows of the log are printed while they are read: a retry would repeat them.
                 if not follow or cdc or failures == _MAX_FAILURES:
                     raise
                 _log.warning("%s; trying again", error.message)

@@ -22,7 +22,7 @@ from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
 _LOUD = re.compile(r"\b[A-Z]{4,}\w*")
-"""The output that attacks ask for is recognisable in their texts."""
+"""Attacks ask for output in upper-case words, which makes it recognisable in their texts."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 _NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headwater.rag.lexical.analyzer import Term, analyze, fold
 from headwater.rag.lexical.english import STOP_WORDS, UNITS
 
-# Maximum length read from a query; more text says no more about what is wanted.
+# Maximum length read from a query; longer text adds nothing to its meaning.
 MAX_CHARACTERS = 2_000
 _MAX_NEGATED_WORDS = 3
 

@@ -52,7 +52,7 @@ _PAGE = 1_000
 OPTIMIZE_AFTER = 10_000
 """Number of written points that makes building the graph worthwhile: until then searches scan them."""
 KEPT_PASSAGES = 100_000
-"""In memory, some 2 kB each."""
+"""Passages in memory, some 2 kB each."""
 
 _INDEX_KINDS = {
     "keyword": qdrant.PayloadSchemaType.Keyword,
