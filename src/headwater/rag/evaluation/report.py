@@ -102,8 +102,8 @@ def compare(after: Mapping[str, Score], before: Mapping[str, Score]) -> MetricDi
 def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) -> EvaluationVerdict:
     """Judge whether a new index is good enough to go live.
 
-    It fails only if it is worse: the interval of the difference is below zero. With few queries, the mean
-    must be below zero by more than the tolerance. Without a previous index, it must find anything at all.
+    It fails if the mean falls by more than the tolerance, and the interval is below zero or there are few
+    queries. Without a previous index, it must find anything at all.
     """
     if before is None:
         found = any(score.ndcg > 0 for score in after.values())
