@@ -3,55 +3,55 @@
 HeadwaterError                exit code 1
 ├── ConfigError               2  the file, the environment or a flag is wrong; all problems at once
 │   └── MissingExtraError     2  a section or a command needs packages of an extra that is not installed
-├── UsageError                2  a command was asked for something that does not exist
+├── UsageError                2  a command names something that does not exist
 │   ├── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
-│   └── InstantUnavailableError 2 a past state of a table that its files do not make whole any more
+│   └── InstantUnavailableError 2 a past state of a table whose files are no longer complete
 ├── PlatformError             1  this machine cannot run it: Java, Spark, jars
-├── LakeError                 1  a Hudi table or the place where it lies
+├── LakeError                 1  a Hudi table or its location
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
-│   ├── TableBusyError        1  (retryable) another process writes it, and nothing keeps the two apart
-│   ├── WriteConflictError    1  (retryable) another writer has changed the same files meanwhile
-│   ├── TableDamagedError     1  files of the table are not as its commits wrote them
-│   ├── TableMismatchError    1  what lies there is not the table that was configured
+│   ├── TableBusyError        1  (retryable) another process writes it, without a lock between the two
+│   ├── WriteConflictError    1  (retryable) another writer changed the same files concurrently
+│   ├── TableDamagedError     1  files of the table differ from what its commits wrote
+│   ├── TableMismatchError    1  the table at the path is not the configured one
 │   └── TableUnsupportedError 1  only Spark can read it
-├── CatalogError              1  a catalog refuses what it was asked
-│   ├── CatalogConflictError  1  the name is another table's there
+├── CatalogError              1  a catalog rejects a request
+│   ├── CatalogConflictError  1  the name belongs to another table there
 │   └── CatalogUnavailableError 1 (retryable) it does not answer now
 ├── SourceError               1  the bucket, folder or queue
 │   ├── BucketNotFoundError   1
 │   ├── QueueNotFoundError    1
-│   ├── CredentialsError      1  no, wrong or expired credentials; clock skew
-│   ├── ResourceConflictError 1  what is there is somebody else's, or overlaps with what is needed
+│   ├── CredentialsError      1  missing, wrong or expired credentials; clock skew
+│   ├── ResourceConflictError 1  a resource belongs to another owner, or overlaps with the required one
 │   └── SourceUnavailableError 1 (retryable) network, throttling, 5xx
 ├── ObjectError               one object; never ends a batch
 │   ├── ObjectMissingError        404
 │   ├── ObjectForbiddenError      403
-│   ├── ObjectSupersededError     the named version is not what lies there now
-│   ├── ObjectUnreadableError     bytes that are not what the format says
-│   ├── ObjectSchemaError         columns whose types the table cannot take
+│   ├── ObjectSupersededError     the named version is no longer the current one
+│   ├── ObjectUnreadableError     bytes that do not match the format
+│   ├── ObjectSchemaError         columns with types that the table cannot store
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
-│   └── ObjectUnavailableError    (retryable) 5xx, time-out
+│   └── ObjectUnavailableError    (retryable) 5xx, timeout
 ├── IngestError               1  a data table's batch failed
-│   ├── DefectError           1  an exception that nothing foresaw; retried, and reported at once
-│   ├── NewColumnsError       1  objects have new columns, and the table is to end with that
-│   ├── TransformError        1  a step of the table's transform cannot do its work
-│   └── CheckFailedError      1  the batch's rows are not what a check of the table wants
+│   ├── DefectError           1  an unexpected exception; retried, and reported at once
+│   ├── NewColumnsError       1  objects have new columns, and the table is set to fail then
+│   ├── TransformError        1  a transform of the table fails
+│   └── CheckFailedError      1  the batch's rows violate a check of the table
 └── SearchError               1  the index, its store or its model
     ├── IndexNotFoundError    2  nothing has been indexed yet, or there is no such version
     ├── IndexUnavailableError 1  (retryable) the store does not answer now
     ├── EmbedderUnavailableError 1 (retryable) the model's endpoint does not answer now
-    └── LanguageModelError    1  (retryable) who words the answers cannot be asked, or is too slow
+    └── LanguageModelError    1  (retryable) the model that words answers fails, or is too slow
 """
 
 from typing import ClassVar
 
 
 class HeadwaterError(Exception):
-    """Root of all errors a user can meet.
+    """Root of all errors shown to users.
 
-    `hint` is the sentence that tells what to do next; `retryable` tells a loop whether the same
-    call may succeed later without anyone changing anything.
+    `hint` is a sentence with the next step; `retryable` is True if the same call may succeed later without
+    any change.
     """
 
     exit_code: ClassVar[int] = 1
@@ -67,7 +67,7 @@ class HeadwaterError(Exception):
 
 
 class ConfigError(HeadwaterError):
-    """One or more problems in the configuration; `message` holds all of them, one a line."""
+    """One or more problems in the configuration; `message` holds all of them, one per line."""
 
     exit_code = 2
 
@@ -88,12 +88,13 @@ class UsageError(HeadwaterError):
 class AsOfUnavailableError(UsageError):
     """The index does not reach back to that instant, or not yet up to it.
 
-    The message says what is allowed, and nothing but instants: clients of the API are shown it.
+    The message contains only the allowed instants: clients of the API see it.
     """
 
 
 class InstantUnavailableError(UsageError):
-    """A table as it was, or what changed since then, cannot be told whole; the message says from when on."""
+    """A past state or past changes of a table are incomplete; the message says from when on they are
+    complete."""
 
 
 class PlatformError(HeadwaterError):
@@ -121,35 +122,35 @@ class TableBusyError(LakeError):
 
 
 class WriteConflictError(LakeError):
-    """Another writer has changed the same files since this write began; nothing of it is in the table."""
+    """Another writer has changed the same files since this write began; the write was rolled back."""
 
     retryable = True
 
 
 class TableDamagedError(LakeError):
-    """Files of the table are gone, cut short or unreadable: rows that were committed cannot be read.
+    """Files of the table are missing, truncated or unreadable: committed rows cannot be read.
 
-    Trying again does not help: the files have to be put back, or the table has to be taken back or mended.
+    A retry does not help: restore the files, or restore or repair the table.
     """
 
 
 class TableMismatchError(LakeError):
-    """The table at that path was made with another key, type, partitioning or version.
+    """The table at that path was created with another key, type, partitioning or version.
 
-    Trying again does not help: the configuration or the table has to be changed.
+    A retry does not help: change the configuration or the table.
     """
 
 
 class TableUnsupportedError(LakeError):
-    """The reader without a JVM cannot read this table or place; Spark can."""
+    """The reader without a JVM cannot read this table or location; Spark can."""
 
 
 class CatalogError(HeadwaterError):
-    """A catalog refuses what it was asked, or the table cannot be told to it. Rows are never concerned."""
+    """A catalog rejects a request, or the table cannot be synced to it. Rows are never affected."""
 
 
 class CatalogConflictError(CatalogError):
-    """The catalog has something else under the table's name. Trying again does not help."""
+    """The catalog has something else under the table's name. A retry does not help."""
 
 
 class CatalogUnavailableError(CatalogError):
@@ -175,7 +176,7 @@ class CredentialsError(SourceError):
 
 
 class ResourceConflictError(SourceError):
-    """Queue, topic, rule or notification cannot be made beside what others have made."""
+    """Queue, topic, rule or notification conflicts with existing resources of other owners."""
 
 
 class SourceUnavailableError(SourceError):
@@ -203,25 +204,25 @@ class ObjectForbiddenError(ObjectError):
 
 
 class ObjectSupersededError(ObjectError):
-    """What lies under the key is no longer the state that the event named."""
+    """The object under the key is no longer in the state that the event named."""
 
     reason = "superseded"
 
 
 class ObjectUnreadableError(ObjectError):
-    """The bytes are not what the format or the compression says they are."""
+    """The bytes do not match the format or the compression."""
 
     reason = "unparsable"
 
 
 class ObjectSchemaError(ObjectError):
-    """The object's columns have types that the table's columns cannot take."""
+    """The object's columns have types that the table's columns cannot store."""
 
     reason = "schema"
 
 
 class ObjectTooLargeError(ObjectError):
-    """The object, as it lies there or decompressed, exceeds the limit for one object."""
+    """The object, stored or decompressed, exceeds the limit for one object."""
 
     reason = "oversize"
 
@@ -238,32 +239,32 @@ class IngestError(HeadwaterError):
 
 
 class DefectError(IngestError):
-    """An exception in a table's thread that no code foresaw: a defect of headwater."""
+    """An unexpected exception in a table's thread: a defect of headwater."""
 
 
 class NewColumnsError(IngestError):
-    """Objects have columns that the table has not, and its mode is `fail_on_new_columns`.
+    """Objects have columns that the table lacks, and its mode is `fail_on_new_columns`.
 
-    Trying again does not help: the mode, or the columns, have to be changed.
+    A retry does not help: change the mode or the columns.
     """
 
 
 class TransformError(IngestError):
-    """A step of the table's `transform` cannot be applied, or what comes out of it cannot be written.
+    """A transform of the table cannot be applied, or its output cannot be written.
 
-    Trying again does not help: the step, or the objects, have to be changed.
+    A retry does not help: change the transform or the objects.
     """
 
 
 class CheckFailedError(IngestError):
-    """A check of the table with `on_failure: fail` does not hold for the batch's rows.
+    """The batch's rows violate a check with `on_failure: fail`.
 
-    Trying again does not help: the objects, or the check, have to be changed.
+    A retry does not help: change the objects or the check.
     """
 
 
 class SearchError(HeadwaterError):
-    """The index, the store it lies in or the model that fills it cannot be used."""
+    """The index, its store or its model cannot be used."""
 
 
 class IndexNotFoundError(SearchError):
@@ -285,6 +286,6 @@ class EmbedderUnavailableError(SearchError):
 
 
 class LanguageModelError(SearchError):
-    """The model that words answers cannot be asked, is too slow or refuses."""
+    """The model that words answers cannot be called, is too slow or refuses."""
 
     retryable = True

@@ -1,4 +1,4 @@
-"""The composition root: configuration -> wired objects -> one run."""
+"""The composition root: builds the objects of a run from the configuration."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ __all__ = ["App"]
 
 
 def __getattr__(name: str) -> Any:
-    # Commands that start no Spark import modules of this package, too, and PySpark takes a second to import.
+    # Commands without Spark import modules of this package, too, and importing PySpark takes a second.
     if name == "App":
         from headwater.app.application import App
 

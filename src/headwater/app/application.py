@@ -1,4 +1,4 @@
-"""`App`: configuration -> wired objects. The only module that knows every stage."""
+"""`App`: wires objects from the configuration. The only module that knows every stage."""
 
 import gc
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,13 @@ from headwater.observability.crash_points import crash_point
 
 
 def read_clock() -> datetime:
-    """Now, UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The tables that all pipelines of a run share."""
+    """Tables shared by all pipelines of a run."""
 
     events: EventsTable
     quarantine: QuarantineTable
@@ -62,7 +62,7 @@ class Stores:
 
 
 class App:
-    """One run of headwater. Objects are built when first asked for; `close` ends the Spark session."""
+    """One run of headwater. Objects are built on first use; `close` ends the Spark session."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class App:
 
     @cached_property
     def spark(self) -> SparkSession:
-        """The session of this run; one given from outside is used and left running."""
+        """Return the session of this run; a session passed in is used and left running."""
         if self._given_spark is not None:
             for key, value in NEEDED_SETTINGS.items():
                 self._given_spark.conf.set(key, value)
@@ -94,13 +94,13 @@ class App:
 
     @cached_property
     def events(self) -> EventsTable:
-        """The events table."""
+        """Return the events table."""
         told = {SOURCE_KEY: name_source(self.settings)}
         return EventsTable(self.spark, events_path(self.settings.lake), told)
 
     @cached_property
     def stores(self) -> Stores:
-        """The tables all pipelines share."""
+        """Return the tables shared by all pipelines."""
         lake = self.settings.lake
         return Stores(
             events=self.events,
@@ -109,7 +109,7 @@ class App:
         )
 
     def build_pipeline(self, name: str, *, adopts_rules: bool = False) -> TablePipeline[BatchRead]:
-        """The pipeline of one table built from objects. Raises `UsageError` for another name.
+        """Build the pipeline of one table built from objects. Raises `UsageError` for an unknown name.
 
         `adopts_rules` as in `HudiRows`.
         """
@@ -140,16 +140,16 @@ class App:
         return TablePipeline(name, rules, ports)
 
     def find_config(self, name: str) -> TableConfig:
-        """The configuration of one table, with what was decided when the table was created."""
+        """Return the configuration of one table, with the settings fixed when the table was created."""
         table = Table(self.spark, table_path(self.settings.lake, name))
         return settle_partition_encoding(self.settings.tables[name], table)
 
     def build_processor(self, name: str, config: TableConfig) -> BatchProcessor:
-        """The transform and the checks of one table. Raises `ConfigError`."""
+        """Build the transform and the checks of one table. Raises `ConfigError`."""
         return BatchProcessor(name, config, read_secrets(self.environ))
 
     def build_store_config(self) -> ObjectStoreConfig:
-        """Where the objects of the source are fetched from."""
+        """Return where the objects of the source are fetched from."""
         source = self.settings.source
         config = ObjectStoreConfig("local")
         if source.type == "s3":
@@ -161,11 +161,11 @@ class App:
         return replace(config, known_as=source_bucket(self.settings), location=source_location(self.settings))
 
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline[BatchRead]]:
-        """Pipelines of all tables built from objects, or of those named."""
+        """Build the pipelines of all tables built from objects, or of those named."""
         return [self.build_pipeline(name) for name in only or self.settings.object_tables]
 
     def build_derived_pipeline(self, name: str) -> DerivedPipeline:
-        """The pipeline of one table built from another one. Raises `ConfigError`."""
+        """Build the pipeline of one table derived from another one. Raises `ConfigError`."""
         lake = self.settings.lake
         table = Table(self.spark, table_path(lake, name))
         config = self.find_config(name)
@@ -180,7 +180,7 @@ class App:
         )
 
     def check_session(self) -> None:
-        """Raise `PlatformError` when the JVM has ended: nothing could be written any more."""
+        """Raise `PlatformError` when the JVM has ended: nothing can be written any more."""
         if not self.is_session_alive():
             raise PlatformError(
                 "the JVM of this run has ended",
@@ -188,15 +188,15 @@ class App:
             )
 
     def is_session_alive(self) -> bool:
-        """Whether the JVM of this run still runs."""
+        """True if the JVM of this run is alive."""
         return is_session_alive(self.spark)
 
     def find_jvm_process(self) -> int | None:
-        """The number of the JVM's process; None when this app did not start it."""
+        """Return the process id of the JVM; None when this app did not start it."""
         return find_jvm_process(self.spark)
 
     def use_pool(self, name: str) -> None:
-        """Let Spark jobs of this thread run in a fair pool of that name."""
+        """Run the Spark jobs of this thread in the fair scheduler pool `name`."""
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
     def close(self) -> None:
@@ -206,9 +206,9 @@ class App:
 
 
 def _relax_garbage_collection() -> None:
-    """Look for cycles seldom: batches of events are many objects and none is in a cycle.
+    """Collect garbage rarely: batches of events are many objects, and none is in a reference cycle.
 
-    With Python's defaults a tenth of capture's CPU went into it. What is loaded by now stays for good.
+    With Python's defaults, collection took a tenth of capture's CPU. Objects loaded so far are frozen.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

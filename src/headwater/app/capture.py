@@ -1,4 +1,4 @@
-"""Capture as one thread of a run: the consumer, and for a folder the watcher that feeds it."""
+"""Capture as one thread of a run: the consumer, and for a folder also the watcher that feeds it."""
 
 import threading
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
 
-# One empty long poll asks all of a real queue's servers; a queue in this process needs no waiting.
+# One empty long poll asks all servers of an SQS queue; an in-process queue needs no waiting.
 _EMPTY_POLL_SECONDS = {"s3": 1.0, "local": 0.05}
 
 
 class Capture:
-    """Runs the consumer in a thread of its own. `failure` is what ended it, if anything did."""
+    """Runs the consumer in its own thread. `failure` is the error that ended it, if any."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Capture:
 
     @property
     def stats(self) -> CaptureStats:
-        """What the consumer did so far."""
+        """Return what the consumer has done so far."""
         return self._consumer.stats
 
     def start(self, stop: threading.Event, ended: threading.Event, *, once: bool) -> None:
-        """Start receiving; sets `ended` when capture is over for whatever reason."""
+        """Start receiving; set `ended` when capture ends for any reason."""
         self._stop, self._once = stop, once
 
         def consume() -> None:
@@ -78,23 +78,24 @@ class Capture:
         self._start_thread(consume, "capture")
 
     def note_busy(self, busy: int, tables: int) -> None:
-        """How many of the tables work on a batch; decides how soon events are committed."""
+        """Record how many of the tables are working on a batch; this decides how soon events are
+        committed."""
         self._consumer.set_demand("none" if busy == tables else "some" if busy else "all")
 
     @property
     def in_flight_ratio(self) -> float:
-        """Messages received and not yet deleted, as a share of the cap at which receiving stops."""
+        """Return messages received and not yet deleted, as a share of the cap at which receiving stops."""
         return self._consumer.in_flight_ratio
 
     def read_queue_depth(self) -> int | None:
-        """About how many messages wait; None when the queue does not say."""
+        """Return the approximate number of waiting messages; None when the queue does not report it."""
         try:
             return self._queue.depth().visible
         except SourceError:
             return None
 
     def is_drained(self) -> bool:
-        """Whether nothing waits in the queue or is being committed; False when it cannot be asked."""
+        """True if nothing waits in the queue or is being committed; False when the queue cannot be asked."""
         try:
             depth = self._queue.depth()
         except SourceError:
@@ -102,14 +103,15 @@ class Capture:
         return not depth.visible and not depth.in_flight
 
     def find_captured_until(self) -> datetime | None:
-        """Everything sent to the queue before is in the events table; None when that cannot be told yet.
+        """Return the time up to which everything sent to the queue is in the events table; None while
+        unknown.
 
-        What a folder holds at the start is sent to the queue first.
+        Existing files of a folder are sent to the queue first.
         """
         return self._consumer.find_captured_until() if self._fed.is_set() else None
 
     def feed(self, events: EventsTable) -> None:
-        """For a folder: announce what the events table does not know yet, then what changes."""
+        """For a folder: announce files missing from the events table, then every change."""
         if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):
             return
         bucket = source_bucket(self._settings)

@@ -1,4 +1,4 @@
-"""`diagnose`: everything that can be seen to be wrong from here, and how to mend it."""
+"""`diagnose`: finds problems of the setup that can be seen from this machine, and their fixes."""
 
 from collections.abc import Mapping
 
@@ -21,10 +21,10 @@ def diagnose(
     clock: Clock | None = None,
     central: str = MAVEN_CENTRAL,
 ) -> list[SetupFinding]:
-    """Findings in the order of the data: machine, source, lake. Expected trouble is never raised.
+    """Return findings in the order of the data: machine, source, lake. Never raises expected errors.
 
-    `start_spark` writes a tiny table to the lake, reads and removes it; takes tens of seconds.
-    `central` is the Maven repository that is asked last for missing jars.
+    `start_spark` writes a tiny table to the lake, reads and removes it; this takes tens of seconds. `central`
+    is the Maven repository that is asked last for missing jars.
     """
     findings = [
         *check_machine(settings, environ, central),
@@ -40,7 +40,7 @@ def diagnose(
 
 
 def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
-    """Findings about the folder, or about bucket, queue and what lies between them."""
+    """Return findings about the folder, or about bucket, queue and the resources between them."""
     source = settings.source
     if source.type == "local":
         from headwater.capture.resources.local import check_local_source
@@ -53,5 +53,5 @@ def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
 
 
 def is_healthy(findings: list[SetupFinding]) -> bool:
-    """Whether there is no problem; warnings are allowed."""
+    """True if there is no problem; warnings are allowed."""
     return all(finding.status != "problem" for finding in findings)

@@ -1,4 +1,4 @@
-"""Can the lake be written? A file or object that is deleted again, or a whole table through Spark."""
+"""Checks that the lake is writable, with a temporary file or object, or with a whole table through Spark."""
 
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ SPARK = "spark"
 
 
 def check_lake(settings: Settings) -> list[SetupFinding]:
-    """Try to write there without Spark; a warning where only Spark can."""
+    """Try to write to the lake without Spark; a warning where only Spark can."""
     lake = settings.lake
     if find_local_path(lake) is not None:
         try:
@@ -33,7 +33,7 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
 
 
 def find_local_path(lake: str) -> Path | None:
-    """The folder of a lake on this machine; None for another one."""
+    """Return the folder of a lake on this machine; None for any other lake."""
     parts = urlsplit(lake)
     if parts.scheme == "file":
         return Path(parts.path)
@@ -41,9 +41,9 @@ def find_local_path(lake: str) -> Path | None:
 
 
 def ensure_local_lake(lake: str) -> None:
-    """Raises `LakeNotWritableError` when no file can be made there. A lake elsewhere is left alone.
+    """Raise `LakeNotWritableError` when no file can be created there. Ignores lakes elsewhere.
 
-    Leaves nothing behind: of a lake that does not exist yet, its nearest folder is tried.
+    Leaves nothing behind. For a lake that does not exist yet, its nearest existing parent is tried.
     """
     path = find_local_path(lake)
     if path is None:
@@ -60,7 +60,7 @@ def ensure_local_lake(lake: str) -> None:
 
 
 def check_spark(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
-    """Start a session, write a tiny table into the lake, read it and remove it."""
+    """Start a session, write a tiny table to the lake, read it and remove it."""
     from headwater.app.application import App
     from headwater.app.trial_table import try_table
 

@@ -1,4 +1,4 @@
-"""The state of the pipeline as the server's page shows it: the status, and the last commits of all tables."""
+"""The state of the pipeline for the server's page: the status, and the last commits of all tables."""
 
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -16,19 +16,19 @@ LAST_COMMITS = 12
 
 
 def read_pipeline_state(settings: Settings) -> Mapping[str, Any]:
-    """As JSON-like data. Raises `LakeError`."""
+    """Return the state as JSON-like data. Raises `LakeError`."""
     options = build_storage_options(settings.lake, settings.lake_storage)
     status = StatusReader(settings, options, datetime.now(timezone.utc)).read()
     state: dict[str, Any] = to_jsonable_python(status)
     for table in state["tables"].values():
-        # As below.
+        # Hidden for the reason below.
         table["failure"] = "its batches fail" if table["failure"] else ""
     for note in state["catalogs"]:
-        # As below.
+        # Hidden for the reason below.
         note["error"], note["hint"] = "the catalog could not be told" if note["error"] else "", ""
     state["last_commits"] = _list_last_commits(settings, options)
     if status.queue and status.queue.error:
-        # Its words name places; whether it answers is all that the page has to know.
+        # The message contains paths and addresses; the page only needs to know whether the queue answers.
         state["queue"]["error"] = "the queue does not answer"
     return state
 

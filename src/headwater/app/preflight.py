@@ -1,4 +1,4 @@
-"""What must be true before a run starts; seconds before Spark would find out, and in clearer words."""
+"""Checks before a run starts: they take seconds, fail before Spark would, and with clearer messages."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,15 +12,15 @@ from headwater.lake.transforms.checking import check_processing
 
 
 def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
-    """Raise the first thing that would make a run fail. Starts no Spark; all is asked at the same time.
+    """Raise the first error that would make a run fail. Starts no Spark; runs all checks concurrently.
 
     Raises:
         PlatformError: no usable Java.
-        LakeNotWritableError: a lake on this machine cannot be written.
-        CredentialsError: none, or wrong ones, or the clock is too far off.
+        LakeNotWritableError: a lake on this machine is not writable.
+        CredentialsError: missing or wrong credentials, or the clock is too far off.
         SourceError: no such folder, bucket or queue (`QueueNotFoundError`), or it does not answer.
-        ConfigError: no region is to be found; a step or a check of a table cannot be; the file of `lineage`
-            cannot be written.
+        ConfigError: no region found; an invalid transform or check of a table; the file of `lineage`
+            is not writable.
     """
     checks: list[Callable[[], object]] = [
         lambda: check_processing(settings, environ),
@@ -35,7 +35,10 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
 
 
 def check_before_services(settings: Settings, environ: Mapping[str, str]) -> None:
-    """The same for table services, which need no source. Raises `PlatformError`, `LakeNotWritableError`."""
+    """Check the same for table services, which need no source.
+
+    Raises `PlatformError`, `LakeNotWritableError`.
+    """
     find_java(environ)
     ensure_local_lake(settings.lake)
 
@@ -62,5 +65,5 @@ def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
     from headwater.capture.resources.s3 import ensure_bucket
     from headwater.capture.resources.sqs import read_attributes
 
-    # The bucket first: of a wrong one there is no queue either, and the queue's name is made of it.
+    # The bucket first: a wrong bucket has no queue either, and the queue's name derives from it.
     return [lambda: ensure_bucket(source), lambda: read_attributes(source)]

@@ -40,12 +40,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 _STOP_SECONDS = 60.0
 _ALIVE_SECONDS = 2.0
-"""How often to look whether the JVM still runs: without it nothing fails as long as nothing arrives."""
+"""How often to check that the JVM runs: its death fails nothing as long as no events arrive."""
 
 
 @dataclass(slots=True)
 class TableTotals:
-    """What one run did to one table."""
+    """The totals of one run for one table."""
 
     batches: int = 0
     commits: int = 0
@@ -59,7 +59,7 @@ class TableTotals:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, result: BatchResult) -> None:
-        """Count one batch."""
+        """Add one batch."""
         self.batches += 1
         self.commits += result.committed
         self.rows += result.rows
@@ -74,11 +74,10 @@ class TableTotals:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did. `failures` holds the last error of tables that could not be brought up to date.
+    """The result of a run. `failures` holds the last error of tables that could not be brought up to date.
 
-    `reconcile` and `clean` are the passes of a run that ended by itself; `reconcile_failure` and
-    `clean_failure` what they broke off with, and `index_failure` why the chunks of the index are not
-    up to the table.
+    `reconcile` and `clean` are the passes of a run that ends by itself, `reconcile_failure` and
+    `clean_failure` their errors. `index_failure` says why the chunks of the index lag behind the table.
     """
 
     capture: CaptureStats
@@ -93,7 +92,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class RunObserver:
-    """Told of commits as they happen, from several threads; must not block."""
+    """Notified of commits as they happen, from several threads; must not block."""
 
     on_capture: Callable[[CommitReport], None] = lambda _: None
     on_batch: Callable[[BatchResult], None] = lambda _: None
@@ -142,7 +141,7 @@ class Run:
         search = self._app.settings.search
         if search is None or search.table not in self._totals:
             return None
-        # Its libraries are an extra, and a run without `search` must not need them.
+        # Search libraries are an extra, and a run without `search` must not need them.
         from headwater.app.search import IndexLoop
 
         return IndexLoop(self._app, metrics)
@@ -163,7 +162,7 @@ class Run:
         return LineageLoop(app.settings, config, app.environ, read_clock, self._metrics)
 
     def once(self, stop: threading.Event) -> RunReport:
-        """Bring in everything that is there now, then return; earlier when `stop` is set.
+        """Ingest everything available now, then return; earlier when `stop` is set.
 
         Raises `HeadwaterError` when the source or the lake cannot be used.
         """
@@ -171,13 +170,13 @@ class Run:
             return self._run(stop, once=True)
 
     def until(self, stop: threading.Event) -> RunReport:
-        """Run until `stop` is set, then finish what is open. Raises `HeadwaterError` as `once` does."""
+        """Run until `stop` is set, then finish open work. Raises `HeadwaterError` as `once` does."""
         with self._telling_lineage():
             return self._run(stop, once=False)
 
     @contextmanager
     def _telling_lineage(self) -> Iterator[None]:
-        """Around all the rest: it tells of the last batch, too."""
+        """Enclose everything else, so that the last batch is reported, too."""
         if self._lineage is None:
             yield
             return
@@ -190,7 +189,7 @@ class Run:
             raise self._lineage.defect
 
     def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
-        # Messages are received while the JVM starts, so the first commit waits for one of them only.
+        # Receiving starts while the JVM starts, so the first commit waits for the slower of the two only.
         ended = threading.Event()
         self._stop = stop
         self._capture.start(stop, ended, once=once)
@@ -221,7 +220,7 @@ class Run:
                 is_broken = stop.is_set() or self._capture.failure is not None
                 self._end(runner, abandon=is_broken, catch_up=once and not is_broken)
         if self._capture.failure:
-            # What a dying JVM makes fail is told by its death, not by the broken connection.
+            # The death of the JVM is the cause to report, not the broken connection.
             self._app.check_session()
             raise self._capture.failure
         for loop in (*beside, *([self._index] if self._index else ())):
@@ -251,7 +250,7 @@ class Run:
             self._index.start()
 
     def _clean_once(self, stop: threading.Event) -> None:
-        """When the tables have caught up. A failure is told at the end."""
+        """Clean the source when the tables have caught up. A failure is reported at the end."""
         if self._clean is None:
             return
         try:
@@ -262,12 +261,13 @@ class Run:
             self._clean_failure = error
 
     def _tell_catalogs(self, stop: threading.Event, *, once: bool) -> None:
-        """When the tables have caught up. A catalog that cannot be told is a warning, and told next time."""
+        """Sync to catalogs when the tables have caught up. A failing catalog is a warning, and synced next
+        time."""
         if self._catalogs and once:
             self._catalogs.run_pass(stop)
 
     def _build_loops(self) -> list[BackgroundLoop]:
-        """What goes on beside the live flow of a run that does not end by itself."""
+        """Build the background loops of a run that does not end by itself."""
         app = self._app
         loops: list[BackgroundLoop] = [RetryLoop(app)]
         captured_until = self._capture.find_captured_until
@@ -280,7 +280,8 @@ class Run:
         return loops
 
     def _reconcile_once(self, stop: threading.Event) -> None:
-        """What the queue did not tell of, before the tables catch up. A failure is told at the end."""
+        """Backfill objects with lost notifications before the tables catch up. Failures are reported at the
+        end."""
         try:
             self._reconciled = self._reconcile.run_once(stop)
         except HeadwaterError as error:

@@ -1,4 +1,4 @@
-"""A table's columns: what they are, how they came to be so, and what given objects would change."""
+"""A table's columns: their current types, their history, and what given objects would change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from headwater.lake.snapshot_reader import SnapshotReader
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """`type` as in SQL."""
+    """`type` is the SQL type."""
 
     name: str
     type: str
@@ -29,7 +29,8 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class RenamedField:
-    """A field whose name no table can have. Both are paths with dots, in the objects and in the table."""
+    """A field whose name is invalid in a table. Both names are dotted paths, in the objects and in the
+    table."""
 
     field: str
     column: str
@@ -37,9 +38,10 @@ class RenamedField:
 
 @dataclass(frozen=True, slots=True)
 class SchemaReport:
-    """`headwater schema NAME`. `columns` are the data columns, by their names in the table; `renamed`
-    are those of other names in the objects. `versions` come oldest first; there are none before the table's
-    first commit.
+    """`headwater schema NAME`. `columns` are the data columns, by their names in the table; `renamed` are
+    those with other names in the objects.
+
+    `versions` are oldest first; empty before the table's first commit.
     """
 
     table: str
@@ -51,7 +53,7 @@ class SchemaReport:
 
 
 def read_schema_report(settings: Settings, storage_options: Mapping[str, str], name: str) -> SchemaReport:
-    """Without a JVM. Raises `UsageError` for an unknown table and `LakeError`."""
+    """Read the report without a JVM. Raises `UsageError` for an unknown table and `LakeError`."""
     build_scope(settings, name)
     state = read_state(settings, storage_options, name)
     config = settings.tables[name]
@@ -68,11 +70,11 @@ def read_schema_report(settings: Settings, storage_options: Mapping[str, str], n
 
 
 def read_state(settings: Settings, storage_options: Mapping[str, str], name: str) -> CommittedState:
-    """What the table's newest commit of ours says; the state of the beginning for no table."""
+    """Return the state in the table's newest headwater commit; the initial state for no table."""
     reader = SnapshotReader(table_path(settings.lake, name), storage_options)
     if not reader.exists():
         return CommittedState()
-    # Mostly the newest commit is one of ours; each costs a read.
+    # Usually the newest commit is a headwater commit; each one checked costs a read.
     for newest in (1, 10, None):
         for commit in reversed(reader.list_commits(newest)):
             metadata = commit.own_metadata
@@ -92,10 +94,10 @@ def _with_time(version: SchemaVersion) -> SchemaVersion:
 def preview_schema(
     app: App, storage_options: Mapping[str, str], name: str, objects: Sequence[str]
 ) -> list[ObjectPreview]:
-    """What the objects would do to the table's columns; writes nothing. Each is a key of the source, an
-    address such as `s3://bucket/key`, or a file on this machine.
+    """Return what the objects would do to the table's columns; writes nothing.
 
-    Raises `UsageError` for an unknown table; an object that cannot be read is told in its preview.
+    Each object is a key of the source, an address such as `s3://bucket/key`, or a file on this machine. Its
+    preview reports an object that cannot be read. Raises `UsageError` for an unknown table.
     """
     build_scope(app.settings, name)
     state = read_state(app.settings, storage_options, name)
@@ -104,9 +106,9 @@ def preview_schema(
 
 
 def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
-    """Where an object lies that is named by its key, its address, or a file's path on this machine.
+    """Return where the object named by its key, address, or path on this machine is stored.
 
-    Raises `UsageError` for a file that is not there.
+    Raises `UsageError` for a missing file.
     """
     source = app.settings.source
     path = Path(text)

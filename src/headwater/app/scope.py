@@ -1,4 +1,4 @@
-"""What a configured table looks at, and where."""
+"""What a configured table reads, and where."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,27 +11,27 @@ from headwater.ingest.planning.selection import build_selector
 
 
 def source_provider(settings: Settings) -> str:
-    """The provider that events of the source name."""
+    """Return the provider that events of the source name."""
     return "s3" if settings.source.type == "s3" else "local"
 
 
 def source_bucket(settings: Settings) -> str:
-    """The bucket that events of the source name in the lake; for a folder, the folder.
+    """Return the bucket that events of the source name in the lake; for a folder, the folder.
 
-    Objects that were moved (`source.moved_from`) keep the one that they had.
+    Moved objects (`source.moved_from`) keep their original bucket.
     """
     source = settings.source
     return str(source.moved_from or source_location(settings))
 
 
 def source_location(settings: Settings) -> str:
-    """The bucket or folder in which the objects are now."""
+    """Return the bucket or folder in which the objects are now."""
     source = settings.source
     return source.bucket if source.type == "s3" else str(source.path)
 
 
 def rename_moved(settings: Settings, batch: Sequence[CapturedEvent]) -> Sequence[CapturedEvent]:
-    """Events as the lake knows their objects: notifications name the bucket in which these are now."""
+    """Rename the bucket in events to its name in the lake: notifications name the current bucket."""
     known_as, location = source_bucket(settings), source_location(settings)
     if known_as == location:
         return batch
@@ -44,8 +44,8 @@ def rename_moved(settings: Settings, batch: Sequence[CapturedEvent]) -> Sequence
 
 
 def build_scope(settings: Settings, name: str) -> Scope:
-    """Bucket, prefix and rules of one table. Raises `UsageError` for a name that is not configured, or not
-    of a table that is built from objects."""
+    """Return bucket, prefix and rules of one table. Raises `UsageError` for a name that is not configured, or
+    not of a table built from objects."""
     table = settings.tables.get(name)
     if table is None:
         raise UsageError(f"no table {name!r}", hint=f"configured are: {', '.join(settings.tables)}")

@@ -1,4 +1,4 @@
-"""Which source a lake was filled from, and whether that is the one that is configured."""
+"""Records the source that a lake was filled from, and compares it with the configured one."""
 
 from headwater.app.scope import source_bucket, source_provider
 from headwater.capture.events_table import EventsTable
@@ -9,19 +9,19 @@ from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 
 SOURCE_KEY = "source"
-"""Of the metadata that each commit of the events table carries: `s3:BUCKET` or `local:FOLDER`."""
+"""Key in the metadata of each commit of the events table, with `s3:BUCKET` or `local:FOLDER` as value."""
 
 
 def name_source(settings: Settings) -> str:
-    """The source as the events table remembers it."""
+    """Return the source as the events table records it."""
     return f"{source_provider(settings)}:{source_bucket(settings)}"
 
 
 def ensure_same_source(settings: Settings) -> None:
     """Raise `UsageError` when the lake was filled from another bucket or folder than the configured one.
 
-    Starts no Spark. A lake that only Spark can read is checked by `check_captured_source` when a run has
-    its session.
+    Starts no Spark. For a lake that only Spark can read, `check_captured_source` does this when a run has its
+    session.
     """
     reader = SnapshotReader(
         events_path(settings.lake), build_storage_options(settings.lake, settings.lake_storage)
@@ -38,12 +38,12 @@ def ensure_same_source(settings: Settings) -> None:
         return
     if known is None and name_source(settings) not in captured:
         known = captured[0]
-    # Of a source that was corrected before anything was captured from it, no table has a row.
+    # If the source was corrected before anything was captured, no table has a row of the old one.
     check_source(settings, known if known in captured else None)
 
 
 def check_captured_source(settings: Settings, events: EventsTable) -> None:
-    """The same with Spark, of any lake. Raises `UsageError`."""
+    """Check the same with Spark, for any lake. Raises `UsageError`."""
     known = events.find_metadata(SOURCE_KEY)
     if known is None or known == name_source(settings):
         return
@@ -52,8 +52,10 @@ def check_captured_source(settings: Settings, events: EventsTable) -> None:
 
 
 def _read_sources(reader: SnapshotReader) -> list[str]:
-    """The sources of all events, of a lake that was written before commits named one. A queue may have
-    received events of further buckets; that with the most events comes first."""
+    """Return the sources of all events, for a lake whose commits do not name one yet.
+
+    A queue may have received events of other buckets; the bucket with the most events comes first.
+    """
     rows = reader.read(["provider", "bucket"])
     counted = rows.group_by(["provider", "bucket"]).aggregate([([], "count_all")]).to_pylist()
     ranked = sorted(counted, key=lambda row: -int(row["count_all"]))

@@ -1,4 +1,4 @@
-"""What the tables say of themselves, read without a JVM."""
+"""The status of the tables, read without a JVM."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,10 @@ _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch
 
 @dataclass(frozen=True, slots=True)
 class TableLag:
-    """What a table has still to consume, and the age of the oldest of it; 0 when there is nothing.
+    """The lag of a table: its unconsumed events or commits, and the age in seconds of the oldest; 0 without
+    any.
 
-    `count` are events of the table's own keys, or commits of the table that it follows.
+    `count` are events of the table's keys, or commits of the table that it follows.
     """
 
     count: int
@@ -39,13 +40,13 @@ class TableLag:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """One data table. `commits` are those of the active timeline; `checkpoint` is a position in the events
+    """One data table. `commits` are those of the active timeline; `checkpoint` is an offset in the events
     table, None before the first commit.
 
-    `lag_events` are events of the table's own keys behind the checkpoint; `lag_seconds` is the age of
-    the oldest of them, 0 when there is none. Of a table that is built from another one, which it `follows`,
-    `checkpoint` is when that one's last commit completed that was seen, and `lag_commits` have come since.
-    `failure` is the error with which its batches fail in a run that is active.
+    `lag_events` are events of the table's keys behind the checkpoint; `lag_seconds` is the age of the oldest
+    of them, 0 when there is none. For a derived table, `follows` names its source, and `checkpoint` is when
+    the last consumed commit of that source completed. `lag_commits` counts the later ones. `failure` is the
+    current batch error in an active run.
     """
 
     rows: int
@@ -70,7 +71,7 @@ class EventsStatus:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineStatus:
-    """What lies in quarantine, by level."""
+    """The contents of quarantine, by level."""
 
     messages: int
     objects: int
@@ -78,13 +79,14 @@ class QuarantineStatus:
 
     @property
     def total(self) -> int:
-        """Everything in quarantine."""
+        """Return the number of all quarantined items."""
         return self.messages + self.objects + self.records
 
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """About how many messages wait or are with a consumer; `error` when it could not be asked."""
+    """Approximate numbers of messages that wait or are with a consumer; `error` when the queue cannot be
+    asked."""
 
     visible: int | None
     in_flight: int | None
@@ -93,8 +95,8 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`headwater status`. `reconcile` is the pass that began last, `catalogs` what became of each table in
-    each catalog that was told of it, or could not be."""
+    """`headwater status`. `reconcile` is the most recently started pass, `catalogs` the result of each
+    table's last sync to each catalog."""
 
     events: EventsStatus
     tables: dict[str, TableStatus]
@@ -113,7 +115,7 @@ class StatusReader:
         self._now = now
 
     def read(self, only: Sequence[str] = ()) -> Status:
-        """Everything; `only` names the tables wanted."""
+        """Return the whole status; `only` restricts it to the named tables."""
         lake = self._settings.lake
         events = SnapshotReader(events_path(lake), self._options)
         has_events = events.exists()
@@ -141,7 +143,7 @@ class StatusReader:
         )
 
     def read_lag(self, name: str) -> TableLag:
-        """What one table has still to consume."""
+        """Return the lag of one table."""
         config = self._settings.tables.get(name)
         lake = self._settings.lake
         table = SnapshotReader(table_path(lake, name), self._options)
@@ -224,9 +226,9 @@ def _read_checkpoint(reader: SnapshotReader) -> str | None:
 
 
 def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> list[datetime]:
-    """Times of the table's own events behind the position."""
+    """Return the times of the table's events behind the offset."""
     completed = {commit.requested: commit.completed for commit in events.commit_names}
-    # One millisecond less: the commit in which a batch ended is looked at again.
+    # Subtract one millisecond: the commit in which a batch ended is read again.
     after = str(int(position.completed) - 1).zfill(17) if int(position.completed) else position.completed
     rows = events.read_since(after, _PENDING_COLUMNS).to_pylist()
     pending = []
@@ -238,7 +240,7 @@ def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> l
 
 
 def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:
-    """How much lies in quarantine. Raises `LakeError`."""
+    """Count quarantined items. Raises `LakeError`."""
     levels = Counter(
         row["level"] for row in QuarantineReader(quarantine_path(lake), storage_options).list_rows()
     )

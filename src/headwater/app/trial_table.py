@@ -1,4 +1,4 @@
-"""A tiny table, written to the lake, read and removed: what only Spark can prove."""
+"""A tiny table, written to the lake, read and removed: tests what only Spark can."""
 
 import time
 import uuid
@@ -14,7 +14,7 @@ ROWS = [(1, "one"), (2, "two")]
 
 
 def try_table(app: App) -> float:
-    """Seconds that it took, the start of the session included. No file stays in the lake.
+    """Return the seconds it took, including the start of the session. Leaves no file in the lake.
 
     Raises `PlatformError` when there is no session, `LakeError` when the lake refuses.
     """

@@ -1,4 +1,4 @@
-"""`headwater config`: is the configuration right, and what may be in it."""
+"""`headwater config`: validates the configuration and prints its schema."""
 
 import typer
 

@@ -57,7 +57,8 @@ def demo(
 
 @contextmanager
 def open_console() -> "Iterator[Console]":
-    """A console on a copy of stdout: while a JVM starts, the original is turned away from the terminal."""
+    """Yield a console on a copy of stdout: while a JVM starts, the original is redirected away from the
+    terminal."""
     from rich.console import Console
 
     sys.stdout.flush()
@@ -68,7 +69,7 @@ def open_console() -> "Iterator[Console]":
 
 
 def _find_command() -> str:
-    """How headwater is called from here."""
+    """Return the command line of headwater on this machine."""
     called = Path(sys.argv[0])
     found = shutil.which(called.name)
     return called.name if found and Path(found).resolve() == called.resolve() else str(called)

@@ -1,4 +1,4 @@
-"""`headwater doctor`: what is wrong on this machine, at the source and in the lake, and the fix."""
+"""`headwater doctor`: problems of this machine, the source and the lake, with their fixes."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
@@ -46,7 +46,7 @@ def doctor(
 
 
 def render_findings(findings: "list[SetupFinding]") -> None:
-    """A line for each, with its fix below it, and a sum."""
+    """Print a line per finding, with its fix below it, and a summary."""
     render_table(
         ("", "check", "what was found"),
         [

@@ -1,4 +1,4 @@
-"""`headwater init`: a first headwater.yaml, fitted to the files that are there."""
+"""`headwater init`: writes a first headwater.yaml for the existing files."""
 
 from enum import Enum
 from pathlib import Path
@@ -11,7 +11,7 @@ from headwater.cli.rendering import render_json, render_text
 
 
 class SourceKind(str, Enum):
-    """Where objects land."""
+    """The type of the source."""
 
     local = "local"
     s3 = "s3"

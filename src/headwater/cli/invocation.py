@@ -1,4 +1,4 @@
-"""What the options before the command said; every command gets it as `ctx.obj`."""
+"""The global options before the command; every command gets them as `ctx.obj`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -27,12 +27,12 @@ class Invocation:
 
     @classmethod
     def of(cls, ctx: typer.Context) -> "Invocation":
-        """The invocation that a command runs in."""
+        """Return the invocation of a command."""
         found = ctx.find_object(cls)
         return found if found is not None else cls()
 
     def load_settings(self) -> "Settings":
-        """The configuration. Raises `ConfigError` with every problem in it."""
+        """Load the configuration. Raises `ConfigError` with all problems."""
         from headwater.config.loader import load_settings
 
         return load_settings(self.config_path, overrides=self.overrides)
@@ -40,10 +40,11 @@ class Invocation:
 
 @contextmanager
 def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> "Iterator[App]":
-    """The wired product of this invocation, closed at the end.
+    """Yield the `App` of this invocation; close it at the end.
 
-    `checked` looks first at what a run would fail of late. `writing` is what others are told of who writes,
-    for a command that writes what a run does. Raises `HeadwaterError`; `TableBusyError` beside a run.
+    `checked` first checks for errors that would fail a run later. `writing` names this writer in its lease,
+    for a command with the same writes as a run. Raises `HeadwaterError`; `TableBusyError` while a run is
+    active.
     """
     from headwater.app import App
     from headwater.app.preflight import check_before_run

@@ -1,6 +1,6 @@
-"""The command line's frame: global options, the list of commands, what an error looks like.
+"""The command line: global options, the list of commands, the format of errors.
 
-`headwater --help` imports no command; a command imports nothing heavy at its top.
+`headwater --help` imports no command; a command imports nothing heavy at module level.
 """
 
 import gc
@@ -19,8 +19,8 @@ from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
 
-# Imports make tens of thousands of objects that stay; looking for garbage among them every 700 is a twentieth
-# of a short command.
+# Imports create tens of thousands of long-lived objects. Collecting garbage every 700 of them takes a
+# twentieth of a short command.
 _NEW_OBJECTS_A_COLLECTION = 100_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -116,17 +116,17 @@ A new command is one file with `register(app)` and one entry here.
 
 
 class HeadwaterGroup(TyperGroup):
-    """Imports a command when it is called. Turns errors that a user can meet into a message and an exit code;
-    all else is a traceback."""
+    """Imports a command when it is called. Converts errors of `HeadwaterError` to a message and an exit code;
+    other exceptions give a traceback."""
 
-    def main(  # type: ignore[override]  # noqa: D102 - typer's own words are on the method it overrides
+    def main(  # type: ignore[override]  # noqa: D102 - typer documents the overridden method
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
         words = sys.argv[1:] if args is None else list(args)
         try:
             return super().main(args=words, prog_name=prog_name or "headwater", **extra)
         except HeadwaterError as error:
-            # From the words, not from the command's parameter: an error can come before it is parsed.
+            # From the arguments, not the parsed parameter: an error can occur before parsing.
             render_error(error, as_json="--json" in words)
             sys.exit(error.exit_code)
 
@@ -150,7 +150,7 @@ def _load_command(name: str) -> Any:
 
 
 def build_app() -> typer.Typer:
-    """The typer application with all commands."""
+    """Build the typer application with all commands."""
     app = typer.Typer(
         name="headwater",
         cls=HeadwaterGroup,
@@ -206,7 +206,7 @@ app = build_app()
 
 
 def main() -> None:
-    """Console entry point; the exit code is the process's."""
+    """Run the command line; exits with its exit code."""
     gc.set_threshold(_NEW_OBJECTS_A_COLLECTION)
     app()
 

@@ -1,4 +1,4 @@
-"""`headwater prepare`: what lets Spark start in half of the time, kept beside the installation."""
+"""`headwater prepare`: stores files that halve Spark's start-up time alongside the installation."""
 
 import typer
 
@@ -22,7 +22,7 @@ def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     from headwater.config.environment import read_environment
     from headwater.observability.logging import configure_logging
 
-    # Of a pipeline that is not the user's.
+    # The log is of a sample pipeline, not the user's.
     configure_logging(Invocation.of(ctx).verbose, json=False, quiet=True)
     done = prepare_machine(read_environment(), (lambda _: None) if as_json else render_text)
     if as_json:

@@ -1,4 +1,5 @@
-"""How results and errors look, as text (rich) and as JSON. Results go to stdout, errors to stderr."""
+"""The output format of results and errors, as text (rich) and as JSON. Results go to stdout, errors to
+stderr."""
 
 import json
 import math
@@ -10,24 +11,24 @@ from typing import TextIO
 
 from headwater.errors import ConfigError, HeadwaterError
 
-# Nobody looks at a pipe's width; what reads it wants whole values.
+# A pipe has no width, and its reader needs whole values.
 MAX_PIPED_WIDTH = 10_000
 
 
 def render_text(text: str) -> None:
-    """One line or block of text."""
+    """Print one line or block of text."""
     _write(sys.stdout, text)
 
 
 def render_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
-    """A table; nothing is cut off when the output is not a terminal. None is an empty cell."""
+    """Print a table; truncates nothing unless the output is a terminal. None is an empty cell."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*columns, title=title or None, box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        # Text, not markup: a key may hold square brackets.
+        # Text, not markup: a key may contain square brackets.
         table.add_row(*(Text(_format_cell(cell)) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -36,18 +37,18 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, ti
 
 
 def render_json(value: object) -> None:
-    """One JSON document: dataclasses, models, times, paths, decimals and bytes are understood."""
+    """Print one JSON document; supports dataclasses, models, times, paths, decimals and bytes."""
     _write(sys.stdout, format_json(value, indent=2))
 
 
 def render_json_lines(rows: Iterable[object]) -> None:
-    """One JSON document a line, as they come: binary values in base64, NaN and infinities as texts."""
+    """Print one JSON document per line, streaming: binary values in base64, NaN and infinities as text."""
     for row in rows:
         _write(sys.stdout, format_json(_keep_value(row)))
 
 
 def render_error(error: HeadwaterError, *, as_json: bool) -> None:
-    """`error: message` and the hint; or one JSON object in a line."""
+    """Print `error: message` and the hint, or one JSON object in a line."""
     if as_json:
         fields: dict[str, object] = {
             "error": type(error).__name__,
@@ -69,7 +70,8 @@ def render_error(error: HeadwaterError, *, as_json: bool) -> None:
 
 
 def format_json(value: object, *, indent: int | None = None) -> str:
-    """JSON text; NaN and infinities become null, times ISO 8601, bytes base64, the unknown its `str`."""
+    """Return JSON text; NaN and infinities become null, times ISO 8601, bytes base64, other types their
+    `str`."""
     from pydantic_core import to_jsonable_python
 
     plain = to_jsonable_python(
@@ -79,9 +81,9 @@ def format_json(value: object, *, indent: int | None = None) -> str:
 
 
 def _keep_value(value: object) -> object:
-    """A row's value without what JSON lacks: null would not tell NaN from a missing value."""
+    """Convert values that JSON lacks: null would not distinguish NaN from a missing value."""
     if isinstance(value, bytes):
-        # Pydantic's base64 is that of URLs, which other decoders reject.
+        # Pydantic uses URL-safe base64, which other decoders reject.
         return b64encode(value).decode()
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -101,7 +103,7 @@ def _format_cell(cell: object) -> str:
 
 
 def _printable(text: str, stream: TextIO) -> str:
-    # A lone surrogate in a key must not end a command, nor must a terminal that is not UTF-8.
+    # Neither a lone surrogate in a key nor a terminal without UTF-8 may end a command.
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 

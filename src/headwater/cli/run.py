@@ -1,4 +1,4 @@
-"""`headwater run`: bring objects into tables, until stopped or once."""
+"""`headwater run`: ingests objects into tables, continuously or once."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ def run_app(
 ) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
     stop = threading.Event()
-    # Before the imports, which take a second: whoever stops us by then must find an orderly end, too.
+    # Before the imports, which take a second: a signal during them must also end the run in order.
     with stop_on_signals(stop) as rearm:
         return _run_until_stopped(settings, stop, rearm, once=once, only=only, metrics_port=metrics_port)
 
@@ -107,7 +107,7 @@ def _run_until_stopped(
             if not stop.is_set():
                 raise
         if stop.is_set():
-            # Stopped while it waited for its turn, or before: the JVM need not start.
+            # Stopped before the lease was acquired: the JVM need not start.
             return RunReport(CaptureStats(), {}, {})
         app = stack.enter_context(closing(App(settings, environ=environ)))
 
@@ -127,7 +127,7 @@ def _run_until_stopped(
 
 
 def serve_metrics(port: int | None) -> "Metrics | None":
-    """Metrics that are served; None without a port."""
+    """Return metrics with an HTTP endpoint; None without a port."""
     if port is None:
         return None
     from prometheus_client import CollectorRegistry, start_http_server
@@ -140,7 +140,7 @@ def serve_metrics(port: int | None) -> "Metrics | None":
 
 
 def count_quarantined(settings: "Settings") -> int:
-    """How many things lie in quarantine now, from whatever run."""
+    """Return the number of items in quarantine now, from any run."""
     from headwater.app.status import read_quarantine_status
     from headwater.lake.s3 import build_storage_options
 
@@ -149,13 +149,13 @@ def count_quarantined(settings: "Settings") -> int:
 
 
 def describe_others(totals: "TableTotals") -> str:
-    """What is in no column of its own."""
+    """Describe the counts without a column."""
     reasons = [f"{count} {reason}" for reason, count in sorted(totals.reasons.items())]
     return ", ".join([*reasons, *([f"{totals.deleted:,} rows deleted"] if totals.deleted else [])])
 
 
 def list_unmatched(settings: "Settings", report: "RunReport") -> list[str]:
-    """Tables that saw events of other keys only and that never had a row: is their path right?"""
+    """Return tables that saw only events of other keys and never had a row: their path may be wrong."""
     from headwater.app.status import has_commits
 
     seen = [name for name, totals in report.tables.items() if totals.filtered and not totals.objects]
@@ -163,7 +163,7 @@ def list_unmatched(settings: "Settings", report: "RunReport") -> list[str]:
 
 
 def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str] = ()) -> None:
-    """What the run did, as a table, with a hint for each table that has never matched a key."""
+    """Print the run's result as a table, with a hint for each table that never matched a key."""
     capture = report.capture
     render_text(
         f"{capture.events:,} events captured from {capture.messages:,} messages"

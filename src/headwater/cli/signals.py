@@ -14,15 +14,15 @@ from headwater.errors import PlatformError
 _FAILED = 1
 
 STOP_SECONDS = 60.0
-"""How long a stop may take; systemd and others that stop services wait for 90 s by default."""
+"""Seconds until a stop is forced; systemd and other service managers wait for 90 s by default."""
 
 
 @contextmanager
 def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
-    """Set `stop` on SIGTERM and SIGINT; when the block has not ended `STOP_SECONDS` later, end the process.
+    """Set `stop` on SIGTERM and SIGINT; end the process if the block has not ended after `STOP_SECONDS`.
 
-    The function given takes the signals back from PySpark, which puts a handler of its own on SIGINT when a
-    session starts.
+    The yielded function restores the handlers after PySpark, which sets its own SIGINT handler when a session
+    starts.
     """
     deadline = threading.Timer(STOP_SECONDS, _end_by_force)
     deadline.daemon = True
@@ -55,5 +55,5 @@ def _end_by_force() -> None:
         ),
         as_json="--json" in sys.argv,
     )
-    # Threads may wait for Spark for minutes. Every state is in the tables, as it is after a SIGKILL.
+    # Threads may block on Spark for minutes. All state is in the tables, as after a SIGKILL.
     os._exit(_FAILED)

@@ -10,11 +10,11 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def parse_since(text: str, now: datetime) -> datetime:
-    """A time (UTC where it names no zone) or an age before `now`. Raises `UsageError`."""
+    """Parse a time (UTC without a zone) or an age before `now`. Raises `UsageError`."""
     try:
         if age := _AGE.fullmatch(text.strip()):
             return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
-        # Python 3.10 does not know Z.
+        # Python 3.10 does not parse Z.
         time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
     except (ValueError, OverflowError) as error:
         raise UsageError(
@@ -25,8 +25,8 @@ def parse_since(text: str, now: datetime) -> datetime:
 
 
 def spell_point(text: str) -> str:
-    """A point on a table's timeline: an age becomes the time of now before it, all else stays as it is for
-    `Query` to understand. Raises `UsageError`."""
+    """Return a point on a table's timeline: an age becomes a time, all other texts stay unchanged for
+    `Query`. Raises `UsageError`."""
     from headwater.lake.queries.instants import is_point
 
     return text if is_point(text) else parse_since(text, datetime.now(timezone.utc)).isoformat()

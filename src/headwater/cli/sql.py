@@ -1,4 +1,4 @@
-"""`headwater sql`: any table, with no JVM where the table allows."""
+"""`headwater sql`: queries any table, without a JVM where the table allows it."""
 
 import logging
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     since = None if changes_since is None else spell_point(changes_since)
     asked = choose_query(as_of=as_of, changes_since=since, cdc=cdc, read_optimized=read_optimized)
     shown = limit or SHOWN_ROWS
-    # One row more than shown tells whether there are more.
+    # One row more than shown reveals whether there are more.
     result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1, asked)
     _log.debug("read by %s", result.engine)
     if as_json:
@@ -93,7 +93,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
 
 
 def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> "QueryResult":
-    """The query over the tables of a configuration. Raises `UsageError` and `LakeError`."""
+    """Run the query on the tables of a configuration. Raises `UsageError` and `LakeError`."""
     from headwater.lake.sql.arrow_start import start_without_pandas
 
     start_without_pandas()  # before DataFusion, whose import converts something
@@ -119,7 +119,7 @@ def _build_fallback(settings: "Settings", limit: int | None, asked: "Query") -> 
         from headwater.app.application import App
         from headwater.lake.sql.spark import run_on_spark
 
-        # The session lives as long as the rows are read: until the process ends.
+        # The session must outlive the reading of the rows: it ends with the process.
         return run_on_spark(App(settings).spark, query, tables, limit, asked)
 
     return run_there
@@ -130,7 +130,7 @@ def _is_hidden(column: str, query: str) -> bool:
 
 
 def _format(value: object) -> str:
-    """A cell: NULL apart from an empty text, numbers without separators, nested values as JSON."""
+    """Format a cell: NULL differs from an empty text, numbers without separators, nested values as JSON."""
     if value is None:
         return "NULL"
     if isinstance(value, bool | list | dict):

@@ -44,7 +44,7 @@ def status(
 
 
 def read_status(settings: "Settings", only: tuple[str, ...] = ()) -> "Status":
-    """The status now. Raises `LakeError`, and `UsageError` for an unknown table."""
+    """Read the current status. Raises `LakeError`, and `UsageError` for an unknown table."""
     from headwater.app.status import StatusReader
     from headwater.lake.s3 import build_storage_options
 
@@ -53,7 +53,7 @@ def read_status(settings: "Settings", only: tuple[str, ...] = ()) -> "Status":
 
 
 def render_status(found: "Status") -> None:
-    """As text."""
+    """Print the status as text."""
     events, quarantine = found.events, found.quarantine
     render_text(f"events      {events.rows:,} rows, last commit {_format_time(events.last_commit)}")
     if found.queue:

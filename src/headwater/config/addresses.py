@@ -1,4 +1,4 @@
-"""Addresses such as `s3://bucket/key`, given where only the name of a bucket or a key is allowed."""
+"""Rejects addresses such as `s3://bucket/key` where only a bucket name or a key is allowed."""
 
 import re
 
@@ -6,7 +6,7 @@ ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/+(?P<bucket>[^/]*)/*
 
 
 def check_bucket_name(bucket: str) -> str:
-    """The name of a bucket as it is. Raises `ValueError` for an address or a path."""
+    """Return the bucket name unchanged. Raises `ValueError` for an address or a path."""
     if bucket.startswith("arn:"):
         return bucket
     address = ADDRESS.fullmatch(bucket.strip())

@@ -26,7 +26,7 @@ DEFAULT_CONFIG_NAME = "headwater.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A value for one key; `parts` as written; `origin` is how an error names where it came from."""
+    """A value for one key; `parts` as written; `origin` is the source that errors name."""
 
     parts: tuple[str, ...]
     text: str
@@ -34,18 +34,18 @@ class Override:
 
 
 def read_environment() -> Mapping[str, str]:
-    """The process's environment."""
+    """Return the process's environment."""
     return os.environ
 
 
 def find_config_path(given: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """The configuration file: as given, else HEADWATER_CONFIG, else headwater.yaml here."""
+    """Return the configuration file: as given, else HEADWATER_CONFIG, else headwater.yaml here."""
     environ = read_environment() if environ is None else environ
     return given or Path(environ.get(CONFIG_VARIABLE) or DEFAULT_CONFIG_NAME).expanduser()
 
 
 def find_state_folder(environ: Mapping[str, str]) -> Path:
-    """Where headwater keeps what is worth reading after a run: `$XDG_STATE_HOME/headwater`.
+    """Return the folder of files that outlive a run: `$XDG_STATE_HOME/headwater`.
 
     See https://specifications.freedesktop.org/basedir-spec/latest/.
     """
@@ -54,7 +54,7 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def parse_environment(environ: Mapping[str, str]) -> list[Override]:
-    """`HEADWATER__SOURCE__QUEUE__URL=...` as overrides, in the order of their names."""
+    """Parse `HEADWATER__SOURCE__QUEUE__URL=...` into overrides, in the order of their names."""
     return [
         Override(tuple(name[len(PREFIX) :].split("__")), text, f"environment variable {name}")
         for name, text in sorted(environ.items())
@@ -63,12 +63,12 @@ def parse_environment(environ: Mapping[str, str]) -> list[Override]:
 
 
 def parse_assignments(assignments: Mapping[str, str]) -> list[Override]:
-    """`a.b=c` pairs, as `--set` takes them, as overrides."""
+    """Parse `a.b=c` pairs of `--set` into overrides."""
     return [Override(tuple(key.split(".")), text, f"--set {key}") for key, text in assignments.items()]
 
 
 def split_assignments(pairs: Iterable[str]) -> dict[str, str]:
-    """`["a.b=c"]` as `{"a.b": "c"}`; the last of equal keys wins.
+    """Split `["a.b=c"]` into `{"a.b": "c"}`; the last of equal keys wins.
 
     Raises `ConfigError` for a text without a key or without `=`.
     """
@@ -82,7 +82,7 @@ def split_assignments(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def apply_overrides(data: Data, overrides: Iterable[Override]) -> tuple[Data, dict[KeyPath, str]]:
-    """`data` with the overrides in it (later ones win), and where each overridden path came from."""
+    """Return `data` with the overrides applied (later ones win), and the origin of each overridden path."""
     origins = {}
     for override in overrides:
         path = _resolve_path(override.parts, data)
@@ -98,7 +98,7 @@ def _resolve_path(parts: tuple[str, ...], data: Data) -> KeyPath:
         here = value_at(data, path)
         known = [*list_keys(node), *(here if isinstance(here, dict) else ())]
         if is_text_map(node):
-            # Keys such as `spark.sql.shuffle.partitions` hold the separator themselves.
+            # Keys such as `spark.sql.shuffle.partitions` contain the separator.
             return (*path, _match_key(".".join(parts[index:]), known))
         path = (*path, _match_key(part, known))
     return path
@@ -108,7 +108,7 @@ def _match_key(part: str, known: list[str]) -> str:
     if part in known:
         return part
     same = [key for key in known if key.lower() == part.lower()]
-    # Shells and Kubernetes like upper case; no key of ours is written so.
+    # Shells and Kubernetes prefer upper case; no key of ours has it.
     return same[0] if same else part.lower() if part.isupper() else part
 
 
@@ -141,9 +141,9 @@ def _with_value(data: Data, path: KeyPath, value: object) -> Data:
 
 @contextmanager
 def temporary_environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Set variables of this process for a while, for libraries that can be told in no other way.
+    """Set variables of this process inside the block, for libraries without another setting.
 
-    None takes a variable away for as long.
+    None unsets a variable.
     """
     before = {name: os.environ.get(name) for name in values}
     _set_variables(values)

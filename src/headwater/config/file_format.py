@@ -1,4 +1,4 @@
-"""Formats of files, and which of them a path's ending names."""
+"""File formats, and the formats that path endings imply."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
 
 
 def infer_format(path: str) -> FileFormat | None:
-    """The format that a path glob's ending names, compression endings aside; None when it names several."""
+    """Return the format that a path glob's ending implies, ignoring compression; None if ambiguous."""
     formats = {_infer_one_format(expanded) for expanded in bracex.iexpand(path)}
     return formats.pop() if len(formats) == 1 else None
 
@@ -44,4 +44,4 @@ def _infer_one_format(path: str) -> FileFormat | None:
 
 
 FIXED_COLUMNS = frozenset({"text", "binary", "document"})
-"""Formats whose columns are always the same."""
+"""Formats whose columns are fixed."""

@@ -1,4 +1,4 @@
-"""Paths of files and folders in the configuration, as absolute paths."""
+"""Resolves paths of files and folders in the configuration to absolute paths."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ from pydantic import ValidationInfo
 
 
 def resolve_path(path: Path, info: ValidationInfo) -> Path:
-    """Expand `~`; resolve a relative path against the folder of the file it was read from.
+    """Expand `~`; resolve a relative path against the folder of its configuration file.
 
-    Raises `ValueError` for a path that is not UTF-8: tables hold it.
+    Raises `ValueError` for a path that is not UTF-8: tables store it.
     """
     try:
         str(path).encode("utf-8")
@@ -17,5 +17,5 @@ def resolve_path(path: Path, info: ValidationInfo) -> Path:
     folder = info.context.get("folder") if isinstance(info.context, dict) else None
     path = path.expanduser()
     found = Path(folder, path).absolute() if isinstance(folder, Path) else path
-    # Hudi, Hadoop and others take `a/../b` for another place than `b`.
+    # Hudi, Hadoop and others treat `a/../b` as a different path than `b`.
     return found.resolve() if ".." in found.parts and found.is_absolute() else found

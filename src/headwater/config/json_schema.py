@@ -1,4 +1,4 @@
-"""The configuration's JSON Schema: for editors, and to tell what is allowed at a path."""
+"""The configuration's JSON Schema, for editors and for the allowed values in errors."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Schema = dict[str, object]
 
 
 def build_json_schema() -> Schema:
-    """JSON Schema (2020-12) of headwater.yaml, as a new dict."""
+    """Return the JSON Schema (2020-12) of headwater.yaml, as a new dict."""
     schema = deepcopy(_settings_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -28,9 +28,9 @@ def _settings_schema() -> Schema:
 
 
 def schema_at(path: KeyPath, data: object = None) -> Schema:
-    """What the schema says about a path; empty where it knows nothing.
+    """Return the schema at a path; empty for an unknown path.
 
-    `data` is the configuration so far: its `type:` chooses among the kinds of source.
+    `data` is the configuration so far: its `type:` selects the kind of source.
     """
     node = _settings_schema()
     for depth, part in enumerate(path):
@@ -39,7 +39,7 @@ def schema_at(path: KeyPath, data: object = None) -> Schema:
 
 
 def resolve(node: object) -> Schema:
-    """A part of the schema with its reference followed; what stands beside the reference stays."""
+    """Return a schema node with its reference resolved; siblings of the reference are kept."""
     schema = _mapping(node)
     reference = schema.get("$ref")
     if not isinstance(reference, str):
@@ -50,7 +50,7 @@ def resolve(node: object) -> Schema:
 
 
 def strip_tags(location: KeyPath) -> KeyPath:
-    """A pydantic error location as the path in the YAML: without union tags and `[key]` marks."""
+    """Convert a pydantic error location to the path in the YAML, without union tags and `[key]` marks."""
     path: list[str | int] = []
     node = _settings_schema()
     for part in location:
@@ -64,7 +64,7 @@ def strip_tags(location: KeyPath) -> KeyPath:
 
 
 def list_tags(path: KeyPath) -> list[str]:
-    """The values of `type:` that choose among the variants of a section; empty without variants."""
+    """Return the values of `type:` that select the variants of a section; empty without variants."""
     node = _settings_schema()
     for part in path:
         node = _child(node, part)
@@ -72,13 +72,13 @@ def list_tags(path: KeyPath) -> list[str]:
 
 
 def list_required(node: Schema) -> list[str]:
-    """The keys that a section must have."""
+    """Return the required keys of a section."""
     required = node.get("required")
     return [str(key) for key in required] if isinstance(required, list) else []
 
 
 def list_keys(node: Schema) -> list[str]:
-    """The keys that a mapping may have; those of every variant where none was chosen."""
+    """Return the allowed keys of a mapping; those of every variant if none is selected."""
     node = resolve(node)
     variants = _variants(node).values()
     found = [key for part in (node, *map(resolve, variants)) for key in _mapping(part.get("properties"))]
@@ -86,30 +86,30 @@ def list_keys(node: Schema) -> list[str]:
 
 
 def list_choices(node: Schema) -> list[str]:
-    """The words that a value may be; empty when it is not a choice of words."""
+    """Return the allowed words of a value; empty when it is no enum."""
     return [str(word) for option in _options(node) for word in _words(option)]
 
 
 def is_text_map(node: Schema) -> bool:
-    """Whether keys below are free, such as Spark's own option names."""
+    """True if the keys are free, such as Spark's own option names."""
     return isinstance(node.get("additionalProperties"), dict)
 
 
 def takes_only_text(node: Schema) -> bool:
-    """Whether a number or `true` given here is meant as text."""
+    """True if a number or `true` given here means text."""
     types = {option.get("type") for option in _options(node)}
     return "string" in types and types.isdisjoint({"integer", "number", "boolean"})
 
 
 def takes_container(node: Schema) -> bool:
-    """Whether a list or a mapping may be given."""
+    """True if a list or a mapping is allowed."""
     if _variants(node):
         return True
     return any(option.get("type") in ("array", "object") for option in _options(node))
 
 
 def describe_type(node: Schema) -> str:
-    """What is allowed, in words: `a whole number from 0 to 20`."""
+    """Describe what is allowed, in words: `a whole number from 0 to 20`."""
     choices = list_choices(node)
     if choices:
         return ", ".join(choices)
@@ -162,7 +162,7 @@ def _variants(node: Schema) -> dict[str, Schema]:
 
 
 def _unwrap(node: Schema) -> Schema:
-    """A section that may be absent altogether as the section."""
+    """Return the section of an optional section."""
     node = resolve(node)
     sections = [option for option in _options(node) if "properties" in option] if "anyOf" in node else []
     return sections[0] if sections else node

@@ -1,4 +1,4 @@
-"""`lineage:` who is told, batch by batch, what was made from what."""
+"""`lineage:` the collector that receives the lineage of each batch."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from headwater.config.file_paths import resolve_path
 from headwater.config.section import Section, SectionError
 
 API_KEY_VARIABLE = "OPENLINEAGE_API_KEY"
-"""The environment variable with the collector's key; the one that OpenLineage's own clients read."""
+"""The environment variable with the collector's key, as in OpenLineage's own clients."""
 
 
 class LineageConfig(Section):
@@ -68,7 +68,7 @@ class LineageConfig(Section):
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        # Reading a port is what finds out that it is none.
+        # Reading an invalid port raises.
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False

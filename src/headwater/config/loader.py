@@ -1,4 +1,5 @@
-"""headwater.yaml, the environment and `--set` -> `Settings`, or one error with every problem in it."""
+"""Loads `Settings` from headwater.yaml, the environment and `--set`, or raises one error with all
+problems."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -38,8 +39,8 @@ def load_settings(
     """Read and check the configuration. `overrides` wins over `environ`, which wins over the file.
 
     `environ` is the process's environment by default; `overrides` are `--set` pairs, such as
-    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line for each problem, and
-    `MissingExtraError` when nothing else is wrong but a section needs an extra that is not installed.
+    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line per problem. Raises
+    `MissingExtraError` when the only problem is a section whose extra is not installed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def parse_settings(
     *,
     installed: Callable[[str], bool] = is_installed,
 ) -> Settings:
-    """Like `load_settings`, for a text that would lie at `path`; reads nothing else.
+    """Parse a text as if it were stored at `path`; like `load_settings`, but reads nothing else.
 
     `installed` says whether an extra is installed.
     """
@@ -76,7 +77,7 @@ def parse_settings(
     ]
     problems = [*document.problems, *secrets, *iter_placeholder_problems(data)]
     settings = None
-    # A text that is not YAML at all would only add "everything is missing".
+    # For a text that is not YAML, this would only add "everything is missing".
     if document.root is not None or not document.problems:
         settings, found = _validate(data, path.absolute().parent)
         problems += found
@@ -109,7 +110,7 @@ def _validate(data: Data, folder: Path) -> tuple[Settings | None, list[Problem]]
 
 
 def _take_secrets(data: Data, path: KeyPath) -> tuple[Data, list[Problem]]:
-    """The data without keys that name a secret, and a problem for each secret by name or by shape."""
+    """Return the data without secret keys, and a problem for each secret by name or by shape."""
     kept: Data = {}
     problems = []
     for key, value in data.items():
@@ -143,7 +144,7 @@ def _iter_texts(value: object) -> Iterator[str]:
 def _format_lines(
     problems: list[Problem], path: Path, document: YamlDocument, origins: Mapping[KeyPath, str]
 ) -> list[str]:
-    """One line each, in the order of the file; what came from elsewhere goes last."""
+    """Return one line per problem, in file order; problems from other origins come last."""
     lines: dict[str, tuple[int, int]] = {}
     for problem in problems:
         origin = _find_origin(problem.path, origins)

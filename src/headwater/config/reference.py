@@ -31,18 +31,18 @@ JSON Schema that editors understand; `headwater init` sets it up.
 
 
 def render_schema() -> str:
-    """The JSON Schema as a file's text."""
+    """Return the JSON Schema as a file's text."""
     return json.dumps(build_json_schema(), indent=2) + "\n"
 
 
 def render_page() -> str:
-    """The page with a table for every section: key, type, default, meaning."""
+    """Return the page with a table for every section: key, type, default, meaning."""
     sections = [_render_section(title, node) for title, node in _iter_sections()]
     return "\n".join([_HEAD, *sections])
 
 
 def write_reference(folder: Path) -> list[Path]:
-    """Write both pages into the folder; returns their paths."""
+    """Write both pages to the folder; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {folder / PAGE_NAME: render_page(), folder / SCHEMA_NAME: render_schema()}
     for path, text in texts.items():
@@ -51,7 +51,7 @@ def write_reference(folder: Path) -> list[Path]:
 
 
 def _iter_sections() -> Iterator[tuple[str, Schema]]:
-    """Sections in the order of the file, each with the path that leads to it."""
+    """Yield the sections in file order, each with its path."""
     root = schema_at(())
     yield "", root
     yield from _iter_below("", root)
@@ -76,7 +76,7 @@ def _list_parts(child: Schema) -> list[tuple[str, Schema]]:
     items = resolve(child.get("items"))
     if "properties" in items:
         return [("[]", items)]
-    # A section that may be absent altogether: it, or null.
+    # An optional section: it, or null.
     choices = child.get("anyOf")
     sections = [resolve(choice) for choice in (choices if isinstance(choices, list) else [child])]
     return [("", section) for section in sections if "properties" in section][:1]

@@ -1,4 +1,4 @@
-"""The base of every section: frozen, nothing unknown, descriptions become the reference page."""
+"""The base of every section: frozen, unknown keys rejected, descriptions become the reference page."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _take_empty_as_absent(cls, given: object) -> object:
-        # `spark:` with all of its keys commented out is null in YAML; it means "the defaults".
+        # `spark:` with all keys commented out is null in YAML; it means "the defaults".
         if given is None:
             return {}
         if not isinstance(given, dict):
@@ -25,9 +25,9 @@ class Section(BaseModel):
 
 
 class SectionError(ValueError):
-    """Problems that only show when several keys are seen together.
+    """Problems of several keys in combination.
 
-    Each is a key below the section (as a path) and a sentence, and each becomes a line of its own.
+    Each is a key below the section (as a path) and a sentence, and becomes a separate line.
     """
 
     def __init__(self, problems: Sequence[tuple[tuple[str | int, ...], str]]) -> None:
@@ -42,7 +42,7 @@ def _split_at_commas(value: object) -> object:
 
 
 def _wrap_in_tuple(value: object) -> object:
-    # Not split at commas: a comma is a legal character of a key and of a brace pattern.
+    # Not split at commas, which are legal in a key and in a brace pattern.
     return (value,) if isinstance(value, str) else value
 
 
@@ -63,7 +63,7 @@ _DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*(?:({'|'.join(_UNITS)})s?|([smhdw]))
 
 
 def parse_duration(value: object) -> object:
-    """Seconds of `90`, `12 hours`, `7d`; 0 of `off`. Anything else is left to pydantic's own check."""
+    """Return the seconds of `90`, `12 hours`, `7d`; 0 for `off`. Pydantic checks any other value."""
     if value is False:  # YAML 1.1's `off`
         return 0
     if not isinstance(value, str):

@@ -128,17 +128,18 @@ class Settings(Section):
 
     @property
     def object_tables(self) -> dict[str, TableConfig]:
-        """The data tables that are built from objects."""
+        """Return the data tables that are built from objects."""
         return {name: table for name, table in self.tables.items() if table.from_ is None}
 
     @property
     def derived_tables(self) -> dict[str, TableConfig]:
-        """The data tables that are built from other tables, each behind the one it is built from."""
+        """Return the data tables that are built from other tables, each after its source."""
         ordered = order_tables(self.tables)
         return {name: self.tables[name] for name in ordered if self.tables[name].from_ is not None}
 
     def to_effective(self) -> dict[str, object]:
-        """All keys with the values that count, as JSON-like data; secrets from the environment hidden."""
+        """Return all keys with their effective values, as JSON-like data; hides secrets from the
+        environment."""
         data = self.model_dump(mode="json", by_alias=True)
         for name in self.derived_tables:
             table = self.tables[name]
@@ -154,7 +155,7 @@ class Settings(Section):
         return {key: redact(value, key) for key, value in data.items()}
 
     def iter_warnings(self) -> Iterator[tuple[KeyPath, str]]:
-        """What is allowed, but may not be meant, with its path: Hudi options unknown or outdated."""
+        """Yield unknown or deprecated Hudi options with their paths: allowed, but maybe unintended."""
         for name, table in self.tables.items():
             for key, text in iter_option_warnings(table.hoodie):
                 yield ("tables", name, "hoodie", key), text

@@ -1,4 +1,4 @@
-"""`source:`, `capture:` and `reconcile:`: where objects land, and how headwater hears of them."""
+"""`source:`, `capture:` and `reconcile:`: where objects are created, and how headwater is notified."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,19 +165,19 @@ class S3SourceConfig(Section):
 
     @property
     def known_bucket(self) -> str:
-        """The bucket's name in the lake."""
+        """Return the bucket's name in the lake."""
         return self.moved_from or self.bucket
 
     @property
     def clean_source_target(self) -> str:
-        """Where objects are moved to, as `bucket/prefix/`; empty for nowhere."""
+        """Return the target of moved objects, as `bucket/prefix/`; empty without a target."""
         target = (self.clean_source_move_to or "").removeprefix("s3://").rstrip("/")
         return f"{target}/" if target else ""
 
     @model_validator(mode="after")
     def _check_clean_source(self) -> "S3SourceConfig":
         bucket, _, prefix = self.clean_source_target.partition("/")
-        # A moved key is the prefix there and then the whole key here.
+        # A moved key is the target prefix followed by the whole original key.
         inside = bucket == self.bucket and f"{prefix}{self.prefix}".startswith(self.prefix)
         problems = list(
             _list_clean_problems(

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in the words of someone who edits the YAML."""
+"""Explains pydantic's errors in terms of the YAML file."""
 
 from collections.abc import Iterator
 
@@ -23,12 +23,12 @@ MAX_VALUE_CHARS = 60
 
 
 def explain(error: ValidationError, data: Data) -> list[Problem]:
-    """Every problem of a failed validation of `data`, with its path in the YAML."""
+    """Return every problem of a failed validation of `data`, with its path in the YAML."""
     return [problem for details in error.errors(include_url=False) for problem in _explain(details, data)]
 
 
 def explain_combinations(error: ValidationError, data: Data) -> list[Problem]:
-    """Only what is wrong with keys that were seen together."""
+    """Return only the problems of combinations of keys."""
     return [
         problem
         for details in error.errors(include_url=False)
@@ -38,9 +38,9 @@ def explain_combinations(error: ValidationError, data: Data) -> list[Problem]:
 
 
 def repair_unknown_keys(error: ValidationError, data: Data) -> Data:
-    """`data` with each unknown key renamed to what was probably meant, else left out.
+    """Return `data` with each unknown key renamed to its near match, else removed.
 
-    With it a second look finds the problems that pydantic does not look for beside unknown keys.
+    Validating the result finds problems that pydantic does not report with unknown keys.
     """
     whole = data
     for details in error.errors(include_url=False):
@@ -58,7 +58,7 @@ def _rename(data: Data, path: KeyPath, meant: str | None) -> Data:
     if rest and isinstance(value, dict):
         return {**data, key: _rename(value, rest, meant)}
     if len(rest) > 1 and isinstance(value, list):
-        # A section in a list: the next part is its place.
+        # A section in a list: the next part is its index.
         at = int(rest[0])
         return {**data, key: [*value[:at], _rename(value[at], rest[1:], meant), *value[at + 1 :]]}
     others = {name: item for name, item in data.items() if name != key}

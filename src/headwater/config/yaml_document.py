@@ -1,4 +1,4 @@
-"""A YAML text as plain data that remembers where each key stood. Builds no objects, ever."""
+"""Parses YAML into plain data with the line of each key. Never builds objects."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from headwater.config.problems.problem import Data, KeyPath, Problem
 
 _TAG = "tag:yaml.org,2002:"
 _MERGE_KEY = "<<"
-# Everything else stays text: a date is for Spark or Hudi to understand, not for us.
+# Everything else stays text: Spark or Hudi interpret dates, not headwater.
 _TYPED_SCALARS = frozenset({f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float", f"{_TAG}null"})
 _TEXT_SCALARS = frozenset({f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"})
 
@@ -21,14 +21,14 @@ def _parser() -> YAML:
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """`data` is what could be read; `problems` is what is wrong with the text itself."""
+    """`data` is the readable part; `problems` are those of the text itself."""
 
     data: Data
     problems: tuple[Problem, ...] = ()
     root: MappingNode | None = field(default=None, repr=False)
 
     def line_of(self, path: KeyPath) -> int | None:
-        """The line (1-based) of the key at the path, or of the nearest one above it; None without any."""
+        """Return the line (1-based) of the key at the path, or of its nearest parent; None without any."""
         node: Node | None = self.root
         line = None
         for part in path:
@@ -62,7 +62,7 @@ def parse_yaml(text: str) -> YamlDocument:
 
 
 def parse_scalar(text: str) -> object:
-    """What a plain YAML scalar means: `5` a number, `true` a bool, nothing null, all else text."""
+    """Parse a plain YAML scalar: `5` is a number, `true` a bool, nothing null, everything else text."""
     parser = _parser()
     tag = str(parser.resolver.resolve(ScalarNode, text, (True, False)))
     if tag not in _TYPED_SCALARS:
@@ -90,7 +90,7 @@ def _find_child(node: Node | None, part: str | int) -> tuple[int, Node] | None:
 
 
 class _Reading:
-    """One pass over the nodes, collecting data and problems."""
+    """One pass over the nodes that collects data and problems."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -121,7 +121,7 @@ class _Reading:
     def value(self, node: Node, path: KeyPath) -> object:
         if isinstance(node, ScalarNode):
             return self._scalar(node, path)
-        # Aliases share nodes: each is read once, so that no text can make us build more than it holds.
+        # Aliases share nodes: each is read once, so that no text can expand beyond its size.
         if id(node) in self._done:
             return self._done[id(node)]
         if id(node) in self._open:

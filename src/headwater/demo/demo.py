@@ -1,4 +1,4 @@
-"""The whole pipeline on this machine: an emulator, a shop that writes, the real `Run`, and a check."""
+"""The whole pipeline on this machine: an emulator, a simulated shop, the real `Run`, and a check."""
 
 import logging
 import threading
@@ -41,16 +41,16 @@ from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.observability.logging import configure_logging
 
 SEED = 20260504
-# How long nothing may arrive before we stop waiting for it.
+# Seconds without arrivals after which the demo stops waiting.
 PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """`parent` gets a new folder; `seconds` of writing; `keep` the emulator up after the report.
+    """`parent` gets a new folder; `seconds` of writing; `keep` the emulator running after the report.
 
-    `command` is how headwater is called here.
+    `command` is headwater's command line on this machine.
     """
 
     parent: Path
@@ -60,9 +60,9 @@ class DemoOptions:
 
 
 def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> Report | None:
-    """Play it and print the report; None when `stop` was set before everything had been written.
+    """Run the demo and print the report; None when `stop` was set before all writes were done.
 
-    Raises `HeadwaterError` when it cannot be played.
+    Raises `HeadwaterError` when the demo cannot run.
     """
     workspace = create_workspace(options.parent, datetime.now())
     print_plain(console, f"This demo lives in {workspace.folder}, its log in {workspace.log_path.name}.")
@@ -89,7 +89,7 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
 
 
 class _Show:
-    """One performance: the pipeline in a thread, the uploads in another, the screen in this one."""
+    """One demo: the pipeline in a thread, the uploads in another, the screen in this one."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class _Show:
         self._uploader.start()
 
     def _watch(self, screen: Screen, pipeline: Future[RunReport], stop: threading.Event) -> None:
-        """Until everything has arrived, or something has gone wrong, or `stop`."""
+        """Wait until everything has arrived, or something has failed, or `stop`."""
         moves, patient_until = -1, 0.0
         with closing(build_queue(self._settings.source)) as queue:
             while not (stop.wait(LOOK_SECONDS) or pipeline.done() or self._uploader.failure):
@@ -184,7 +184,7 @@ class _Show:
                     return
 
     def _has_written(self, is_late: bool) -> bool:
-        """Whether the scenario is over; opens the shop when it is time."""
+        """True if the scenario is complete; opens the shop when it is time."""
         if self._uploader.ident is None:
             return False
         if not self._is_open and (is_late or self._progress.is_warm()):
@@ -260,7 +260,7 @@ def _keep_emulator(
 
 @contextmanager
 def _log_to(path: Path) -> Iterator[None]:
-    """Log lines go to a file: they would tear the picture."""
+    """Send log lines to a file: they would break the screen."""
     root = logging.getLogger()
     before = root.handlers[:]
     configure_logging(verbose=root.isEnabledFor(logging.DEBUG), json=True)

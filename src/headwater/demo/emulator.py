@@ -1,6 +1,6 @@
-"""S3 and SQS on this machine: the `ministack` server as a process of its own.
+"""S3 and SQS on this machine: the `ministack` server in a separate process.
 
-It lives in a venv of its own, because it pins its botocore. The demo and the tests run it.
+It has a separate venv, because it pins its botocore. The demo and the tests run it.
 """
 
 import http.client
@@ -16,14 +16,14 @@ from headwater.errors import PlatformError
 
 PACKAGE = "ministack==1.5.33"
 HOST = "127.0.0.1"
-# All that it asks of credentials is that there are some.
+# It only requires that credentials exist.
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 REGION = "us-east-1"
 _START_TRIES = 3
 
 
 def ensure_emulator(folder: Path) -> Path:
-    """The Python of a venv that has the emulator, made in `folder` when it is not there yet.
+    """Return the Python of the emulator's venv, which is created in `folder` if missing.
 
     Needs the network the first time. Raises `PlatformError` when it cannot be installed.
     """
@@ -46,8 +46,8 @@ def ensure_emulator(folder: Path) -> Path:
 class Emulator:
     """One emulator process with empty memory; a context manager.
 
-    `folder` gets its log (`emulator.log`) and its temporary files. With `checks_rights` it asks of
-    each request whether IAM and the resources' own policies allow it.
+    `folder` gets its log (`emulator.log`) and its temporary files. With `checks_rights` it checks each
+    request against IAM and the resources' own policies.
     """
 
     def __init__(self, python: Path, folder: Path, *, checks_rights: bool = False) -> None:
@@ -60,12 +60,12 @@ class Emulator:
 
     @property
     def endpoint(self) -> str:
-        """Where S3 and SQS answer."""
+        """Return the URL of S3 and SQS."""
         return f"http://{HOST}:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """The process, while it runs."""
+        """Return the process id while it runs."""
         return self._process.pid if self._process else None
 
     def start(self, deadline_seconds: float = 60) -> None:

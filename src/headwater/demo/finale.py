@@ -1,4 +1,4 @@
-"""The demo's last act: a visitor asks, a file is overwritten and removed, and the answers follow."""
+"""The demo's finale: a visitor asks, a file is overwritten and removed, and the answers follow."""
 
 import http.client
 import json
@@ -27,8 +27,8 @@ Product = Mapping[str, object]
 
 @dataclass(slots=True)
 class FinaleReport:
-    """What was asked and answered; `problems` is empty when every answer was right in time. Seconds count
-    from just before the file was put or removed to the first right answer."""
+    """Questions and answers; `problems` is empty when every answer was right in time. Seconds count from just
+    before the upload or removal to the first right answer."""
 
     first_answer: float | None = None
     overwritten: float | None = None
@@ -37,7 +37,7 @@ class FinaleReport:
     problems: list[str] = field(default_factory=list)
 
     def write_lines(self) -> Sequence[str]:
-        """For a person."""
+        """Return the report's lines."""
         steps = (
             (self.first_answer, "the shelf's files were put; the first answer came after"),
             (
@@ -55,7 +55,7 @@ class FinaleReport:
 
 
 class Finale:
-    """Plays once, while a run keeps the lake up; `enter` tells the stage, `stop` ends it early."""
+    """Runs once, during a run; `enter` reports the stage, `stop` ends it early."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Finale:
         self._report = FinaleReport()
 
     def play(self) -> FinaleReport:
-        """Put, ask, overwrite, ask, remove, ask. Trouble is in the report."""
+        """Upload, ask, overwrite, ask, remove, ask. Failures are in the report."""
         self._enter("the shelf is filled, and a visitor asks")
         began = time.monotonic()
         for product in list_shelf():
@@ -134,7 +134,7 @@ class Finale:
         return self._stop.is_set() or time.monotonic() - began > PATIENCE_SECONDS
 
     def _ask(self, port: int) -> tuple[Product | None, str]:
-        """The product, if it is among those recommended, and the answer."""
+        """Return the product, if it is among those recommended, and the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
         try:
             body = json.dumps({"query": QUERY, "limit": 3})

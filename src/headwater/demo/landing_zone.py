@@ -1,4 +1,4 @@
-"""A bucket that tells a queue what lands in it, made on an emulator."""
+"""A bucket that notifies a queue of its objects, created on an emulator."""
 
 import json
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ class Clients:
     sqs: "SQSClient"
 
     def close(self) -> None:
-        """Free connections."""
+        """Close connections."""
         self.s3.close()
         self.sqs.close()
 
 
 @dataclass(frozen=True, slots=True)
 class LandingZone:
-    """A bucket and the queue that hears of it."""
+    """A bucket and the queue that receives its notifications."""
 
     bucket: str
     queue_url: str
 
 
 def build_clients(endpoint: str, connections: int = 16) -> Clients:
-    """Clients for an emulator at `endpoint`."""
+    """Create clients for an emulator at `endpoint`."""
     session = boto3.session.Session(
         aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
@@ -58,7 +58,7 @@ def build_clients(endpoint: str, connections: int = 16) -> Clients:
 
 
 def create_queue(clients: Clients, name: str, visibility_seconds: int = 30) -> str:
-    """A queue that S3 may send to. Returns its URL."""
+    """Create a queue that S3 may send to; return its URL."""
     url = clients.sqs.create_queue(QueueName=name, Attributes={"VisibilityTimeout": str(visibility_seconds)})[
         "QueueUrl"
     ]
@@ -78,7 +78,7 @@ def create_queue(clients: Clients, name: str, visibility_seconds: int = 30) -> s
 
 
 def find_queue_arn(clients: Clients, url: str) -> str:
-    """The ARN of a queue."""
+    """Return the ARN of a queue."""
     answer = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
     return answer["Attributes"]["QueueArn"]
 
@@ -86,7 +86,7 @@ def find_queue_arn(clients: Clients, url: str) -> str:
 def create_landing_zone(
     clients: Clients, bucket: str, *, queue_name: str | None = None, versioned: bool = False
 ) -> LandingZone:
-    """Create a bucket and a queue, and have the bucket notify the queue of all that lands and leaves."""
+    """Create a bucket and a queue, with notifications of all created and removed objects."""
     clients.s3.create_bucket(Bucket=bucket)
     if versioned:
         clients.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})

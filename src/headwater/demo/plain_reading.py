@@ -1,6 +1,6 @@
-"""What the tables must hold: the bucket read with json, csv and pyarrow alone, nothing of headwater.
+"""The expected tables: the bucket read with json, csv and pyarrow alone, without headwater.
 
-Pure. A second opinion on purpose: it shares no code with what it checks.
+Pure. Deliberately independent: it shares no code with what it checks.
 """
 
 import csv
@@ -15,13 +15,13 @@ from datetime import datetime, timezone
 import pyarrow.parquet as pq
 
 Row = dict[str, object]
-# Level, key and line; line 0: the object as a whole.
+# Level, key and line; line 0: the whole object.
 Unusable = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Rows by table, and what cannot be used of the objects."""
+    """Rows by table, and the unusable parts of the objects."""
 
     rows: Mapping[str, list[Row]]
     unusable: frozenset[Unusable]
@@ -29,7 +29,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class TableCheck:
-    """How a table compares with a plain reading of the bucket; the rows are named, as text."""
+    """A table compared with a plain reading of the bucket; the rows are listed as text."""
 
     table: str
     rows: int
@@ -38,7 +38,7 @@ class TableCheck:
 
     @property
     def is_equal(self) -> bool:
-        """No row is missing, too many, or different."""
+        """True if no row is missing, extra, or different."""
         return not self.missing and not self.extra
 
 
@@ -49,7 +49,7 @@ class _Reading:
 
 
 def read_plainly(objects: Sequence[tuple[str, bytes]]) -> Expected:
-    """`objects` are (key, bytes) in the order of their uploads."""
+    """Read `objects`, (key, bytes) pairs in upload order."""
     orders = _read_all(objects, "orders/", _read_json_lines)
     clicks = _read_all(objects, "clicks/", _read_csv)
     products = _read_all(objects, "products/", _read_parquet)
@@ -70,7 +70,7 @@ def read_plainly(objects: Sequence[tuple[str, bytes]]) -> Expected:
 
 
 def compare_rows(table: str, expected: Sequence[Row], found: Sequence[Row]) -> TableCheck:
-    """As multisets; a row that differs is one missing and one too many."""
+    """Compare as multisets; a different row counts as one missing and one extra."""
     wanted, have = Counter(map(_write_row, expected)), Counter(map(_write_row, found))
     return TableCheck(table, len(found), tuple((wanted - have).elements()), tuple((have - wanted).elements()))
 
@@ -117,7 +117,7 @@ def _read_parquet(body: bytes, reading: _Reading, key: str) -> list[Row]:
 
 
 def _merge(rows: Iterator[Row], key: str, ordering: str | None) -> list[Row]:
-    """The last row of each key; with `ordering`, the one that has the highest."""
+    """Return the last row of each key; with `ordering`, the one with the highest value."""
     kept: dict[object, Row] = {}
     for row in rows:
         before = kept.get(row[key])
@@ -131,7 +131,7 @@ def _type_time(row: Row, name: str) -> Row:
 
 
 def _parse_time(text: str) -> datetime:
-    # Python 3.10 does not know Z.
+    # Python 3.10 does not parse Z.
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 

@@ -1,4 +1,4 @@
-"""What is known of a running demo: counted from several threads, looked at by the screen."""
+"""The state of a running demo: counted by several threads, displayed by the screen."""
 
 import statistics
 import threading
@@ -12,17 +12,17 @@ from headwater.demo.scenario import Announce, Put, Resend, Scenario, Step
 from headwater.ingest.planning.outcome import BatchResult
 
 RECENT = 7
-# A repeated event is dropped without an answer of its own; each other event gets exactly one of these.
+# A repeated event is dropped without an outcome; each other event gets exactly one of these.
 ANSWERS = ("ingested", "quarantined", "missing", "skipped")
 UNUSABLE = ("quarantined", "missing")
 
 
 @dataclass(slots=True)
 class TableProgress:
-    """One table: objects announced to it, those it has an answer for, and what it committed.
+    """One table: its announced objects, those with an outcome, and its commits.
 
-    `expected` are all that the scenario holds for it; `last_commit` is on the clock of `Progress`.
-    `freshness` is of the objects after the first one, which had to wait for Spark to warm up.
+    `expected` counts the scenario's objects for it; `last_commit` is on the clock of `Progress`. `freshness`
+    excludes the first object, which had to wait for Spark to warm up.
     """
 
     expected: int = 0
@@ -40,13 +40,13 @@ class TableProgress:
 
     @property
     def behind(self) -> int:
-        """Objects on their way."""
+        """Return the number of pending objects."""
         return max(0, self.announced - self.answered)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One look. Times in seconds; `elapsed` and `last_commit` count from the same start."""
+    """One snapshot. Times in seconds; `elapsed` and `last_commit` count from the same start."""
 
     stage: str
     elapsed: float
@@ -62,25 +62,25 @@ class View:
 
     @property
     def moves(self) -> int:
-        """Grows with everything that is sent or arrives."""
+        """Return a number that grows with everything sent or received."""
         arrived = self.events + self.bad_messages + sum(table.answered for table in self.tables.values())
         return self.put + arrived
 
     @property
     def quarantined(self) -> int:
-        """Messages, objects and records."""
+        """Return the number of quarantined messages, objects and records."""
         return self.bad_messages + sum(table.unusable + table.bad_rows for table in self.tables.values())
 
 
 def find_percentile(values: Sequence[float], percent: int) -> float | None:
-    """The value that `percent` percent (1 to 99) of the values do not exceed; None for none."""
+    """Return the value that `percent` percent (1 to 99) of the values do not exceed; None for no values."""
     if len(values) < 2:
         return next(iter(values), None)
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 class Progress:
-    """Thread-safe. `tables_of` names the tables that take a key."""
+    """Thread-safe. `tables_of` names the tables that a key belongs to."""
 
     def __init__(
         self,
@@ -105,12 +105,12 @@ class Progress:
                 self._tables[name].expected += 1
 
     def enter(self, stage: str) -> None:
-        """A new stage begins."""
+        """Start a new stage."""
         with self._lock:
             self._stage = stage
 
     def note_step(self, step: Step) -> None:
-        """The scenario took a step."""
+        """Record a step of the scenario."""
         with self._lock:
             if isinstance(step, Put):
                 self._put += 1
@@ -121,14 +121,14 @@ class Progress:
                 self._tell(told)
 
     def note_capture(self, report: CommitReport) -> None:
-        """Events were committed."""
+        """Record committed events."""
         with self._lock:
             self._events += report.events
             self._event_commits += 1
             self._bad_messages += report.quarantined
 
     def note_batch(self, result: BatchResult) -> None:
-        """A table took a batch."""
+        """Record a table's batch."""
         with self._lock:
             table = self._tables[result.table]
             table.answered += sum(result.objects[answer] for answer in ANSWERS)
@@ -150,12 +150,12 @@ class Progress:
                 self._tell(f"{result.table}: {objects}, {rows} committed in {result.seconds:.1f} s")
 
     def note_queue(self, waiting: int, in_flight: int) -> None:
-        """The queue was asked."""
+        """Record the depth of the queue."""
         with self._lock:
             self._waiting, self._in_flight = waiting, in_flight
 
     def look(self) -> View:
-        """Everything now."""
+        """Return a snapshot of everything."""
         with self._lock:
             return View(
                 stage=self._stage,
@@ -175,12 +175,12 @@ class Progress:
             )
 
     def is_warm(self) -> bool:
-        """Whether every table has answered once."""
+        """True if every table has an outcome."""
         with self._lock:
             return all(table.answered for table in self._tables.values())
 
     def has_all(self) -> bool:
-        """Whether every object of the scenario has an answer from each of its tables."""
+        """True if every object of the scenario has an outcome in each of its tables."""
         with self._lock:
             tables = self._tables.values()
             return self._bad_messages >= self._poison and all(t.answered >= t.expected for t in tables)
@@ -190,7 +190,7 @@ class Progress:
 
 
 def describe_step(step: Step) -> str:
-    """What is odd about a step; empty for an ordinary upload."""
+    """Describe what is odd about a step; empty for an ordinary upload."""
     if isinstance(step, Put):
         return f"(!) uploaded {step.note}: {step.key}" if step.note else ""
     if isinstance(step, Resend):

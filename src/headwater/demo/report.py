@@ -1,4 +1,4 @@
-"""What a finished demo says: from counts, tables and quarantine to text. Pure."""
+"""The report of a finished demo: from counts, tables and quarantine to text. Pure."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ QUERIES = (
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found in the lake after the pipeline had stopped.
+    """The state of the lake after the pipeline has stopped.
 
-    `checks` compare each table with a plain reading; `quarantine` are its rows; `event_keys` the key of
-    each row of the events table; `dead_letters` the messages that the queue gave up on; `failures` what
-    tables died of.
+    `checks` compare each table with a plain reading; `quarantine` are its rows; `event_keys` the key of each
+    row of the events table. `dead_letters` are the messages in the dead-letter queue; `failures` the errors
+    that ended tables.
     """
 
     checks: Sequence[TableCheck]
@@ -38,7 +38,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Lines for a person; `problems` is empty when everything that was put has arrived, once."""
+    """Lines of text; `problems` is empty when every uploaded object has arrived exactly once."""
 
     lines: tuple[str, ...]
     problems: tuple[str, ...] = field(default=())
@@ -47,7 +47,7 @@ class Report:
 def build_report(
     scenario: Scenario, expected: Expected, findings: Findings, view: View, config_path: Path, command: str
 ) -> Report:
-    """Everything there is to say. `command` is how headwater is called here."""
+    """Build the report. `command` is headwater's command line on this machine."""
     problems = tuple(find_problems(scenario, expected, findings))
     lines = [
         *_write_arrivals(scenario, findings, view),
@@ -65,7 +65,7 @@ def build_report(
 
 
 def find_problems(scenario: Scenario, expected: Expected, findings: Findings) -> Iterator[str]:
-    """What is missing, too much or wrong, one sentence each."""
+    """Yield what is missing, extra or wrong, one sentence each."""
     yield from findings.failures
     for check in findings.checks:
         yield from _compare(f"table {check.table}: rows", check.missing, check.extra)
@@ -80,7 +80,7 @@ def find_problems(scenario: Scenario, expected: Expected, findings: Findings) ->
 
 
 def list_expected_unusable(scenario: Scenario, expected: Expected) -> list[Unusable]:
-    """What must lie in quarantine: level, key and line."""
+    """Return the expected quarantine: level, key and line."""
     uploaded = {put.key for put in scenario.puts}
     missing = [("object", key, 0) for key in scenario.announced_keys if key not in uploaded]
     return [*expected.unusable, *missing, *[("message", "", 0)] * scenario.poison_count]
@@ -180,5 +180,5 @@ def _write_commands(config_path: Path, command: str) -> Iterator[str]:
 
 
 def quote_query(query: str) -> str:
-    """A query as people write it in a shell."""
+    """Quote a query for a shell."""
     return f'"{query}"' if not set(query) & set('"$`\\!') else shlex.quote(query)

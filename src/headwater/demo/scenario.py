@@ -1,4 +1,4 @@
-"""What the demo does to the bucket and to the queue, and when: a plan, made before anything runs. Pure."""
+"""The demo's operations on bucket and queue, with their times: planned before anything runs. Pure."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from headwater.demo.shop_data import (
 OBJECTS_PER_SECOND = 6.0
 MIN_OBJECTS = 48
 TABLES = 3
-# A name with each of these in it is legal in S3, and has cost somebody a file.
+# S3 allows names with each of these, and each has caused lost files in practice.
 ODD_NAMES = ("click+collect", "100% cotton", "%41", "two words", "no #7", "naïve 注文 😀")
 DAYS = ("2026-05-04", "2026-05-05")
 MISSING_KEY = "orders/2026/05/04/orders-never-uploaded.json"
@@ -29,7 +29,7 @@ _RESENT_WITHIN = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Upload an object `at` seconds after the start; `note` tells what is odd about it."""
+    """Upload an object `at` seconds after the start; `note` says what is odd about it."""
 
     at: float
     key: str
@@ -39,7 +39,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Resend:
-    """Send the notification of an object that was uploaded before once more."""
+    """Resend the notification of an object that was uploaded before."""
 
     at: float
     key: str
@@ -55,7 +55,7 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class SendText:
-    """Send a message that is no notification."""
+    """Send a message that is not a notification."""
 
     at: float
     body: str
@@ -66,35 +66,35 @@ Step = Put | Resend | Announce | SendText
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`openers`: the first file of each table, before the shop opens; `steps` in the order of their times."""
+    """`openers`: the first file of each table, before the shop opens; `steps` in order of time."""
 
     openers: tuple[Put, ...]
     steps: tuple[Step, ...]
 
     @property
     def puts(self) -> tuple[Put, ...]:
-        """All uploads, in order."""
+        """Return all uploads, in order."""
         return (*self.openers, *(step for step in self.steps if isinstance(step, Put)))
 
     @property
     def announced_keys(self) -> tuple[str, ...]:
-        """Keys of all events that must arrive, each once: a resent one is the same event."""
+        """Return the keys of all expected events, each once: a resent one is the same event."""
         told = (step.key for step in self.steps if isinstance(step, Put | Announce))
         return (*(put.key for put in self.openers), *told)
 
     @property
     def poison_count(self) -> int:
-        """Messages that nobody can read."""
+        """Return the number of unreadable messages."""
         return sum(isinstance(step, SendText) for step in self.steps)
 
     @property
     def resent_count(self) -> int:
-        """Notifications sent twice."""
+        """Return the number of notifications sent twice."""
         return sum(isinstance(step, Resend) for step in self.steps)
 
 
 def plan_scenario(seed: int, seconds: float, per_second: float = OBJECTS_PER_SECOND) -> Scenario:
-    """About `per_second` objects a second, `MIN_OBJECTS` at least, with each kind of trouble among them."""
+    """Plan about `per_second` objects a second, at least `MIN_OBJECTS`, with each kind of trouble."""
     rng = random.Random(seed)  # noqa: S311 - sample data, no secret
     total = max(MIN_OBJECTS, round(seconds * per_second))
     files = _mix(rng, _plan_orders(rng, total), _plan_clicks(rng, total), _plan_products(rng, total))
@@ -112,7 +112,7 @@ File = tuple[str, bytes]
 def _plan_orders(rng: random.Random, total: int) -> list[File]:
     changes = iter_order_changes(rng)
     batches = [_take(changes, rng.randint(3, 12)) for _ in range(round(total * 0.45))]
-    # Some batches come late: their changes are older than what the table has by then.
+    # Some batches are late: their changes are older than the table's state.
     for at in range(6, len(batches), 9):
         batches.insert(min(at + 5, len(batches)), batches.pop(at))
     return _name_files("orders/2026/05/04", "orders", "json", [to_json_lines(rows) for rows in batches])
@@ -131,14 +131,14 @@ def _plan_clicks(rng: random.Random, total: int) -> list[File]:
 def _plan_products(rng: random.Random, total: int) -> list[File]:
     changes = iter_product_changes(rng)
     bodies = [to_parquet(_take(changes, 16 if at == 0 else rng.randint(1, 6))) for at in range(total // 6)]
-    # Parquet compresses by itself.
+    # Parquet has its own compression.
     return _name_files("products", "products", "parquet", bodies, compress_every=0)
 
 
 def _name_files(
     folder: str, stem: str, ending: str, bodies: Sequence[bytes], compress_every: int = 4
 ) -> list[File]:
-    """Give files their keys: odd ones spread evenly, every fourth file gzipped."""
+    """Assign keys to files: odd ones spread evenly, every fourth file gzipped."""
     step = max(1, (len(bodies) - 1) // len(ODD_NAMES))
     odd = {1 + at * step: name for at, name in enumerate(ODD_NAMES)}
     files = []
@@ -150,7 +150,7 @@ def _name_files(
 
 
 def _mix(rng: random.Random, *groups: list[File]) -> list[File]:
-    """All files, groups mixed, the order inside each group kept."""
+    """Return all files, with groups mixed and the order inside each group kept."""
     labels = [at for at, group in enumerate(groups) for _ in group]
     rng.shuffle(labels)
     # One of each first: they open the shop.
@@ -162,7 +162,7 @@ def _mix(rng: random.Random, *groups: list[File]) -> list[File]:
 
 
 def _plan_trouble(seconds: float) -> Iterator[Step]:
-    # Names and ids of their own: no other file changes what these mean.
+    # Separate names and ids: no other file changes their meaning.
     order = {
         "order_id": "O-1",
         "customer_id": 1,

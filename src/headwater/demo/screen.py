@@ -1,4 +1,4 @@
-"""How a running demo looks: a table that changes in a terminal, a line every few seconds elsewhere."""
+"""The display of a running demo: a live table in a terminal, a line every few seconds elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,22 +30,22 @@ COLUMNS = (
 
 
 class Screen(Protocol):
-    """Shows looks at a demo. `show` may be called often."""
+    """Shows views of a demo. `show` may be called often."""
 
     def show(self, view: View) -> None:
-        """Show this look."""
+        """Show this view."""
         ...
 
 
 class LiveScreen:
-    """Paints over the last look."""
+    """Repaints the previous view."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
         self._spinner = Spinner("dots")
 
     def show(self, view: View) -> None:
-        """Show this look."""
+        """Show this view."""
         self._spinner.update(text=Text(view.stage, style="bold"))
         self._live.update(Group(self._spinner, *build_picture(view)))
 
@@ -60,7 +60,7 @@ class LineScreen:
         self._next = 0.0
 
     def show(self, view: View) -> None:
-        """Show this look, if it is time."""
+        """Show this view, if it is time."""
         if view.stage != self._stage:
             self._stage = view.stage
             print_plain(self._console, f"{view.elapsed:5.0f} s  {view.stage}")
@@ -72,22 +72,22 @@ class LineScreen:
 
 @contextmanager
 def open_screen(console: Console) -> Iterator[Screen]:
-    """The screen that fits where the output goes."""
+    """Yield the screen that fits the output."""
     if not console.is_terminal:
         yield LineScreen(console)
         return
-    # What is left on the terminal at the end is the report, not the picture.
+    # The report stays on the terminal at the end, not the live table.
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         yield LiveScreen(live)
 
 
 def print_plain(console: Console, text: str) -> None:
-    """Text as it is: a key may hold what rich takes for markup."""
+    """Print text verbatim: a key may contain rich markup."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def write_line(view: View) -> str:
-    """A look as one line."""
+    """Return a view as one line."""
     tables = ", ".join(
         f"{name} {table.ingested} in / {table.behind} behind" for name, table in view.tables.items()
     )
@@ -98,7 +98,7 @@ def write_line(view: View) -> str:
 
 
 def build_picture(view: View) -> list[RenderableType]:
-    """A look as the parts of a picture, top to bottom."""
+    """Return the parts of the live table, top to bottom."""
     head = Table.grid(padding=(0, 1))
     head.add_row(
         Text("uploads"),

@@ -1,4 +1,4 @@
-"""Sample data of a small web shop, the same for the same seed. Pure; no network, no clock."""
+"""Sample data of a small web shop, deterministic for a seed. Pure; no network, no clock."""
 
 import csv
 import gzip
@@ -64,7 +64,7 @@ _NEXT_STATUS: Mapping[str, tuple[str, ...]] = {
 
 
 def list_catalog() -> list[Row]:
-    """All products as they were when the shop opened."""
+    """Return all products as of the shop's opening."""
     titles = [(category, title) for category, titles in _THINGS.items() for title in titles]
     return [
         {
@@ -81,7 +81,7 @@ def list_catalog() -> list[Row]:
 
 
 def list_shelf() -> list[Row]:
-    """The catalog as visitors see it, with words about each product."""
+    """Return the catalog for visitors, with a description of each product."""
     kept = ("product_id", "title", "category", "price", "stock")
     return [
         {**{name: product[name] for name in kept}, "description": _ABOUT[str(product["title"])]}
@@ -90,7 +90,7 @@ def list_shelf() -> list[Row]:
 
 
 def iter_order_changes(rng: random.Random) -> Iterator[Row]:
-    """Orders placed, paid, shipped ..., one change after the other; no two at the same time."""
+    """Yield orders placed, paid, shipped ..., one change at a time, with distinct times."""
     catalog = list_catalog()
     open_orders: list[Row] = []
     numbers = count(10_001)
@@ -123,7 +123,7 @@ def _place_order(rng: random.Random, order_id: str, catalog: Sequence[Row]) -> R
 
 
 def iter_clicks(rng: random.Random) -> Iterator[Row]:
-    """Page views; an absent product or referrer is None."""
+    """Yield page views; an absent product or referrer is None."""
     catalog = list_catalog()
     for number in count(1):
         page = rng.choice(_PAGES)
@@ -140,7 +140,7 @@ def iter_clicks(rng: random.Random) -> Iterator[Row]:
 
 
 def iter_product_changes(rng: random.Random) -> Iterator[Row]:
-    """The whole catalog first, then new prices and stocks."""
+    """Yield the whole catalog, then new prices and stocks."""
     catalog = list_catalog()
     yield from (dict(product) for product in catalog)
     for tick in count(1):
@@ -152,12 +152,12 @@ def iter_product_changes(rng: random.Random) -> Iterator[Row]:
 
 
 def to_json_lines(rows: Sequence[Row]) -> bytes:
-    """One object a line."""
+    """Return one JSON object per line."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def to_csv(rows: Sequence[Row]) -> bytes:
-    """With a header; None is an empty field."""
+    """Return CSV with a header; None is an empty field."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CLICK_COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -166,14 +166,14 @@ def to_csv(rows: Sequence[Row]) -> bytes:
 
 
 def to_parquet(rows: Sequence[Row]) -> bytes:
-    """Products as one Parquet file."""
+    """Return products as one Parquet file."""
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=PRODUCT_SCHEMA), sink)
     return sink.getvalue()
 
 
 def compress(data: bytes) -> bytes:
-    """gzip, without the time of day."""
+    """Compress with gzip, without a timestamp."""
     return gzip.compress(data, mtime=0)
 
 

@@ -1,4 +1,5 @@
-"""Where a demo runs: a fresh folder, a headwater.yaml in it, and an environment without the user's AWS."""
+"""The environment of a demo: a fresh folder, its headwater.yaml, and variables without the user's AWS
+setup."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -62,21 +63,21 @@ class Workspace:
 
     @property
     def config_path(self) -> Path:
-        """Its headwater.yaml."""
+        """Return its headwater.yaml."""
         return self.folder / "headwater.yaml"
 
     @property
     def log_path(self) -> Path:
-        """What would otherwise have gone through the picture."""
+        """Return the file of log lines that would break the screen."""
         return self.folder / "demo.log"
 
     @property
     def emulator_folder(self) -> Path:
-        """The emulator's log and temporary files."""
+        """Return the folder of the emulator's log and temporary files."""
         return self.folder / "emulator"
 
     def write_config(self, endpoint: str, zone: LandingZone) -> None:
-        """Write the file that a user would write, endpoints included."""
+        """Write the file that a user would write, including endpoints."""
         text = _CONFIG.format(
             bucket=zone.bucket,
             region=REGION,
@@ -88,7 +89,7 @@ class Workspace:
 
 
 def create_workspace(parent: Path, now: datetime) -> Workspace:
-    """A new folder below `parent`, named after the time. Raises `PlatformError` when it cannot be made."""
+    """Create a folder below `parent`, named after the time. Raises `PlatformError` on failure."""
     stem = f"run-{now:%Y%m%d-%H%M%S}"
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -104,13 +105,13 @@ def create_workspace(parent: Path, now: datetime) -> Workspace:
 
 
 def find_emulator_python() -> Path | None:
-    """The Python that HEADWATER_EMULATOR_PYTHON names, if any."""
+    """Return the Python in HEADWATER_EMULATOR_PYTHON, if set."""
     given = read_environment().get(EMULATOR_PYTHON_VARIABLE)
     return Path(given) if given else None
 
 
 def find_emulator_folder() -> Path:
-    """The venv of the emulator: the clone's own, else one in the user's cache."""
+    """Return the venv of the emulator: the clone's own, else one in the user's cache."""
     root = Path(headwater.__file__).parents[2]
     if (root / "scripts" / "install.py").exists():
         return root / ".cache" / "emulator"
@@ -120,9 +121,9 @@ def find_emulator_folder() -> Path:
 
 @contextmanager
 def use_emulator_only() -> Iterator[Mapping[str, str]]:
-    """For the duration nothing of the user's AWS set-up counts, and nothing goes through a proxy.
+    """Disable the user's AWS setup and proxies inside the block.
 
-    Gives the environment of then.
+    Yields the environment of the block.
     """
     environ = read_environment()
     own: dict[str, str | None] = {name: None for name in environ if name.startswith(("AWS_", "HEADWATER__"))}

@@ -1,4 +1,4 @@
-"""The other side of the demo: makes the shop's bucket, and writes into it while the pipeline runs."""
+"""The other side of the demo: creates the shop's bucket, and writes to it while the pipeline runs."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ _TAP_PATIENCE_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class ShopBucket:
-    """The landing zone, the queue for what cannot be delivered, and one to copy notifications from."""
+    """The landing zone, its dead-letter queue, and a queue to copy notifications from."""
 
     zone: LandingZone
     dead_letters_url: str
@@ -35,7 +35,7 @@ class ShopBucket:
 
 
 def create_shop_bucket(clients: Clients) -> ShopBucket:
-    """A bucket whose notifications go to two queues: the pipeline's and our own."""
+    """Create a bucket with notifications to two queues: the pipeline's and our own."""
     zone = create_landing_zone(clients, BUCKET)
     dead_letters_url = create_queue(clients, f"{BUCKET}-dead-letters")
     redrive = {
@@ -59,7 +59,7 @@ def create_shop_bucket(clients: Clients) -> ShopBucket:
 
 
 class Tap:
-    """Bodies of the notifications that the bucket really sent, by key."""
+    """Bodies of the bucket's actual notifications, by key."""
 
     def __init__(self, clients: Clients, url: str) -> None:
         self._clients = clients
@@ -67,7 +67,7 @@ class Tap:
         self._bodies: dict[str, str] = {}
 
     def load(self, key: str) -> str:
-        """The body for `key`. Raises `SourceError` when none comes."""
+        """Return the body for `key`. Raises `SourceError` when none arrives."""
         deadline = time.monotonic() + _TAP_PATIENCE_SECONDS
         while key not in self._bodies and time.monotonic() < deadline:
             self._receive()
@@ -77,7 +77,7 @@ class Tap:
             raise SourceError(f"the emulator sent no notification for {key!r}") from None
 
     def load_any(self) -> str:
-        """Some body. Raises `SourceError` when nothing was uploaded."""
+        """Return any body. Raises `SourceError` when nothing was uploaded."""
         self._receive()
         for body in self._bodies.values():
             return body
@@ -94,9 +94,9 @@ class Tap:
 
 
 class Uploader(threading.Thread):
-    """Uploads the openers, waits for `open_shop`, then takes the steps at their times; or until `stop`.
+    """Uploads the openers, waits for `open_shop`, then runs the steps at their times; or until `stop`.
 
-    One thread, so that the order of the uploads is the order of the plan. `failure` is what ended it.
+    One thread, so that uploads keep the planned order. `failure` is the error that ended it.
     """
 
     def __init__(
@@ -119,11 +119,11 @@ class Uploader(threading.Thread):
         self.failure: SourceError | None = None
 
     def open_shop(self) -> None:
-        """Begin with the steps; also to let a thread that is to stop see it."""
+        """Start the steps; also wakes a thread that is to stop."""
         self._opened.set()
 
     def run(self) -> None:
-        """Called by `start`."""
+        """Run the thread; called by `start`."""
         try:
             for put in self._scenario.openers:
                 self._take(put)
@@ -157,7 +157,7 @@ class Uploader(threading.Thread):
 
 
 def build_notification(body: str, key: str) -> str:
-    """The notification `body` as it would be for `key`, which must need no encoding."""
+    """Return the notification `body` rewritten for `key`, which must need no encoding."""
     message = json.loads(body)
     for record in message["Records"]:
         record["s3"]["object"] |= {"key": key, "eTag": "0" * 32}
@@ -165,7 +165,7 @@ def build_notification(body: str, key: str) -> str:
 
 
 def read_uploads(clients: Clients, scenario: Scenario, bucket: str) -> list[tuple[str, bytes]]:
-    """The bucket's objects as (key, bytes), in the order of their uploads."""
+    """Return the bucket's objects as (key, bytes), in upload order."""
     return [
         (put.key, clients.s3.get_object(Bucket=bucket, Key=put.key)["Body"].read()) for put in scenario.puts
     ]

@@ -1,4 +1,4 @@
-"""Time as a collaborator: the system's, or one that a test moves."""
+"""Time as a dependency: the system's clock, or one that a test advances."""
 
 import threading
 import time
@@ -7,18 +7,18 @@ from typing import Protocol
 
 
 class WallClock(Protocol):
-    """The time of day."""
+    """A wall clock."""
 
     def now(self) -> datetime:
-        """The wall clock: aware, UTC."""
+        """Return the time of day, timezone-aware in UTC."""
         ...
 
 
 class Clock(WallClock, Protocol):
-    """What loops ask of time. All methods may be called from many threads."""
+    """The clock of loops. All methods are thread-safe."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment; never goes back."""
+        """Return seconds since an arbitrary moment; never decreases."""
         ...
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:
@@ -63,11 +63,11 @@ class ManualClock:
         return self._start + timedelta(seconds=self.monotonic())
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:
-        """See `Clock.wait`; looks up every few real milliseconds, so that `advance` is noticed."""
+        """See `Clock.wait`; polls every few real milliseconds to detect `advance`."""
         if seconds is None or seconds > 0:
             condition.wait(0.005)
 
     def advance(self, seconds: float) -> None:
-        """Let `seconds` pass at once."""
+        """Advance the clock by `seconds` at once."""
         with self._lock:
             self._elapsed += seconds

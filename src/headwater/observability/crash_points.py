@@ -1,7 +1,7 @@
-"""Named places where a test may kill the process: no-ops unless `arm_crash_point` was called.
+"""Named points where a test may kill the process: no-ops unless `arm_crash_point` was called.
 
-HEADWATER_CRASH_POINT=name[:n] reaches it through the CLI. The whole process group dies, JVM included,
-so a test starts the process in a session of its own.
+HEADWATER_CRASH_POINT=name[:n] arms one through the CLI. The whole process group dies, including the JVM, so a
+test starts the process in a separate session.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 CRASH_POINT_VARIABLE = "HEADWATER_CRASH_POINT"
 
 CrashPointName = Literal[
-    # messages are in flight, nothing of them is written
+    # messages are in flight, none of them is written
     "after_receive",
     # a batch is closed; its quarantine items are not written
     "before_quarantine_commit",
@@ -25,41 +25,41 @@ CrashPointName = Literal[
     "mid_delete",
     # a data table's batch is read; nothing of it is written
     "before_data_commit",
-    # a data table's batch is read; what it quarantines is not written
+    # a data table's batch is read; its quarantine items are not written
     "before_ingest_quarantine_commit",
-    # rows and checkpoint are written; nobody was told
+    # rows and checkpoint are written; observers are not notified
     "after_data_commit",
     # events of a reconcile are written; its cursor is not
     "after_reconcile_commit",
-    # a reconcile's cursor is written; more of the bucket is to be listed, or it is over
+    # a reconcile's cursor is written; the rest of the bucket, if any, is not listed
     "after_reconcile_cursor",
-    # that objects may leave the source is written; none has left
+    # the decision that objects may leave the source is written; none has left
     "after_clean_commit",
     # some objects of a batch have left the source, others have not
     "mid_clean",
-    # rows are written; the ledger does not know
+    # rows are written; the ledger is not
     "before_ledger_commit",
-    # what changed in a derived table's source is read; nothing of it is written
+    # changes of a derived table's source are read; nothing of them is written
     "before_derived_commit",
-    # its rows and checkpoint are written; nobody was told
+    # rows and checkpoint of a derived table are written; observers are not notified
     "after_derived_commit",
     # chunks are embedded; nothing of them is written
     "before_chunks_commit",
-    # chunks and their checkpoint are written; nobody was told
+    # chunks and their checkpoint are written; observers are not notified
     "after_chunks_commit",
     # a page of new points is about to be written to the index
     "before_index_upsert",
-    # it is written; older points and the checkpoint are as before
+    # it is written; older points and the checkpoint are unchanged
     "after_index_upsert",
-    # fields of points are written; the checkpoint is as before
+    # fields of points are written; the checkpoint is unchanged
     "after_index_fields",
-    # new points are written; points that are to go are still there
+    # new points are written; points to be deleted still exist
     "before_index_delete",
-    # points are deleted; the checkpoint is as before
+    # points are deleted; the checkpoint is unchanged
     "after_index_delete",
-    # the index is up to the chunks; its checkpoint does not say so
+    # the index equals the chunks; its checkpoint is not updated
     "before_index_checkpoint",
-    # the checkpoint is written; nobody was told
+    # the checkpoint is written; observers are not notified
     "after_index_checkpoint",
     # a new version of the index is complete; the old one is live
     "before_index_switch",
@@ -89,7 +89,8 @@ _armed: list[_ArmedPoint] = []
 
 
 def crash_point(name: CrashPointName) -> None:
-    """Die here when this is the armed point and its n-th hit. Thread-safe; free when nothing is armed."""
+    """Kill the process if this is the armed point and its n-th hit. Thread-safe; no cost when nothing is
+    armed."""
     if _armed:
         _armed[0].hit(name)
 

@@ -1,4 +1,4 @@
-"""One log for our code and the libraries' (stdlib logging): stderr, UTC, no secrets."""
+"""One log for headwater and its libraries (stdlib logging): stderr, UTC, no secrets."""
 
 import logging
 import sys
@@ -10,7 +10,7 @@ from structlog.typing import Processor
 
 from headwater.observability.redaction import redact
 
-# Their INFO tells every request; their WARNING is worth reading.
+# Their INFO level logs every request; their WARNING level is useful.
 NOISY_LIBRARIES = (
     "boto3",
     "botocore",
@@ -28,9 +28,9 @@ NOISY_LIBRARIES = (
 
 
 def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
-    """Send log lines to stderr: JSON when asked or when stderr is not a terminal, else text.
+    """Send log lines to stderr: JSON when requested or when stderr is not a terminal, else text.
 
-    `verbose` adds debug lines, `quiet` keeps warnings only. May be called again; the last call counts.
+    `verbose` adds debug lines, `quiet` keeps warnings only. May be called again; the last call wins.
     """
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     shared: list[Processor] = [
@@ -66,10 +66,10 @@ def _rendering(as_json: bool) -> list[Processor]:
     renderer: Processor = (
         structlog.processors.JSONRenderer(default=str)
         if as_json
-        # The plain formatter: rich's shows local variables, and those can hold secrets.
+        # The plain formatter: rich's shows local variables, which can hold secrets.
         else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
-    # Tracebacks become text first: they hold secrets, too.
+    # Tracebacks become text first: they can contain secrets, too.
     return [structlog.processors.format_exc_info, _redact_event, renderer]
 
 

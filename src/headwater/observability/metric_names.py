@@ -1,7 +1,7 @@
-"""Every metric there is, as closed types: a name that is not here does not type-check.
+"""Every metric, as closed types: an unknown name does not type-check.
 
 Names follow OpenSearch Data Prepper's S3 source where it has one. On the wire each is prefixed with
-`headwater_`, and counters end with `_total`, as Prometheus wants. `python -m
+`headwater_`, and counters end with `_total`, as Prometheus requires. `python -m
 headwater.observability.metric_reference` writes docs/reference/metrics.md from this module.
 """
 
@@ -71,15 +71,15 @@ HistogramName = Literal[
 MetricName = CounterName | GaugeName | HistogramName
 
 
-# A commit takes about half a second; freshness after an outage is counted in hours.
+# A commit takes about half a second; freshness after an outage can be hours.
 SECONDS_BUCKETS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400)
 REQUEST_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """The help text that a scraper and the reference page show, what one unit is, the labels every sample
-    must carry, and a histogram's buckets."""
+    """The help text for scrapers and the reference page, the unit, the labels that every sample must have,
+    and a histogram's buckets."""
 
     help: str
     unit: str

@@ -31,7 +31,7 @@ Alert on `headwater_lag_seconds` (a table falls behind or fails), on the rates o
 
 
 def render_page() -> str:
-    """The page: a table for each kind with name, unit, labels and meaning."""
+    """Return the page: a table for each kind with name, unit, labels and meaning."""
     sections = (
         _render_section("Gauges", "", GAUGES),
         _render_section("Counters", "_total", COUNTERS),

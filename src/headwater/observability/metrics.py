@@ -1,4 +1,4 @@
-"""A thin layer on prometheus_client: metrics by our closed names, in a registry that is passed in."""
+"""A thin layer on prometheus_client: metrics by closed names, in a registry passed in."""
 
 import threading
 
@@ -19,9 +19,9 @@ NAMESPACE = "headwater"
 class Metrics:
     """All metrics of one process. Thread-safe. Labels must be exactly those of the definition.
 
-    A gauge is in the registry once it is set: a zero that nothing measured would look like a measurement.
+    A gauge is registered once it is set: an unmeasured zero would look like a measurement.
 
-    Raises `ValueError` for missing or further labels, and for a second set in one registry.
+    Raises `ValueError` for missing or extra labels, and for a second set in one registry.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:

@@ -1,4 +1,4 @@
-"""What looks like a secret, by name or by value. Config refuses it in files; logs and JSON hide it."""
+"""Detects secrets by name or by value. The configuration rejects them in files; logs and JSON redact them."""
 
 import re
 from itertools import pairwise
@@ -35,7 +35,7 @@ _VALUE_PATTERNS = (_ACCESS_KEY_ID, _URL_CREDENTIALS, _SIGNATURE)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a key such as `fs.s3a.secret.key` or `sessionToken` names a secret."""
+    """True if a key such as `fs.s3a.secret.key` or `sessionToken` names a secret."""
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or words[-1] in _HARMLESS_ENDINGS:
         return False
@@ -43,19 +43,19 @@ def is_secret_name(name: str) -> bool:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text carries an access key id, a URL with a password or a request signature."""
+    """True if a text contains an access key id, a URL with a password or a request signature."""
     return any(pattern.search(text) for pattern in _VALUE_PATTERNS)
 
 
 def redact_text(text: str) -> str:
-    """The text with the secrets that can be told by their shape replaced."""
+    """Return the text with secrets replaced that are recognisable by shape."""
     for pattern in _VALUE_PATTERNS:
         text = pattern.sub(REDACTED, text)
     return text
 
 
 def redact(value: object, name: str = "") -> object:
-    """A copy of JSON-like data in which every secret, by name or by shape, is replaced."""
+    """Return a copy of JSON-like data in which every secret, by name or by shape, is replaced."""
     if isinstance(value, dict):
         return {key: redact(item, str(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -14,16 +14,19 @@ from headwater.rag.vector_stores.protocol import PointState
 
 _NAMESPACE = uuid.UUID("6f1c9c0e-6d0e-5d0a-9a4f-2d2f4f4b7c11")
 _HASH_BYTES = 16
-# `json.dumps` makes one for each call.
+# `json.dumps` creates an encoder on each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 MAX_CHUNKS_A_ROW = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`fields` is JSON. `source_key` is the table's own key of the row, `instant` the commit that brought the
-    row as it is. `content_revision` is the indexing run since which all that searches weigh is the same:
-    text, vector, and the fields' words. A deleted chunk has neither text nor vector."""
+    """`fields` is JSON. `source_key` is the table's own key of the row, `instant` the commit that wrote the
+    row's current state.
+
+    `content_revision` is the indexing run that last changed what search scores: text, vector, or the fields'
+    words. A deleted chunk has neither text nor vector.
+    """
 
     chunk_id: str
     row_key: str
@@ -41,42 +44,43 @@ class Chunk:
 
     @property
     def state(self) -> PointState:
-        """What an index is compared by."""
+        """Return the state that is compared with an index."""
         return PointState(self.chunk_id, self.row_key, self.content_hash, self.fields_hash)
 
     def load_fields(self) -> dict[str, FieldValue]:
-        """The fields by name."""
+        """Return the fields by name."""
         found: dict[str, FieldValue] = json.loads(self.fields)
         return found
 
 
 def build_chunk_id(row_key: str, number: int) -> str:
-    """The same for the same row and number, in every version of the index."""
+    """Return an id that is the same for the same row and number in every index version."""
     return str(uuid.uuid5(_NAMESPACE, f"{row_key}\n{number}"))
 
 
 def hash_content(model: str, text: str) -> str:
-    """What was embedded: equal hashes mean equal vectors. A model's name tells how it normalises, too."""
+    """Hash what was embedded: equal hashes mean equal vectors. A model's name covers its normalisation,
+    too."""
     return _hash(f"{model}\x00{text}")
 
 
 def hash_terms(content_hash: str, fields: Mapping[str, FieldValue]) -> str:
-    """All that the vectors of a chunk, sparse ones included, are made of."""
+    """Hash everything that determines a chunk's vectors, including sparse ones."""
     return _hash("\x00".join((content_hash, *list_keywords(fields))))
 
 
 def hash_fields(fields: str, tenant: str | None) -> str:
-    """Of everything beside the text that a search sees."""
+    """Hash everything apart from the text that a search sees."""
     return _hash(f"{tenant}\x00{fields}")
 
 
 def write_fields(fields: Mapping[str, FieldValue]) -> str:
-    """As JSON: the same fields give the same text."""
+    """Serialise as JSON: the same fields give the same text."""
     return _ENCODER.encode(fields)
 
 
 def split_document(document: Document, chunker: Chunker) -> list[str]:
-    """The texts of a document's chunks; each begins with the head's line."""
+    """Return the texts of a document's chunks; each starts with the head's line."""
     head = document.head
     pieces = chunker.split(document.body)[:MAX_CHUNKS_A_ROW] if document.body else []
     if not head:

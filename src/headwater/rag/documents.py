@@ -1,4 +1,4 @@
-"""A table's row -> the text that is searched and the fields beside it. Pure."""
+"""Converts a table row into the searched text and its fields. Pure."""
 
 import math
 import unicodedata
@@ -10,16 +10,16 @@ from decimal import Decimal
 from headwater.rag.field_value import FieldValue
 
 TEXT_VERSION = "1"
-"""Part of every fingerprint: change it with what makes texts here."""
+"""Part of every fingerprint: change it with any code that changes texts here."""
 
-# A title longer than this is a text of its own, and is not repeated before every chunk.
+# A longer title is indexed as text of its own, and is not repeated at the start of every chunk.
 MAX_HEAD_CHARACTERS = 200
 _MAX_INTEGER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRules:
-    """Which columns become what: `text` are columns with their weights."""
+    """The role of each column: `text` maps columns to their weights."""
 
     text: Mapping[str, float]
     fields: tuple[str, ...]
@@ -27,14 +27,14 @@ class DocumentRules:
 
     @property
     def text_columns(self) -> list[str]:
-        """The heaviest first; of equal weight in the order given."""
+        """Return the columns by descending weight; equal weights in the given order."""
         return sorted(self.text, key=lambda name: -self.text[name])
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One row for the index. `head` is the text of the heaviest column, in one line, when it is short enough
-    to stand before every chunk; `body` is all the rest."""
+    """One row for the index. `head` is the heaviest column's text in one line, if short enough to precede
+    every chunk; `body` is the rest."""
 
     row_key: str
     head: str
@@ -44,7 +44,7 @@ class Document:
 
 
 def build_document(row_key: str, row: Mapping[str, object], rules: DocumentRules) -> Document | None:
-    """The document of a row; None when no text is in it."""
+    """Return the document of a row; None for a row without text."""
     columns = rules.text_columns
     texts = [_to_text(row.get(name)) for name in columns]
     if not any(texts):
@@ -62,13 +62,13 @@ def build_document(row_key: str, row: Mapping[str, object], rules: DocumentRules
 
 
 def build_fields(row: Mapping[str, object], rules: DocumentRules) -> dict[str, FieldValue]:
-    """The plain values of a row by column; what is null is left out."""
+    """Return the plain values of a row by column, without nulls."""
     found = {name: _to_field(row.get(name)) for name in rules.fields}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def clean_text(text: str) -> str:
-    """Composed characters, no control or invisible ones, no space at the ends of lines."""
+    """Compose characters, and remove control and invisible characters and trailing spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     if not text.isprintable():
@@ -94,7 +94,7 @@ def _to_tenant(value: object) -> str | None:
 
 
 def _to_field(value: object) -> FieldValue:
-    """Text, number, truth or a list of texts; None for what is none of them."""
+    """Convert to text, number, boolean or a list of texts; None for other values."""
     if isinstance(value, (str, bool)) or value is None:
         return value
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What an index is made by: which rows, texts and fields, and the fingerprints of that. Pure."""
+"""The rules of an index: rows, texts and fields, and their fingerprints. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from headwater.rag.documents import TEXT_VERSION, DocumentRules
 from headwater.rag.vector_stores.protocol import FieldKind, IndexSpec
 
 OWN_PREFIXES = ("_hoodie_", "_headwater_")
-"""Columns of Hudi and of headwater: no fields."""
+"""Prefixes of the columns of Hudi and headwater: never fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRules:
-    """`key` are the columns that name a row. `can_repeat`: several rows may have the same name, of which the
-    newest is indexed. `removed_at` is a column that is set when a row no longer counts."""
+    """`key` are the columns that name a row. `can_repeat`: several rows may have the same name; the newest is
+    indexed. `removed_at` is a column that is set when a row is removed."""
 
     search: SearchConfig
     key: tuple[str, ...]
@@ -26,7 +26,7 @@ class IndexRules:
     removed_at: str
 
     def build_fingerprint(self, model: str) -> str:
-        """Of all that makes a chunk's texts and vectors: those of different ones never mix."""
+        """Fingerprint everything that determines texts and vectors: different fingerprints never mix."""
         search = self.search
         made_by = {
             "table": search.table,
@@ -39,12 +39,12 @@ class IndexRules:
         return _hash(made_by)
 
     def build_selection(self) -> str:
-        """Of all that makes which rows and fields are there: another one means looking at every row."""
+        """Fingerprint everything that selects rows and fields: a change means re-reading every row."""
         search = self.search
         return _hash({"where": search.where, "fields": search.fields, "tenant": search.tenant})
 
     def check_columns(self, columns: Sequence[str]) -> None:
-        """Raises `SearchError` for a column that the table does not have."""
+        """Raise `SearchError` for a column that the table does not have."""
         search = self.search
         wanted = [
             *(("search.text", name) for name in search.text),
@@ -61,8 +61,9 @@ class IndexRules:
             )
 
     def build_document_rules(self, plain_columns: Sequence[str]) -> DocumentRules:
-        """`plain_columns` are those of the table that hold text, numbers, times, truths or lists of them."""
-        # What is searched as text is not weighed again as a field.
+        """Build the rules. `plain_columns` are the table's columns of texts, numbers, times, booleans or
+        lists of them."""
+        # A text column is not scored again as a field.
         text = self.search.text
         own = [name for name in plain_columns if name not in text and not name.startswith(OWN_PREFIXES)]
         return DocumentRules(text=text, fields=self.search.fields or tuple(own), tenant=self.search.tenant)
@@ -71,15 +72,15 @@ class IndexRules:
 def build_spec(
     fingerprint: str, analysis: str, dimensions: int, sparse_names: tuple[str, ...], kinds: Mapping[str, str]
 ) -> IndexSpec:
-    """What a version of the index is made for. `analysis` tells how words become sparse vectors; `kinds` are
-    the kinds of the fields, as the chunks table keeps them."""
+    """Return the spec of a version. `analysis` identifies how words become sparse vectors; `kinds` are the
+    field kinds from the chunks table."""
     known: dict[str, FieldKind] = {kind: kind for kind in get_args(FieldKind)}
     filtered = {name: known[kind] for name, kind in kinds.items() if kind in known}
     return IndexSpec(dimensions, sparse_names, f"{fingerprint}.{_hash(analysis)}", filtered)
 
 
 def read_chunks_fingerprint(spec: IndexSpec) -> str:
-    """The fingerprint of the chunks that a version was made from."""
+    """Return the fingerprint of the chunks that a version was built from."""
     return spec.fingerprint.partition(".")[0]
 
 

@@ -1,19 +1,20 @@
-"""What each commit of the chunks table says, for the next run and for readers without Spark. Pure."""
+"""Metadata in each commit of the chunks table, for the next run and for readers without Spark. Pure."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 METADATA_PREFIX = "index-"
-"""Of the key in the commit's metadata; the fingerprint follows."""
+"""Prefix of the key in the commit's metadata; the fingerprint follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """`as_of` is the completion time of the data table's newest commit seen, `selection` of which rows and
-    fields. `purged` is the completion time before which chunks may have been deleted without a trace.
+    """`as_of` is the completion time of the data table's newest indexed commit. `selection` identifies the
+    selected rows and fields. `purged` is the completion time before which chunks may have been deleted
+    without a trace.
 
-    `kinds` are the kinds of fields. The counts are of all runs together.
+    `kinds` are the kinds of fields. The counts are totals of all runs.
     """
 
     table_id: str
@@ -28,16 +29,16 @@ class IndexState:
     reused: int = 0
 
     def to_metadata(self, fingerprint: str) -> dict[str, str]:
-        """Keys of the commit metadata, without headwater's prefix."""
+        """Return the keys of the commit metadata, without headwater's prefix."""
         return {metadata_key(fingerprint): json.dumps(asdict(self), sort_keys=True)}
 
 
 def metadata_key(fingerprint: str) -> str:
-    """Where the state of one fingerprint is kept."""
+    """Return the metadata key of one fingerprint."""
     return f"{METADATA_PREFIX}{fingerprint}"
 
 
 def parse_index_state(metadata: Mapping[str, str] | None, fingerprint: str) -> IndexState | None:
-    """Inverse of `IndexState.to_metadata`; None when there is nothing of that fingerprint."""
+    """Parse the output of `IndexState.to_metadata`; None when the fingerprint has no entry."""
     text = (metadata or {}).get(metadata_key(fingerprint))
     return IndexState(**json.loads(text)) if text else None

@@ -1,4 +1,4 @@
-"""Text as models and the analyzer see it: one spelling of what looks the same. Pure."""
+"""Normalises text for models and the analyzer: one spelling for identical appearance. Pure."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ NORMALISER_VERSION = "1"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LATIN = re.compile(r"[A-Za-z]")
-# Letters of other scripts that look like Latin ones; taken for those only in a word that has Latin letters.
+# Non-Latin letters that look like Latin ones; mapped only in a word with Latin letters.
 _LOOKALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u04bb\u0455\u0501"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405"
@@ -16,14 +16,14 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijhsdABEKMHOPCTXIJSoaivpABEHIKMNOPTXZ",
 )
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
-# What is not seen: control, formatting (zero width, direction, tags), private, unassigned, half characters.
+# Invisible: control, formatting (zero width, direction, tags), private, unassigned, surrogates.
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cn", "Cs"})
 
 
 def normalise(text: str) -> str:
-    """Compatible characters composed (NFKC), unseen ones gone, look-alikes of Latin letters made Latin.
+    """Compose compatible characters (NFKC), remove invisible ones, and map look-alikes of Latin letters.
 
-    Lines and tabs become spaces; never raises.
+    Line breaks and tabs become spaces; never raises.
     """
     if text.isascii():
         return _CONTROL.sub(" ", text).replace("\n", " ").replace("\t", " ")
@@ -34,7 +34,7 @@ def normalise(text: str) -> str:
 
 
 def replace_lookalikes(text: str) -> str:
-    """Return the text with Latin letters for letters of other scripts that look like them.
+    """Return the text with look-alikes from other scripts replaced by Latin letters.
 
     Only in words that have Latin letters: others are words of another language.
     """
@@ -45,7 +45,7 @@ def _show(char: str) -> str:
     category = unicodedata.category(char)
     if char.isspace() or category in ("Zl", "Zp"):
         return " "
-    # A control character parts words; a formatting one stands inside them.
+    # A control character separates words; a formatting one occurs inside them.
     return ("" if category != "Cc" else " ") if category in _UNSEEN else char
 
 

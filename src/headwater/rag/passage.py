@@ -10,7 +10,7 @@ from headwater.rag.lexical.analyzer import list_stems, list_words
 from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
 from headwater.rag.lexical.sparse import is_keyword, list_keywords
 
-# Names that shops give to a price, alone or as part of a longer name: sale_price, priceEur.
+# Common names of a price field, alone or as part of a longer name: sale_price, priceEur.
 _PRICE_NAME = re.compile(r"(?:^|[_.])(?:price|cost|amount|eur|usd|gbp)(?:[_.]|$)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PRICE_TEXT = re.compile(r"^\D{0,4}(\d+(?:\.\d+)?)\D{0,4}$")
@@ -19,7 +19,7 @@ _REMEMBERED = 32_768
 
 @dataclass(frozen=True, slots=True)
 class PassageWords:
-    """Stems of a passage's text, and of its short fields by their names and all together; its price."""
+    """Stems of a passage's text, and of its short fields by name and combined; its price."""
 
     text: PassageStems
     keywords: Mapping[str, frozenset[str]]
@@ -29,8 +29,8 @@ class PassageWords:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """Equal only to itself: a store may give the same one again while the chunk is the same. `stems` are
-    those of the text as `write_stems` has them, empty when the point has none."""
+    """Equal only to itself: a store may return the same object while the chunk is unchanged. `stems` are
+    those of the text, from `write_stems`; empty when the point has none."""
 
     chunk_id: str
     row_key: str
@@ -42,7 +42,7 @@ class Passage:
 
     @cached_property
     def words(self) -> PassageWords:
-        """What ranking compares; found out once."""
+        """Return what ranking compares; computed once."""
         keywords = read_keywords(self.fields)
         return PassageWords(
             parse_stems(self.stems) if self.stems else read_stems(self.text),
@@ -52,7 +52,7 @@ class Passage:
         )
 
     def list_words(self) -> frozenset[str]:
-        """Folded words of the text and of the short fields."""
+        """Return the folded words of the text and of the short fields."""
         words = set(list_words(self.text))
         for keyword in list_keywords(self.fields):
             words.update(list_words(keyword))
@@ -60,7 +60,7 @@ class Passage:
 
 
 def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]:
-    """Stems of the short texts among the fields."""
+    """Return the stems of the short texts among the fields."""
     found: dict[str, frozenset[str]] = {}
     for name, value in fields.items():
         if isinstance(value, str):
@@ -72,7 +72,7 @@ def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]
 
 
 def read_price(fields: Mapping[str, FieldValue]) -> float | None:
-    """The first number among the fields that is called a price."""
+    """Return the first number in a field with a price name."""
     for name, value in fields.items():
         if _is_price(name):
             if isinstance(value, (int, float)) and not isinstance(value, bool):

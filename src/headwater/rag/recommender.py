@@ -1,4 +1,4 @@
-"""Question -> rows -> an answer that says nothing the rows do not say."""
+"""Answers a question from retrieved rows, and makes no claim that the rows do not support."""
 
 import secrets
 from collections import Counter
@@ -34,7 +34,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows that the answer will be about; first of all events."""
+    """The rows that the answer will be about; the first event."""
 
     result: SearchResult
     products: Sequence[Product]
@@ -49,7 +49,7 @@ class Said:
 
 @dataclass(slots=True)
 class Answer:
-    """How it went; last of all events. `removed` counts what was kept from being said, by fault."""
+    """The outcome; the last event. `removed` counts dropped statements by fault."""
 
     message: str = ""
     mode: Mode = "extractive"
@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def degraded(self) -> bool:
-        """Whether a model should have answered and did not, or not to the end."""
+        """True if a model should have answered and did not, or did not finish."""
         return self.reason not in {"", "nothing_found"}
 
 
@@ -69,8 +69,8 @@ Search = Callable[[SearchQuery], Awaitable[SearchResult]]
 
 
 class Recommender:
-    """Answers questions; each call by itself. `search` may raise `SearchError`, which is passed on; trouble
-    with the model never is: the answer is an extract then, and says so."""
+    """Answers questions; calls are independent. `search` may raise `SearchError`, which is passed on. After a
+    model failure the answer is an extract, and says so."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Recommender:
         self._model_seconds = model_seconds
 
     async def stream(self, query: SearchQuery) -> AsyncGenerator[Event, None]:
-        """`Found`, then `Said` as often as needed, then `Answer`."""
+        """Yield `Found`, then any number of `Said`, then `Answer`."""
         result = await self._search(query)
         rows = result.rows if result.is_answerable else ()
         products = build_products(rows, self._title_fields)
@@ -109,7 +109,7 @@ class Recommender:
         yield answer
 
     async def recommend(self, query: SearchQuery) -> tuple[Found, Answer]:
-        """The same at once."""
+        """Return the whole answer at once."""
         found: Found | None = None
         async with aclosing(self.stream(query)) as events:
             async for event in events:
@@ -147,7 +147,7 @@ class Recommender:
 
 
 def describe_nothing(result: SearchResult) -> str:
-    """What is said instead of an answer: that there is none, and which words no row has."""
+    """Return the text that replaces an answer: that there is none, and which words no row has."""
     words = [clean_text(word, _WORD_CHARACTERS) for word in result.unmatched[:_MAX_WORDS]]
     named = ", ".join(word for word in words if word)
     return f"{NOTHING_FOUND} Not found: {named}." if named else NOTHING_FOUND
@@ -166,7 +166,7 @@ def _iter_kept(grounding: Grounding, statements: Sequence[AnswerStatement], answ
 
 
 def _append(answer: Answer, text: str) -> str:
-    """What is added to the message: statements are lines."""
+    """Append to the message and return the added text: statements are lines."""
     piece = f"\n{text}" if answer.message else text
     answer.message += piece
     return piece

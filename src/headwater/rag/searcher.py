@@ -1,4 +1,4 @@
-"""What answers are made from: a search that is there for as long as the process is."""
+"""The searcher that answers are made from; it lives as long as the process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,11 @@ from headwater.rag.vector_stores.protocol import FieldKind
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How the live index stands to the lake.
+    """The live index compared with the lake.
 
-    `complete_at` is the latest moment of which it is known that the index held all that the lake had; None
-    when that was never so. `as_of` is the newest commit of the data table in the index. `error` says why the
-    last look or sync failed, empty after one that did not. `has_integer_ids`: rows are named by one column of
-    whole numbers.
+    `complete_at` is the latest time at which the index is known to have held the whole lake; None if never.
+    `as_of` is the newest data table commit in the index. `error` says why the last read or sync failed; empty
+    after a success. `has_integer_ids`: one integer column identifies the rows.
     """
 
     index_version: str
@@ -27,26 +26,26 @@ class Freshness:
     has_integer_ids: bool = False
 
     def lag_seconds(self, now: datetime) -> float | None:
-        """How old the index may be at most; None when that is not known."""
+        """Return the maximum age of the index; None when unknown."""
         return None if self.complete_at is None else max(0.0, (now - self.complete_at).total_seconds())
 
 
 class Searcher(Protocol):
-    """Thread-safe; `search` and `similar` block. Raises `SearchError` when the index cannot be asked."""
+    """Thread-safe; `search` and `similar` block. Raises `SearchError` when the index cannot be queried."""
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Rows, best first: of now, or of the newest indexed commit that is not behind `query.as_of`. Raises
-        `AsOfUnavailableError` for one that cannot be answered."""
+        """Return rows, best first: current, or of the newest indexed commit not after `query.as_of`. Raises
+        `AsOfUnavailableError` if that cannot be answered."""
         ...
 
     def similar(self, row_key: str, limit: int, tenant: str | None = None) -> SearchResult | None:
-        """Rows like that one, itself left out; None when there is no such row for that tenant."""
+        """Return rows like that one, without itself; None when that tenant has no such row."""
         ...
 
     def filterable(self) -> Mapping[str, FieldKind]:
-        """Fields that conditions may name. Asks nobody."""
+        """Return the fields that conditions may name. Makes no request."""
         ...
 
     def freshness(self) -> Freshness:
-        """As of the last look. Asks nobody."""
+        """Return the freshness at the last refresh. Makes no request."""
         ...

@@ -1,4 +1,4 @@
-"""Rows like a row: near to the mean of its chunks."""
+"""Rows similar to a row: near to the mean of its chunks."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _DENSE = "dense"
 
 
 def find_similar(index: Index, row_key: str, limit: int, tenant: str | None) -> list[FoundRow] | None:
-    """At most `limit` other rows, nearest first; None when there is no such row of that tenant."""
+    """Return at most `limit` other rows, nearest first; None when that tenant has no such row."""
     points = [point for point in index.load([row_key]) if tenant is None or point.tenant == tenant]
     if not points:
         return None
@@ -19,7 +19,7 @@ def find_similar(index: Index, row_key: str, limit: int, tenant: str | None) -> 
     if not length:
         return []
     conditions = [IndexCondition(TENANT, "eq", tenant)] if tenant is not None else []
-    # One more: the row itself is among them.
+    # One more: the results include the row itself.
     [hits] = index.search([SearchRequest(_DENSE, (middle / length).tolist(), limit + 1, conditions)])
     others = [hit for hit in hits if hit.passage.row_key != row_key][:limit]
     return [

@@ -1,4 +1,4 @@
-"""Who asks, and how often: keys and rates."""
+"""Authenticates callers and limits their request rates."""
 
 import math
 import time
@@ -18,7 +18,7 @@ _MAX_KEY_CHARACTERS = 512
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `tenant` goes into every query; `is_operator` may see the pipeline's state."""
+    """The caller. `tenant` goes into every query; `is_operator` may see the pipeline's state."""
 
     name: str
     tenant: str | None = None
@@ -27,7 +27,8 @@ class Caller:
 
 
 class Access:
-    """Lets a request in or raises `RequestError`. Without keys everybody may ask, at an address's rate."""
+    """Admits a request or raises `RequestError`. Without keys every caller is admitted, at a rate per
+    address."""
 
     def __init__(self, keys: Sequence[ApiKey], requests_per_minute: int) -> None:
         self._keys = keys
@@ -35,7 +36,7 @@ class Access:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def admit(self, request: Request) -> Caller:
-        """The caller. A dependency of every route but health and the page's files."""
+        """Return the caller. A dependency of every route except health and the page's files."""
         address = request.client.host if request.client else ""
         given = _read_key(request)
         key = find_key(self._keys, given) if self._keys and given else None
@@ -50,7 +51,7 @@ class Access:
         return Caller(key.name, key.tenant, key.is_admin, key.is_admin or key.tenant is None)
 
     async def admit_operator(self, request: Request) -> Caller:
-        """The caller, if a tenant's key is not all that it has."""
+        """Return the caller, unless it only has a tenant's key."""
         caller = await self.admit(request)
         if not caller.is_operator:
             raise RequestError(

@@ -54,7 +54,7 @@ def build_service(
     keys: Sequence[ApiKey] = (),
     title_fields: Sequence[str] = (),
 ) -> Service:
-    """What the routes share, with metrics in a registry of its own."""
+    """Build the state that the routes share, with metrics in a separate registry."""
     pool = SearchPool(config.concurrency, config.timeout)
     recommender = Recommender(
         lambda query: pool.run(searcher.search, query),
@@ -79,8 +79,8 @@ def build_api(
     close: Callable[[], None] | None = None,
     learn: Callable[[], None] | None = None,
 ) -> FastAPI:
-    """The application. `refresh` is called over and over while it runs, `learn` at the beginning and now and
-    then, `close` once at the end."""
+    """Build the application. While it runs, `refresh` is called repeatedly; `learn` at the start and at
+    intervals; `close` once at the end."""
 
     @asynccontextmanager
     async def live(api: FastAPI) -> AsyncIterator[None]:
@@ -102,7 +102,7 @@ def build_api(
         version=__version__,
         summary="Search and recommendations, as fresh as the table and grounded in it.",
         lifespan=live,
-        # Their pages load scripts from elsewhere; docs/reference/api.md is ours.
+        # Their pages load external scripts; docs/reference/api.md replaces them.
         docs_url=None,
         redoc_url=None,
         responses={"4XX": _PROBLEM, "5XX": _PROBLEM},
@@ -110,7 +110,7 @@ def build_api(
     for module in (search, recommend, operations, page):
         api.include_router(module.build_router(service))
     _add_problem_handlers(api, service)
-    # The last one added is the outermost.
+    # The middleware added last is the outermost.
     api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=service.config.max_body_bytes)
     if service.config.cors_origins:
         api.add_middleware(
@@ -126,7 +126,7 @@ def build_api(
 def _list_steps(
     service: Service, refresh: Callable[[], None] | None, learn: Callable[[], None] | None
 ) -> list[Coroutine[None, None, None]]:
-    """What goes on beside the requests."""
+    """Return the background tasks of the server."""
     steps = [sample_for_ever(service)]
     if refresh:
         steps.append(refresh_for_ever(refresh, service.config.sync_interval))

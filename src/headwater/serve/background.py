@@ -1,4 +1,4 @@
-"""What goes on beside the requests: the index is brought up to date, and its age is noted."""
+"""Background tasks of the server: refresh the index, and record its age."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,17 +10,17 @@ from headwater.serve.service import LagSample, Service
 
 SAMPLE_SECONDS = 5.0
 LOOK_SECONDS = 2.0
-"""Between two looks at how old the index is, where another process keeps it up to date."""
+"""Seconds between two reads of the index's age, where another process keeps it up to date."""
 LEARN_SECONDS = 600.0
-"""Between two times that the words of all rows are read, for mistyped queries: that takes the CPU seconds."""
+"""Seconds between two reads of all rows' words, for misspelt queries: each takes seconds of CPU."""
 _LONGEST_PAUSE = 60.0
 log = structlog.stdlib.get_logger(__name__)
 
 
 async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: str = "sync") -> None:
-    """Call `refresh` again and again, `interval` seconds apart, in a thread of its own, called `name`.
+    """Call `refresh` repeatedly, `interval` seconds apart, in a separate thread called `name`.
 
-    After a failure the pauses double, up to a minute: requests go on with the last good index.
+    After a failure the pauses double, up to a minute: requests use the last good index.
     """
     pause = interval = interval or LOOK_SECONDS
     loop = asyncio.get_running_loop()
@@ -30,7 +30,7 @@ async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: s
             try:
                 await loop.run_in_executor(thread, refresh)
                 pause = interval
-            # Whatever it is: a server that still has an index goes on answering from it.
+            # On any error, a server that still has an index keeps answering from it.
             except Exception as error:
                 pause = min(_LONGEST_PAUSE, pause * 2)
                 log.warning("index could not be refreshed", step=name, error=str(error), again_in=pause)
@@ -40,7 +40,7 @@ async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: s
 
 
 async def sample_for_ever(service: Service) -> None:
-    """Note how old the index is, for the plot."""
+    """Record the age of the index, for the plot."""
     while True:
         service.history.append(LagSample(service.now(), service.lag_seconds()))
         await asyncio.sleep(SAMPLE_SECONDS)

@@ -1,4 +1,4 @@
-"""`{"price": {"lte": 50}, "brand": "X", "category": ["a", "b"]}` -> conditions, or a 422."""
+"""Converts `{"price": {"lte": 50}, "brand": "X", "category": ["a", "b"]}` to conditions, or to a 422."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
@@ -15,7 +15,7 @@ _LISTS = frozenset({"in", "not_in"})
 
 
 def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) -> list[IndexCondition]:
-    """The conditions. Raises `RequestError` with every field that is not allowed, and what is."""
+    """Return the conditions. Raises `RequestError` with every invalid field, and the allowed ones."""
     unknown = [name for name in filters if name not in known]
     if unknown:
         errors = [

@@ -1,4 +1,4 @@
-"""Around every request: its id, its size, its time, its line in the log, and nothing of ours in an error."""
+"""Wraps every request: its id, size limit, timing and log line; hides internals in errors."""
 
 import re
 import time
@@ -34,7 +34,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Frame:
-    """Plain ASGI: a response that streams passes through part by part."""
+    """Plain ASGI: a streaming response passes through part by part."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, max_body_bytes: int) -> None:
         self._app = app
@@ -42,7 +42,7 @@ class Frame:
         self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; anything but HTTP goes straight on."""
+        """Handle one request; pass anything except HTTP through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,7 +55,7 @@ class Frame:
             try:
                 await self._pass_on(scope, receive, reply)
             except Exception:
-                # Its words are for the log, which knows how to hide secrets.
+                # The error text is for the log, which redacts secrets.
                 log.exception("request failed")
                 if not reply.status:
                     await RequestError("internal").to_response(request_id)(scope, receive, reply)
@@ -71,7 +71,7 @@ class Frame:
         except RequestError as problem:
             self._metrics.count("requests_refused", reason=problem.code)
             response: Response = problem.to_response(scope["state"]["request_id"])
-            # What was not read would be taken for the next request.
+            # Unread bytes would be parsed as the next request.
             response.headers["Connection"] = "close"
             await response(scope, receive, reply)
             return
@@ -104,7 +104,7 @@ class Frame:
         route = getattr(scope.get("route"), "path", "other")
         self._metrics.count("requests", route=route, status=str(status or 499))
         self._metrics.observe("request_seconds", seconds, route=route)
-        # Not the query: people write their names and numbers into it.
+        # Not the query: users may include personal data.
         log.info(
             "request",
             method=scope["method"],
@@ -135,7 +135,7 @@ class _Reply:
 
 
 class _Replay:
-    """`receive` that gives a body which was read already, then what comes after it."""
+    """`receive` that returns a body already read, then the following messages."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body

@@ -1,4 +1,4 @@
-"""Configuration -> a server: in this process, or in several workers under it."""
+"""Starts a server from the configuration: in this process, or with several workers."""
 
 import signal
 import socket
@@ -38,7 +38,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def open_lake_search(settings: Settings, environ: Mapping[str, str], *, syncs: bool) -> LiveSearch:
-    """The live index, opened. Raises `HeadwaterError`, each with what to do."""
+    """Open the live index. Raises `HeadwaterError` with the next step."""
     index = SearchIndex(settings, environ=environ)
     search = LiveSearch(index, syncs=syncs)
     try:
@@ -50,7 +50,7 @@ def open_lake_search(settings: Settings, environ: Mapping[str, str], *, syncs: b
 
 
 def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveSearch) -> FastAPI:
-    """The API on a lake; closes `search` when it ends. Raises `ConfigError` for bad keys."""
+    """Build the API of a lake; it closes `search` when it ends. Raises `ConfigError` for bad keys."""
     config = find_search(settings)
     keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=config.tenant is not None)
     language = config.language_model
@@ -67,7 +67,8 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening address; port 0 takes a free one. Raises `PlatformError` when it is taken or not ours."""
+    """Return a bound socket; port 0 selects a free one. Raises `PlatformError` when it is taken or
+    forbidden."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,13 +85,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(api: FastAPI, bound: socket.socket) -> None:
-    """Answer until SIGTERM or SIGINT, then finish what is open."""
+    """Serve until SIGTERM or SIGINT, then finish open requests."""
     _Server(_configure(api)).run(sockets=[bound])
 
 
 @contextmanager
 def serve_beside(api: FastAPI, bound: socket.socket) -> Iterator[int]:
-    """Answer in a thread of its own while the block runs; gives the port."""
+    """Serve in a separate thread while the block runs; yield the port."""
     server = uvicorn.Server(_configure(api))
     thread = threading.Thread(target=server.run, args=([bound],), name="api", daemon=True)
     thread.start()
@@ -107,8 +108,8 @@ def serve_beside(api: FastAPI, bound: socket.socket) -> Iterator[int]:
 def serve_with_workers(
     bound: socket.socket, workers: int, settings: Settings, config: Path, overrides: Mapping[str, str]
 ) -> None:
-    """The same in `workers` processes; this one keeps the index up to date for all of them."""
-    # How `create_worker` finds its configuration: processes are started anew.
+    """Serve in `workers` processes; this process keeps the index up to date for all of them."""
+    # Spawned processes: `create_worker` finds its configuration in these variables.
     told: dict[str, str | None] = {CONFIG_VARIABLE: str(config.absolute())}
     told |= {PREFIX + "__".join(key.split(".")): text for key, text in overrides.items()}
     with temporary_environment(told), _keep_synced(settings):
@@ -117,7 +118,7 @@ def serve_with_workers(
 
 
 def create_worker() -> FastAPI:
-    """The API in a worker; uvicorn calls it."""
+    """Build the API in a worker; uvicorn calls it."""
     from headwater.observability.logging import configure_logging
 
     configure_logging(verbose=False, json=False)
@@ -127,7 +128,7 @@ def create_worker() -> FastAPI:
 
 
 def check_workers(settings: Settings, workers: int) -> None:
-    """Raises `UsageError` when the store is for one process."""
+    """Raise `UsageError` when the store allows only one process."""
     store = settings.search.store.type if settings.search else ""
     if workers > 1 and store != "qdrant":
         raise UsageError(
@@ -137,7 +138,7 @@ def check_workers(settings: Settings, workers: int) -> None:
 
 
 def _configure(app: FastAPI | str, **options: bool | int) -> uvicorn.Config:
-    # The log is ours, with ids and without queries; addresses are believed of nobody but the peer itself.
+    # We write the access log, with ids and without queries; client addresses come only from the peer itself.
     return uvicorn.Config(
         app,
         log_config=None,
@@ -151,7 +152,7 @@ def _configure(app: FastAPI | str, **options: bool | int) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Stopping it is no failure: uvicorn would raise the signal again at its end."""
+    """Stopping is no failure: uvicorn would raise the signal again at its end."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

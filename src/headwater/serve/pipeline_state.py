@@ -1,4 +1,4 @@
-"""The state of the pipeline for the page: read in a thread of its own, kept for a second."""
+"""The state of the pipeline for the page: read in a separate thread, cached for a second."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ ReadState = Callable[[], Mapping[str, Any]]
 
 
 class PipelineState:
-    """The last state read; while the lake does not answer, the last good one, and an error word beside it."""
+    """The last state read; while the lake does not answer, the last good state with an error word."""
 
     def __init__(self, read: ReadState) -> None:
         self._read = read
@@ -27,16 +27,16 @@ class PipelineState:
         self._error = ""
 
     async def get(self) -> tuple[Mapping[str, Any] | None, str]:
-        """The state (None before the first good read) and what kept it from being newer."""
+        """Return the state (None before the first good read) and why it is not newer."""
         if time.monotonic() - self._read_at > KEPT_SECONDS:
             if self._reading is None or self._reading.done():
                 self._reading = asyncio.create_task(self._refresh())
-            # Whoever asks waits a while; the read goes on for the next one.
+            # A caller waits for a limited time; the read continues for the next caller.
             await asyncio.wait([self._reading], timeout=PATIENCE_SECONDS)
         return self._found, self._error
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _refresh(self) -> None:
@@ -44,7 +44,7 @@ class PipelineState:
         try:
             self._found = await loop.run_in_executor(self._thread, self._read)
             self._error = ""
-        # Whatever it is: the page says that it is old, the log says why.
+        # On any error, the page says that the state is old, and the log says why.
         except Exception as error:
             log.warning("status could not be read", error=str(error))
             self._error = type(error).__name__

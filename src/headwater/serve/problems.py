@@ -1,4 +1,4 @@
-"""What goes wrong, as problem+json (RFC 9457): a status, a code, a sentence; never a trace, never a path."""
+"""Errors as problem+json (RFC 9457): a status, a code, a sentence; never a trace, never a path."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ _RETRYABLE = frozenset({"index_unavailable", "overloaded", "timeout", "no_index"
 
 
 class RequestError(Exception):
-    """Ends a request. `errors` name places in the request, and what is allowed there."""
+    """Ends a request. `errors` name locations in the request, and what is allowed there."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RequestError(Exception):
             self.headers.setdefault("Retry-After", str(RETRY_SECONDS))
 
     def to_body(self, request_id: str) -> dict[str, Any]:
-        """The JSON object."""
+        """Return the JSON object."""
         body: dict[str, Any] = {
             "type": f"urn:headwater:problem:{self.code}",
             "title": self.title,
@@ -80,15 +80,15 @@ class RequestError(Exception):
         return body
 
     def to_response(self, request_id: str) -> JSONResponse:
-        """The whole answer."""
+        """Return the whole response."""
         return JSONResponse(
             self.to_body(request_id), self.status, headers=self.headers, media_type=PROBLEM_TYPE
         )
 
 
 def translate_error(error: HeadwaterError) -> RequestError:
-    """The problem of an error that a search raised. Its own words stay in the log: they name places. Those
-    of an instant that cannot be answered name instants only."""
+    """Convert a search error to a problem. The error's text stays in the log: it names paths. Only an
+    unavailable instant's text is shown: it names instants only."""
     if isinstance(error, AsOfUnavailableError):
         return RequestError("as_of_unavailable", error.message)
     if isinstance(error, IndexNotFoundError):
@@ -99,7 +99,7 @@ def translate_error(error: HeadwaterError) -> RequestError:
 
 
 def translate_validation(request: Request, error: RequestValidationError) -> RequestError:
-    """The problem of a request that does not fit its model."""
+    """Convert a validation error of a request to a problem."""
     del request
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
@@ -113,12 +113,12 @@ def translate_validation(request: Request, error: RequestValidationError) -> Req
 
 
 def translate_http(error: HTTPException) -> RequestError:
-    """The problem of what the framework refuses."""
+    """Convert the framework's HTTP error to a problem."""
     if error.status_code == 400:
         return RequestError("bad_json")
     return RequestError(_BY_STATUS.get(error.status_code, "internal"))
 
 
 def list_problems() -> list[tuple[str, int, str]]:
-    """Code, status and sentence of all there are."""
+    """Return code, status and sentence of all problems."""
     return [(code, status, title) for code, (status, title) in _TITLES.items()]

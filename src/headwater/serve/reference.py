@@ -43,12 +43,12 @@ With `"stream": true` or `Accept: text/event-stream` the answer comes as events,
 
 
 def render_openapi() -> str:
-    """The OpenAPI document as a file's text."""
+    """Return the OpenAPI document as a file's text."""
     return json.dumps(_build_openapi(), indent=2) + "\n"
 
 
 def render_page() -> str:
-    """Addresses, what they take and give, and the codes of problems."""
+    """Return the page: routes, their requests and responses, and the codes of problems."""
     document = _build_openapi()
     parts = [_HEAD]
     for path, methods in document["paths"].items():
@@ -59,7 +59,7 @@ def render_page() -> str:
 
 
 def write_reference(folder: Path) -> list[Path]:
-    """Write both files into the folder; returns their paths."""
+    """Write both files to the folder; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {folder / OPENAPI_NAME: render_openapi(), folder / PAGE_NAME: render_page()}
     for path, text in texts.items():
@@ -68,7 +68,7 @@ def write_reference(folder: Path) -> list[Path]:
 
 
 def _build_openapi() -> dict[str, Any]:
-    # Routes ask their searcher when they are called, not when they are made.
+    # Routes use their searcher when they are called, not when they are built.
     service = build_service(ServeConfig(), cast("Searcher", None), dict)
     return build_api(service).openapi()
 

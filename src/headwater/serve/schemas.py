@@ -1,4 +1,4 @@
-"""What comes in and goes out. The descriptions are the reference page's."""
+"""Request and response models. Their descriptions become the reference page."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Threads that ask the index, so that the event loop never waits; bounded, and so is who waits for them."""
+"""Threads for index calls, so that the event loop never blocks; threads and queue are bounded."""
 
 import asyncio
 import contextvars
@@ -14,9 +14,9 @@ _T = TypeVar("_T")
 
 
 class SearchPool:
-    """`threads` calls at a time, four times as many waiting; more are refused at once.
+    """Runs `threads` calls at a time and queues four times as many; rejects others at once.
 
-    A call that takes too long keeps its thread until it ends: what is hung is never doubled.
+    A call that times out keeps its thread until it ends: hanging calls never multiply.
     """
 
     def __init__(self, threads: int, seconds: float) -> None:
@@ -27,11 +27,12 @@ class SearchPool:
 
     @property
     def taken(self) -> int:
-        """Calls that run or wait."""
+        """Return the number of running and waiting calls."""
         return self._taken
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """The call's result. Raises `RequestError` (overloaded, timeout) and whatever the call raises."""
+        """Return the call's result. Raises `RequestError` (overloaded, timeout) and the errors of the
+        call."""
         if self._taken >= self._places:
             raise RequestError("overloaded")
         loop = asyncio.get_running_loop()
@@ -45,7 +46,7 @@ class SearchPool:
             raise RequestError("timeout", f"not within {self._seconds:g} s") from error
 
     def close(self) -> None:
-        """Take no more; running calls end by themselves."""
+        """Reject new calls; running calls end by themselves."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _give_back(self) -> None:

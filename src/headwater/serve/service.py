@@ -1,4 +1,4 @@
-"""What the routes share."""
+"""State shared by the routes."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -20,20 +20,20 @@ HISTORY_SAMPLES = 720
 
 @dataclass(frozen=True, slots=True)
 class LagSample:
-    """How old the index was, once."""
+    """One sample of the index's age."""
 
     at: datetime
     lag_seconds: float | None
 
 
 def read_clock() -> datetime:
-    """Now, UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc)
 
 
 @dataclass(slots=True)
 class Service:
-    """Built once a process. `history` holds the last lags, oldest first."""
+    """Built once per process. `history` holds the last lags, oldest first."""
 
     config: ServeConfig
     searcher: Searcher
@@ -46,11 +46,11 @@ class Service:
     history: deque[LagSample] = field(default_factory=lambda: deque(maxlen=HISTORY_SAMPLES))
 
     def lag_seconds(self) -> float | None:
-        """Of the live index, now."""
+        """Return the current age of the live index."""
         return self.searcher.freshness().lag_seconds(self.now())
 
     def stamp(self, result: SearchResult, took_seconds: float) -> Stamp:
-        """What every answer says of itself."""
+        """Return the stamp of an answer."""
         known = self.searcher.freshness()
         if result.complete_at:
             known = replace(known, complete_at=result.complete_at)
@@ -64,16 +64,16 @@ class Service:
 
 
 def id_of(service: Service, row: FoundRow) -> str | int:
-    """What names the row, as its table has it: a number stays one."""
+    """Return the row's key as its table has it: a number stays a number."""
     is_number = service.searcher.freshness().has_integer_ids and row.row_key.lstrip("-").isdecimal()
     return int(row.row_key) if is_number else row.row_key
 
 
 def score_of(row: FoundRow, caller: Caller, raw: bool = False) -> float:
-    """What may be told: by rank, so that nobody measures how near a hidden text is."""
+    """Return a score by rank, so that callers cannot measure similarity to hidden text."""
     return row.score if raw and caller.is_admin else round(1 / row.rank, 3)
 
 
 def plain_fields(fields: Mapping[str, object]) -> dict[str, object]:
-    """As JSON has it."""
+    """Return the fields as JSON values."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What goes on beside the live flow of a run."""
+"""Background threads that work alongside the live flow of a run."""
 
 from headwater.app.background.loop import BackgroundLoop
 

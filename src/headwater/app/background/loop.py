@@ -1,4 +1,4 @@
-"""`BackgroundLoop`: a thread beside a run."""
+"""`BackgroundLoop`: a thread that works alongside a run."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -12,9 +12,9 @@ _STOP_SECONDS = 60.0
 
 
 class BackgroundLoop(ABC):
-    """Never ends a run. Trouble that is to be expected is the work's own to log and try again.
+    """Never ends a run. The work logs and retries expected errors itself.
 
-    Anything else is a `defect`, which is kept, to be raised at the run's end.
+    Any other error is kept as `defect` and raised at the end of the run.
     """
 
     def __init__(
@@ -28,21 +28,21 @@ class BackgroundLoop(ABC):
         self.defect: Exception | None = None
 
     def start(self) -> None:
-        """Begin; the session must be up."""
+        """Start the thread; the session must be up."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the work to end, and wait for it. Idempotent."""
+        """Ask the work to end and wait for it. Idempotent."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(self._stop_seconds)
 
     @abstractmethod
     def work(self, stop: threading.Event) -> None:
-        """Everything the thread does; returns soon after `stop` is set."""
+        """Do all work of the thread; return soon after `stop` is set."""
 
     def note_defect(self, error: Exception) -> None:
-        """Keep it, unless the JVM has died: what that makes fail is told by its death."""
+        """Keep the error, unless the JVM has died: then its death is reported instead."""
         if self._is_session_alive():
             log.exception("ended by a defect", loop=self._name)
             self.defect = error

@@ -1,4 +1,4 @@
-"""Data tables made known to catalogs, by hand and beside a run."""
+"""Syncs data tables to catalogs, on demand and during a run."""
 
 from headwater.app.catalogs.loop import CatalogLoop
 from headwater.app.catalogs.sync import CatalogSync, TableSync

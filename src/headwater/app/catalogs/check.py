@@ -1,4 +1,4 @@
-"""Do the configured catalogs answer?"""
+"""Checks that the configured catalogs answer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,7 +14,7 @@ from headwater.lake.catalogs.protocol import Catalog
 def iter_catalog_findings(
     settings: Settings, build: Callable[[CatalogConfig], Catalog] = build_catalog
 ) -> Iterator[SetupFinding]:
-    """One a catalog. Trouble is a warning: a run goes on without it."""
+    """Yield one finding per catalog. Trouble is a warning: a run continues without the catalog."""
     for config in settings.catalogs:
         name = f"catalog.{config.label}"
         table = next((table for table in settings.tables if config.takes(table)), None)

@@ -1,4 +1,4 @@
-"""Catalogs as a part of a run: a thread that follows the commits of the data tables."""
+"""Catalog sync as part of a run: a thread that follows the commits of the data tables."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -16,15 +16,15 @@ from headwater.lake.layout import find_address
 log = structlog.stdlib.get_logger(__name__)
 
 _LOOK_SECONDS = 30.0
-"""How often to look for commits that nobody told of: another process's, or what a failure left."""
+"""How often to check for commits without a wake-up: another process's, or those left after a failure."""
 _PAUSE_SECONDS = 5.0
-"""Between two looks, however many commits there were."""
+"""Minimum time between two passes, however many commits there were."""
 _LONGEST_SECONDS = 300.0
 _UNKNOWN = "unknown"
 
 
 class CatalogLoop(BackgroundLoop):
-    """Never delays or fails a commit. After trouble it waits longer each time, up to five minutes."""
+    """Never delays or fails a commit. After failures it backs off, up to five minutes."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class CatalogLoop(BackgroundLoop):
         self._wake = threading.Event()
 
     def wake(self) -> None:
-        """A table has a new commit."""
+        """Announce a new commit of a table."""
         self._wake.set()
 
     def stop(self) -> None:
-        """End, when the call in hand is done or has timed out."""
+        """End after the current call has completed or timed out."""
         self._stop.set()
         self._wake.set()
         super().stop()
 
     def work(self, stop: threading.Event) -> None:
-        """Look after each commit, and now and then."""
+        """Sync after each commit, and at intervals."""
         failures = 0
         while not stop.is_set():
             self._wake.clear()
@@ -61,11 +61,11 @@ class CatalogLoop(BackgroundLoop):
                 self._wake.wait(_LOOK_SECONDS)
                 stop.wait(_PAUSE_SECONDS)
             else:
-                # A commit is no reason to ask a catalog sooner that does not answer.
+                # A new commit is no reason to retry an unresponsive catalog sooner.
                 stop.wait(min(_LONGEST_SECONDS, _PAUSE_SECONDS * 2**failures))
 
     def run_pass(self, stop: threading.Event) -> bool:
-        """Bring each table with a new commit to its catalogs. Returns whether all of it worked."""
+        """Sync each table with a new commit to its catalogs. Returns True if all of it worked."""
         done = [self._follow(config, stop) for config in self._settings.catalogs]
         return all(done)
 
@@ -80,7 +80,7 @@ class CatalogLoop(BackgroundLoop):
             try:
                 result = self._sync.sync(table, config)
             except Exception as error:
-                # The next look may be past it, and commits go on in any case.
+                # The next pass may succeed, and commits continue in any case.
                 self.note_defect(error)
                 return False
             self.defect = None
@@ -90,18 +90,18 @@ class CatalogLoop(BackgroundLoop):
                 continue
             is_done = False
             if isinstance(result.error, CatalogUnavailableError):
-                # The others would wait as long for the same answer.
+                # The other tables would wait as long for the same answer.
                 return False
         return is_done
 
     def _find_news(self, config: CatalogConfig, table: str) -> str | None:
-        """When the newest commit was complete, if this catalog has not followed it."""
+        """Return when the newest commit completed, if this catalog has not synced it."""
         try:
             completed = read_last_completion(find_address(self._settings, table))
         except TableNotFoundError:
             return None
         except HeadwaterError:
-            # The sync meets the same, and tells of it.
+            # The sync fails in the same way, and reports it.
             return _UNKNOWN
         return None if completed == self._followed.get((config.label, table)) else completed
 

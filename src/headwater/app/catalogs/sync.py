@@ -1,4 +1,4 @@
-"""`CatalogSync`: the data tables of a configuration, and the catalogs that are told of them. Needs no JVM."""
+"""`CatalogSync`: syncs the data tables of a configuration to catalogs. Needs no JVM."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -25,8 +25,10 @@ log = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TableSync:
-    """What was done, or with a dry run would be, about one table in one catalog. `completed` is the commit
-    it is equal to then; empty for a table without one. `error` is why it could not be."""
+    """What was done, or with a dry run would be done, for one table in one catalog.
+
+    `completed` is the commit synced to, empty for a table without commits. `error` says why the sync failed.
+    """
 
     catalog: str
     table: str
@@ -37,13 +39,13 @@ class TableSync:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was nothing to send."""
+        """True if there was nothing to send."""
         return all(change.is_empty for change in self.changes)
 
 
 class CatalogSync:
-    """`now` gives the time of notes. Raises nothing for trouble with a catalog: it is in the result, in the
-    lake's notes and in the metrics."""
+    """`now` gives the time of notes. Never raises for a failing catalog: the result, the lake's notes and the
+    metrics report it."""
 
     def __init__(
         self,
@@ -59,7 +61,8 @@ class CatalogSync:
         self._notes: dict[tuple[str, str], SyncNote] | None = None
 
     def list_catalogs(self, table: str, only: Sequence[str] = ()) -> list[CatalogConfig]:
-        """The catalogs of a data table. Raises `UsageError` for none, and for an unknown name."""
+        """Return the catalogs of a data table. Raises `UsageError` if there are none, and for an unknown
+        name."""
         catalogs = self._settings.catalogs
         labels = [config.label for config in catalogs]
         for name in only:
@@ -75,7 +78,7 @@ class CatalogSync:
         return found
 
     def sync(self, table: str, config: CatalogConfig, *, dry_run: bool = False) -> TableSync:
-        """Bring one table to one catalog."""
+        """Sync one table to one catalog."""
         about = TableSync(config.label, table, config.database)
         try:
             with closing(self._build(config)) as catalog:
@@ -144,7 +147,7 @@ class CatalogSync:
 
 
 def read_notes(settings: Settings) -> list[SyncNote]:
-    """What became of tables in the catalogs that are configured; none from a place that cannot be read."""
+    """Return the sync results of tables in the configured catalogs; empty if the notes cannot be read."""
     from headwater.lake.s3 import build_storage_options
 
     if not settings.catalogs:

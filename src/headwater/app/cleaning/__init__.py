@@ -1,4 +1,4 @@
-"""`clean_source`: objects that are in all of their tables go: on demand, or beside a run."""
+"""`clean_source`: removes objects that all of their tables hold, on demand or during a run."""
 
 from headwater.app.cleaning.loop import CleanLoop
 from headwater.app.cleaning.passes import CleanSource

@@ -1,4 +1,4 @@
-"""`CleanLoop`: the thread beside a run in which the source is cleaned."""
+"""`CleanLoop`: the thread that cleans the source during a run."""
 
 import threading
 import time
@@ -13,21 +13,21 @@ from headwater.errors import HeadwaterError
 log = structlog.stdlib.get_logger(__name__)
 
 _FIRST_SECONDS = 60.0
-"""What a run does first is to catch up."""
+"""Seconds until the first pass: a run first catches up."""
 _LONGEST_PAUSE = 3_600.0
 _SHORTEST_PAUSE = 60.0
 _DRAIN_PATIENCE = 600.0
-"""Seconds after which a queue that never gets empty is not waited for."""
+"""Seconds after which the loop stops waiting for a queue that never empties."""
 _LOOK_SECONDS = 1.0
 
 
 def choose_pause(delay_seconds: float) -> float:
-    """Seconds from one pass to the next: an object waits for a tenth of its delay longer, an hour at most."""
+    """Return the seconds between passes: a tenth of the delay, an hour at most."""
     return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, delay_seconds / 10))
 
 
 class CleanLoop(BackgroundLoop):
-    """Stops at the next object; a later pass finds what is left to do."""
+    """Stops at the next object; a later pass does the rest."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class CleanLoop(BackgroundLoop):
         self._is_drained = is_drained
 
     def work(self, stop: threading.Event) -> None:
-        """Passes, with pauses between them."""
+        """Run passes with pauses between them."""
         pause = self._first
         while not stop.wait(pause):
             pause = self._pause
@@ -59,7 +59,7 @@ class CleanLoop(BackgroundLoop):
                 log.warning("the source is cleaned later", error=error.message, hint=error.hint)
 
     def _wait_for_queue(self, stop: threading.Event) -> None:
-        """What the queue holds may be about objects that are due: it is taken in first."""
+        """Wait until the queue is empty: its messages may be about objects that are due."""
         deadline = time.monotonic() + _DRAIN_PATIENCE
         while not self._is_drained() and time.monotonic() < deadline:
             if stop.wait(_LOOK_SECONDS):

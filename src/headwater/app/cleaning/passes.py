@@ -1,4 +1,4 @@
-"""One pass over the source: which objects are in all of their tables, and what becomes of them."""
+"""One pass over the source: finds the objects that are in all of their tables, and cleans them."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _REQUESTS_AN_OBJECT = 3
 
 
 class CleanSource:
-    """Passes over the source of one `App`; each from one thread, one at a time.
+    """Passes over the source of one `App`, from one thread, one at a time.
 
     Raises `UsageError` when `source.clean_source` is off.
     """
@@ -50,10 +50,10 @@ class CleanSource:
         self._build = build or (lambda: build_cleaner(source))
 
     def run_pass(self, stop: threading.Event, *, dry_run: bool = False) -> CleanReport:
-        """All of the source once; `finished_at` is None when `stop` came first.
+        """Clean all of the source once; `finished_at` is None when `stop` came first.
 
-        Nothing is remembered between passes but what bucket and tables say. Raises `SourceError` when the
-        bucket refuses, `LakeError`, and writes nothing when `dry_run`.
+        Keeps no state between passes: it reads bucket and tables each time. Writes nothing when `dry_run`.
+        Raises `LakeError`, and `SourceError` when the bucket refuses.
         """
         self._app.use_pool(POOL)
         app, now = self._app, self._now()
@@ -67,7 +67,7 @@ class CleanSource:
             return self._tell(CleaningPass(ports, report, stop).run(decisions))
 
     def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
-        """What is called before an object is acted on, and before a page is listed."""
+        """Return the callbacks that run before an object is acted on and before a page is listed."""
         settings = self._app.settings
         if settings.source.type == "local":
             return (lambda: None), (lambda: None)
@@ -75,7 +75,7 @@ class CleanSource:
         return Pacer(rate / _REQUESTS_AN_OBJECT, SystemClock(), stop), Pacer(rate, SystemClock(), stop)
 
     def count_failure(self) -> None:
-        """Tell the metrics that a pass broke off."""
+        """Count an aborted pass in the metrics."""
         if self._metrics:
             self._metrics.count("clean_source_failed")
 

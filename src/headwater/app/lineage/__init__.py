@@ -1,1 +1,1 @@
-"""What is made from what, as the configuration says, and how far it is behind."""
+"""Lineage: which dataset is built from which according to the configuration, and how far it lags."""

@@ -1,4 +1,4 @@
-"""A batch of a data table as lineage is told of it, and what its commit says."""
+"""A finished batch of a data table for lineage, and the facts of its commit."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,12 +11,13 @@ from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 
 _NEWEST = 20
-"""So many commits are looked at; between a batch's and now there are at most those of services and others."""
+"""Number of newest commits searched. After a batch's commit come at most those of services and other
+writers."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchNote:
-    """A batch that ended: with its `result` when it was committed, else with the `error` it failed with."""
+    """A finished batch: with its `result` when it was committed, else with its `error`."""
 
     table: str
     began: datetime
@@ -27,8 +28,7 @@ class BatchNote:
 
 @dataclass(frozen=True, slots=True)
 class CommitFacts:
-    """One commit: the instant by which Hudi knows it, when it was requested, what it wrote, the table's
-    columns."""
+    """One commit: its Hudi instant, when it was requested, what it wrote, and the table's columns."""
 
     instant: str
     requested_at: datetime | None
@@ -38,7 +38,7 @@ class CommitFacts:
 
 
 def read_commit_facts(address: TableAddress, result: BatchResult, now: datetime) -> CommitFacts | None:
-    """Of the commit that a batch ended with; None when it is not to be found any more.
+    """Return the facts of the commit that a batch ended with; None when it has left the timeline.
 
     Reads without a JVM. Raises `LakeError`.
     """

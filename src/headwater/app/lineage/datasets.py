@@ -1,24 +1,24 @@
-"""What a place is called as a dataset of OpenLineage, so that other tools mean the same one. Pure."""
+"""Names locations as OpenLineage datasets, so that other tools mean the same dataset. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-# Of stores that have keys and no folders: a key begins with no slash.
+# These stores have keys and no folders: a key starts without a slash.
 _STORES = frozenset({"s3", "gs", "abfss", "abfs", "wasbs", "wasb"})
 _SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """The same for every tool that follows OpenLineage's rules of naming."""
+    """A dataset name that follows OpenLineage's naming rules, and so is the same in every tool."""
 
     namespace: str
     name: str
 
 
 def name_dataset(place: str) -> DatasetName:
-    """Of a folder, or of a URL such as `s3a://bucket/folder`; a slash at its end makes no difference."""
+    """Return the dataset of a folder or a URL such as `s3a://bucket/folder`; ignores a trailing slash."""
     if "://" not in place:
         folder = place.removeprefix("file:") if place.startswith("file:/") else place
         return DatasetName("file", str(Path(folder).absolute()))

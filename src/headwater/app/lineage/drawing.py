@@ -1,8 +1,8 @@
-"""A lineage as a flowchart of Mermaid."""
+"""Draws a lineage as a Mermaid flowchart."""
 
 from headwater.app.lineage.graph import Lineage, LineageNode, NodeKind
 
-# Mermaid's brackets: a store is a drum, a source a slanted box.
+# Mermaid's brackets: a cylinder for a store, a parallelogram for a source.
 _SHAPES: dict[NodeKind, tuple[str, str]] = {
     "source": ("[/", "/]"),
     "events": ("[(", ")]"),
@@ -14,7 +14,7 @@ _SHAPES: dict[NodeKind, tuple[str, str]] = {
 
 
 def draw_mermaid(lineage: Lineage) -> str:
-    """A flowchart from left to right, for Markdown pages that draw Mermaid."""
+    """Return a flowchart from left to right, for Markdown pages that render Mermaid."""
     numbers = {node.name: f"n{at}" for at, node in enumerate(lineage.nodes)}
     lines = ["flowchart LR"]
     lines += [f"    {numbers[node.name]}{_shape(node)}" for node in lineage.nodes]
@@ -31,5 +31,5 @@ def _shape(node: LineageNode) -> str:
 
 
 def _quote(text: str) -> str:
-    """Mermaid has no escape but its own number for a quotation mark."""
+    """Quote the text. Mermaid's only escape for a quotation mark is its own entity code."""
     return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'

@@ -1,4 +1,4 @@
-"""How far a derived table is behind the table that it is built from, without a JVM."""
+"""How far a derived table lags behind the table that it is built from, without a JVM."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +10,11 @@ from headwater.lake.snapshot_reader import SnapshotReader
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """`as_of` is when the commit of `source` completed that was seen last; None before the first. `behind`
-    have completed since then and are still on the source's timeline, the first of them at `oldest`."""
+    """`as_of` is when the last consumed commit of `source` completed; None before the first.
+
+    `behind` commits have completed since then and are still on the source's timeline, the first of them at
+    `oldest`.
+    """
 
     source: str
     as_of: str | None
@@ -19,14 +22,14 @@ class Following:
     oldest: datetime | None = None
 
     def describe(self) -> str:
-        """In one line."""
+        """Return a description in one line."""
         if not self.behind:
             return f"follows {self.source}, and is up to it"
         return f"follows {self.source}, {self.behind:,} commits behind"
 
 
 def read_following(source: str, source_reader: SnapshotReader, reader: SnapshotReader) -> Following:
-    """Of two tables as they are now, which need not be there. Raises `LakeError`."""
+    """Return the lag of one table behind another, as of now; either may be missing. Raises `LakeError`."""
     metadata = (reader.find_metadata(FOLLOWED) if reader.exists() else None) or {}
     as_of = metadata.get(FOLLOWED)
     names = source_reader.commit_names if source_reader.exists() else []

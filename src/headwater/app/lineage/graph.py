@@ -1,4 +1,4 @@
-"""The way of the data through a configuration: from the bucket to tables and index. Pure."""
+"""The data flow of a configuration: from the bucket to tables and index. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,26 +13,28 @@ from headwater.lake.layout import list_tables
 
 NodeKind = Literal["source", "events", "table", "quarantine", "chunks", "index"]
 INDEX = "search index"
-"""The node's name: with its blank it is no table's."""
+"""The node's name: no table has a name with a blank."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """`name` as commands know it, that of the source its place, and the same for no other node. `place` is a
-    path or URL; empty for an index that lies where it does by default. `columns` are those that the
-    configuration names as keys, partitions or texts."""
+    """`name` is unique and as commands use it; that of the source is its location.
+
+    `place` is a path or URL; empty for an index in its default location. `columns` are those that the
+    configuration names as keys, partitions or texts.
+    """
 
     name: str
     kind: NodeKind
     place: str
     columns: tuple[str, ...] = ()
     dataset: DatasetName | None = None
-    """What OpenLineage's events call it; None for an index that lies where it does by default."""
+    """The OpenLineage dataset; None for an index in its default location."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineageEdge:
-    """`target` is made from `source`; `rules` say which part of it and how, in the words of the file."""
+    """`target` is built from `source`; `rules` say from which part and how, in the file's words."""
 
     source: str
     target: str
@@ -41,22 +43,22 @@ class LineageEdge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Nodes come after those they are made from."""
+    """Nodes come after those they are built from."""
 
     nodes: tuple[LineageNode, ...]
     edges: tuple[LineageEdge, ...]
 
     def find(self, name: str) -> LineageNode:
-        """The node of that name. Raises `KeyError`."""
+        """Return the node of that name. Raises `KeyError`."""
         return {node.name: node for node in self.nodes}[name]
 
     def list_from(self, name: str) -> list[LineageEdge]:
-        """What is made from it."""
+        """Return the edges to everything built from the node."""
         return [edge for edge in self.edges if edge.source == name]
 
 
 def build_lineage(settings: Settings) -> Lineage:
-    """Of all that is configured; nothing is looked at."""
+    """Build the lineage of the whole configuration; reads no data."""
     places = list_tables(settings)
     source = _build_source(settings)
     nodes = [source, _build_node("events", "events", places["events"])]

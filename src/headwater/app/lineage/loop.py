@@ -1,4 +1,4 @@
-"""Lineage as a part of a run: a thread that tells the collector of batches, beside the commits."""
+"""Lineage as part of a run: a thread that reports batches to the collector, concurrently with commits."""
 
 import threading
 import time
@@ -26,20 +26,20 @@ log = structlog.stdlib.get_logger(__name__)
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _FLUSH_SECONDS = 10.0
-"""How long a run that ends waits for what is still to be told."""
+"""How long an ending run waits for events that are still to be sent."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A batch that has not been told of. Events are built soon: a commit leaves the timeline one day."""
+    """A batch not yet reported. Its events are built early: its commit leaves the timeline eventually."""
 
     note: BatchNote
     events: "list[Event] | None" = None
 
 
 class LineageLoop(BackgroundLoop):
-    """Never delays or fails a batch. While the collector does not answer, batches wait, and when too many do,
-    the oldest are dropped with a warning. A run that ends gives what waits a few seconds."""
+    """Never delays or fails a batch. While the collector is unresponsive, batches wait; beyond a limit, the
+    oldest are dropped with a warning. An ending run waits a few seconds for the rest."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LineageLoop(BackgroundLoop):
         now: Callable[[], datetime],
         metrics: Metrics | None = None,
     ) -> None:
-        # It needs no session, and tells of a run whose JVM has died, too.
+        # The loop needs no session, and also reports a run whose JVM has died.
         super().__init__("lineage", lambda: True)
         self._settings = settings
         self._config = config
@@ -63,7 +63,7 @@ class LineageLoop(BackgroundLoop):
         self._deadline = 0.0
 
     def note(self, note: BatchNote) -> None:
-        """A batch has ended. Returns at once."""
+        """Record a finished batch. Returns at once."""
         with self._changed:
             self._waiting.append(_Waiting(note))
             oldest = self._waiting.popleft() if self._is_full else None
@@ -76,7 +76,7 @@ class LineageLoop(BackgroundLoop):
         return len(self._waiting) > self._config.max_waiting_batches
 
     def stop(self) -> None:
-        """Tell what is left, for some seconds, and end."""
+        """Send the remaining events for a few seconds, then end."""
         with self._changed:
             self._deadline = time.monotonic() + _FLUSH_SECONDS
             self._stop.set()
@@ -84,7 +84,7 @@ class LineageLoop(BackgroundLoop):
         super().stop()
 
     def work(self, stop: threading.Event) -> None:
-        """Tell of each batch in the order in which they ended."""
+        """Report batches in the order in which they ended."""
         from headwater.app.lineage.openlineage import EventBuilder, EventSender
 
         builder = EventBuilder(self._settings, self._config, self._now())
@@ -108,7 +108,7 @@ class LineageLoop(BackgroundLoop):
             sender.close()
 
     def _wait_for_work(self, stop: threading.Event) -> bool:
-        """Whether there is something to be told; False when the run ends and all is told, or time is up."""
+        """True if an event is waiting; False when the run ends and all events are sent, or time is up."""
         with self._changed:
             while not self._waiting and not stop.is_set():
                 self._changed.wait()
@@ -130,7 +130,7 @@ class LineageLoop(BackgroundLoop):
             return None
 
     def _send_oldest(self, sender: "EventSender") -> "Refusal | None":
-        """Send what is left of the batch that waits longest. Says why it could not be, if it may be later."""
+        """Send the remaining events of the oldest batch. Returns the refusal if a retry may help."""
         with self._changed:
             waiting = self._waiting.popleft()
         table, events = waiting.note.table, waiting.events or []
@@ -151,7 +151,7 @@ class LineageLoop(BackgroundLoop):
         return None
 
     def _send_once(self, sender: "EventSender", event: "Event") -> None:
-        """Without a second try: nothing hangs on it."""
+        """Send without a retry: nothing depends on it."""
         if not self._is_silent and (refusal := sender.send(event)):
             self._note_silence(refusal)
 

@@ -1,4 +1,4 @@
-"""Batches as runs of OpenLineage, and where their events are sent. The only file that knows its library."""
+"""Reports batches as OpenLineage runs, and sends their events. The only file that imports the library."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -43,21 +43,21 @@ from headwater.observability.redaction import redact_text
 Event = RunEvent
 PRODUCER = f"urn:headwater:{__version__}"
 RUN_JOB = "headwater run"
-"""The job whose runs are processes: with its blank it is no table's."""
+"""The job whose runs are processes: no table has a name with a blank."""
 _LASTING_STATUSES = frozenset(range(400, 500)) - {401, 403, 404, 408, 425, 429}
-"""What sending the same again does not change. A key, or an address, can be set right meanwhile."""
+"""Statuses that a retry cannot change. Excludes those that a corrected key or address resolves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an event did not arrive; `is_lasting` when it will not, however often it is sent."""
+    """Why an event did not arrive; `is_lasting` when retries cannot help."""
 
     text: str
     is_lasting: bool
 
 
 class EventBuilder:
-    """Builds the events of one process. `began` is when that did."""
+    """Builds the events of one process, which started at `began`."""
 
     def __init__(self, settings: Settings, config: LineageConfig, began: datetime) -> None:
         set_producer(PRODUCER)
@@ -71,11 +71,11 @@ class EventBuilder:
         )
 
     def build_process_begin(self, at: datetime) -> Event:
-        """That `headwater run` itself has begun."""
+        """Build the event that `headwater run` has started."""
         return self._build_process(RunState.START, at)
 
     def build_process_end(self, at: datetime) -> Event:
-        """That it has ended in good order."""
+        """Build the event that the run has completed."""
         return self._build_process(RunState.COMPLETE, at)
 
     def _build_process(self, state: RunState, at: datetime) -> Event:
@@ -83,7 +83,7 @@ class EventBuilder:
         return RunEvent(eventTime=_write(at), eventType=state, run=run, job=Job(self._namespace, RUN_JOB))
 
     def build_batch(self, note: BatchNote, facts: CommitFacts | None) -> list[Event]:
-        """That a batch was begun, and how it ended."""
+        """Build the events that a batch started, and how it ended."""
         run = self._build_run_id(note, facts)
         job = Job(self._namespace, note.table, dict(self._iter_job_facets(note.table)))
         inputs, outputs = [self._build_input(note)], [self._build_output(note, facts)]
@@ -107,14 +107,14 @@ class EventBuilder:
         return [begin, build(state, note.ended, inputs=inputs, outputs=outputs)]
 
     def _build_run_id(self, note: BatchNote, facts: CommitFacts | None) -> UUID:
-        """Of a commit always the same: a collector that is told twice sees one run."""
+        """Return a run id that is always the same for a commit: a collector notified twice sees one run."""
         if facts is None or facts.requested_at is None:
             return generate_new_uuid(note.began)
         data = f"{self._namespace}/{note.table}/{facts.instant}"
         return generate_static_uuid(facts.requested_at, data.encode())
 
     def _find_source(self, table: str) -> str:
-        """The node of what its rows come from: the bucket, or another table."""
+        """Return the node that its rows come from: the bucket, or another table."""
         return self._settings.tables[table].from_ or self._lineage.nodes[0].name
 
     def _build_input(self, note: BatchNote) -> InputDataset:
@@ -168,21 +168,21 @@ class EventBuilder:
 
 
 class EventSender:
-    """Sends events to the collector of a configuration, one at a time. Used by one thread."""
+    """Sends events to the configured collector, one at a time. Used by one thread."""
 
     def __init__(self, config: LineageConfig, environ: Mapping[str, str]) -> None:
         self._transport = _build_transport(config, environ)
 
     def send(self, event: Event) -> Refusal | None:
-        """None when it has arrived. May wait as long as `timeout_seconds`."""
+        """Send an event; None when it has arrived. Blocks up to `timeout_seconds`."""
         try:
             self._transport.emit(event)
-        except (OSError, RuntimeError) as error:  # what the library's ways to send raise is one of these
+        except (OSError, RuntimeError) as error:  # the library raises one of these when sending fails
             return _explain(error)
         return None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._transport.close(0)
 
 
@@ -192,7 +192,7 @@ def _read_statements(table: TableConfig) -> list[str]:
         try:
             text = read_sql_file(step.sql_file) if step.sql_file else step.sql
         except ConfigError:
-            # The batches fail of it, and tell.
+            # The batches fail for the same reason, and report it.
             continue
         if text:
             found.append(text.strip().rstrip(";"))
@@ -209,7 +209,7 @@ def _build_transport(config: LineageConfig, environ: Mapping[str, str]) -> Trans
             endpoint=config.endpoint.lstrip("/"),
             timeout=config.timeout_seconds,
             auth=create_token_provider({"type": "api_key", "apiKey": key} if key else {}),
-            # Who calls knows when to try again, and when the run has to end.
+            # The caller knows when to retry, and when the run has to end.
             retry={"total": 0},
         )
     )
@@ -225,7 +225,7 @@ def _explain(error: Exception) -> Refusal:
 
 def _find_name(lineage: Lineage, node: str) -> DatasetName:
     found = lineage.find(node).dataset
-    assert found is not None  # noqa: S101 - only an index has none, and it is nobody's source or table
+    assert found is not None  # noqa: S101 - only an index has none, and no table is built from it
     return found
 
 

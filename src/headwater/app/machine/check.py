@@ -1,4 +1,4 @@
-"""Can this machine run headwater: Python, PySpark, Java and the jars? Starts no JVM that stays."""
+"""Checks that this machine can run headwater: Python, PySpark, Java and the jars. Leaves no JVM running."""
 
 import sys
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ MIB = 1024 * 1024
 def check_machine(
     settings: Settings, environ: Mapping[str, str], central: str = MAVEN_CENTRAL
 ) -> list[SetupFinding]:
-    """Five findings."""
+    """Return five findings."""
     return [
         judge_python(sys.version_info[:3]),
         check_pyspark(),
@@ -32,7 +32,7 @@ def check_machine(
 
 
 def judge_python(found: tuple[int, int, int]) -> SetupFinding:
-    """Is it a Python that PySpark's workers run on?"""
+    """Check that PySpark's workers run on this Python."""
     text = ".".join(str(part) for part in found)
     if found[:2] in PYTHONS:
         return SetupFinding("python", "ok", text)
@@ -42,7 +42,7 @@ def judge_python(found: tuple[int, int, int]) -> SetupFinding:
 
 
 def check_pyspark() -> SetupFinding:
-    """Is it the line that the Hudi bundle was built for?"""
+    """Check that PySpark is of the release line that the Hudi bundle is built for."""
     fix = "pip install 'pyspark>=3.5,<3.6'"
     try:
         found = version("pyspark")
@@ -54,7 +54,7 @@ def check_pyspark() -> SetupFinding:
 
 
 def check_java(environ: Mapping[str, str]) -> SetupFinding:
-    """Is there a Java that Spark runs on?"""
+    """Check for a Java that Spark runs on."""
     try:
         java = find_java(environ)
     except PlatformError as error:
@@ -63,7 +63,7 @@ def check_java(environ: Mapping[str, str]) -> SetupFinding:
 
 
 def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
-    """Was `headwater prepare` run for the Java that is taken?"""
+    """Check that `headwater prepare` was run for the selected Java."""
     prepared = PreparedStart.find(environ)
     if not is_local(settings.spark.master):
         return SetupFinding("start", "ok", f"{settings.spark.master} gets its jars from Spark")
@@ -79,7 +79,7 @@ def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
 
 
 def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> SetupFinding:
-    """Are the jars here, or to be had?"""
+    """Check that the jars are present or can be downloaded."""
     plan = plan_jars(settings, Path(environ.get("HOME", str(Path.home()))), central)
     prepared = PreparedStart.find(environ) if is_local(settings.spark.master) else None
     missing = [item for item in plan.missing if not (prepared and prepared.find_jar(str(item)))]

@@ -1,4 +1,4 @@
-"""`prepare`: jars and an archive of what Spark loads, kept beside the installation for every later start."""
+"""`prepare`: stores jars and a class archive alongside the installation, for faster starts."""
 
 import json
 import os
@@ -32,7 +32,7 @@ _BASE_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is there now. `archive` None: this Java keeps none, and `reason` says why."""
+    """The prepared files. Without an `archive`, `reason` says why this Java has none."""
 
     folder: Path
     jars: tuple[Path, ...]
@@ -43,10 +43,10 @@ class Preparation:
 
 
 def prepare(environ: Mapping[str, str], say: Callable[[str], None] = lambda _: None) -> Preparation:
-    """Fetch what is missing of the jars, and keep what Spark loads when a pipeline runs.
+    """Fetch missing jars, and archive the classes that Spark loads when a pipeline runs.
 
-    Takes about a minute the first time and nothing after it. `say` is told of each step. Raises
-    `PlatformError` without Java, jars, or the right to write to the folder.
+    Takes about a minute the first time and is immediate afterwards. Calls `say` for each step. Raises
+    `PlatformError` without Java, jars, or write permission for the folder.
     """
     started = time.monotonic()
     java, prepared = find_java(environ), PreparedStart.find(environ)
@@ -93,7 +93,7 @@ def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
 
 
 def _take(source: Path, target: Path) -> None:
-    # Whole or not at all: a run may start at any moment.
+    # Atomic: a run may start at any moment.
     partial = target.with_suffix(f".{os.getpid()}.partial")
     shutil.copyfile(source, partial)
     partial.replace(target)
@@ -108,7 +108,7 @@ def _explain_no_archive(java: JavaHome) -> str | None:
 def _write_archive(
     prepared: PreparedStart, java: JavaHome, environ: Mapping[str, str], scratch: Path
 ) -> str | None:
-    """Why there is none, if there is none."""
+    """Write the archive; return why there is none, if so."""
     base, written = prepared.name_base(java.path), scratch / "spark.jsa"
     if base is not None and not base.is_file() and not _write_base(java, base, scratch):
         return f"{java.path}: this Java keeps no archive of its own classes"
@@ -131,7 +131,7 @@ def _write_base(java: JavaHome, base: Path, scratch: Path) -> bool:
 
 
 def _run_sample(environ: Mapping[str, str], scratch: Path) -> None:
-    """Objects come, change and go in tables of both types."""
+    """Create, change and delete objects in tables of both types."""
     source = scratch / "source"
     for name in ("one", "two", "three"):
         _put(source, name, 1)

@@ -1,4 +1,4 @@
-"""What a run measures of itself."""
+"""The metrics that a run records of itself."""
 
 from headwater.app.metrics.batches import record_batch
 from headwater.app.metrics.gauges import GaugeLoop

@@ -1,11 +1,11 @@
-"""What the metrics hold of a batch."""
+"""The metrics of a batch."""
 
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.observability.metrics import Metrics
 
 
 def record_batch(metrics: Metrics, result: BatchResult) -> None:
-    """Add what one batch did."""
+    """Add the figures of one batch."""
     table = result.table
     metrics.count("objects_succeeded", result.objects["ingested"], table=table)
     metrics.count("objects_empty", result.skipped["empty_object"], table=table)

@@ -1,4 +1,4 @@
-"""`GaugeLoop`: the thread that keeps the gauges of queue and tables up to date during a run."""
+"""`GaugeLoop`: the thread that refreshes the gauges of queue and tables during a run."""
 
 import math
 import threading
@@ -19,14 +19,14 @@ log = structlog.stdlib.get_logger(__name__)
 
 _SECONDS = 5.0
 _SHARE = 0.1
-"""Of one core's time, at most: events behind a checkpoint are read from the lake to count them."""
+"""Maximum share of one core: counting the events behind a checkpoint reads them from the lake."""
 
 
 class GaugeLoop(BackgroundLoop):
     """Does nothing without metrics. Reads the lake without the JVM, so it works before the session is up."""
 
     def __init__(self, app: App, capture: Capture, metrics: Metrics | None, only: Sequence[str]) -> None:
-        # The session starts while this runs already: asking for it here would start another one.
+        # This loop runs while the session starts: asking for the session here would start another one.
         super().__init__("gauges", lambda: True)
         self._settings = app.settings
         self._tables = tuple(only or app.settings.tables)
@@ -35,7 +35,7 @@ class GaugeLoop(BackgroundLoop):
         self._failing: set[str] = set()
 
     def work(self, stop: threading.Event) -> None:
-        """Refresh, pause, and so on."""
+        """Refresh the gauges, pausing in between."""
         pause = 0.0
         while self._metrics is not None and not stop.wait(pause):
             began = time.monotonic()
@@ -62,7 +62,7 @@ class GaugeLoop(BackgroundLoop):
                 metrics.set("lag_seconds", lag.seconds, table=name)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
-        """Once, until it works again."""
+        """Log a failure once, until the next success."""
         if table not in self._failing:
             self._failing.add(table)
             log.warning("the lag of a table is unavailable", table=table, error=error.message)

@@ -1,1 +1,1 @@
-"""Single objects and whether all of them are there: proof, history, repair, routing."""
+"""Single objects and whether all of them are in the tables: verification, history, repair, routing."""

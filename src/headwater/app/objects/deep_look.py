@@ -1,4 +1,4 @@
-"""`headwater verify --deep`: ingested objects are read again, in batches, and compared row by row."""
+"""`headwater verify --deep`: re-reads ingested objects in batches and compares them row by row."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -17,7 +17,7 @@ _BYTES_A_BATCH = 1024**3
 
 
 class DeepLook:
-    """One table's. Use one object for one pass."""
+    """The deep comparison of one table. Use one object for one pass."""
 
     def __init__(self, app: App, name: str, counts: DeepCounts, now: datetime, one_in: int) -> None:
         settings = app.settings
@@ -35,7 +35,7 @@ class DeepLook:
         self._seed = now.date().isoformat()
 
     def iter(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Every finding once; of ingested objects after they were read again, a batch at a time."""
+        """Yield every finding once; those of ingested objects after re-reading them, a batch at a time."""
         batch: list[Finding] = []
         size = 0
         for finding in findings:

@@ -1,4 +1,4 @@
-"""`headwater explain URI`: everything that is known of one object, in the order in which it happened."""
+"""`headwater explain URI`: everything known about one object, in chronological order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TableDecision:
-    """What one table made of one event. `commit` is the commit of the table that carries it, `outcome` one
-    of ingested, skipped, superseded, removed, quarantined, missing or unavailable."""
+    """How one table handled one event. `commit` is the table's commit that contains it. `outcome` is one of
+    ingested, skipped, superseded, removed, quarantined, missing or unavailable."""
 
     table: str
     event_id: str
@@ -45,8 +45,8 @@ class TableDecision:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """How one table sees the object. `filtered_by` names the rule that leaves it out; then there is nothing
-    else. `rows` are in the table now, by version."""
+    """How one table sees the object. `filtered_by` names the rule that excludes it; then all else is empty.
+    `rows` are those in the table now, by version."""
 
     filtered_by: str | None
     state: LedgerEntry | None = None
@@ -57,7 +57,7 @@ class TableView:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """`status` is unknown, filtered, pending, ingested, skipped, quarantined or removed; where tables differ,
-    the one that needs a look comes first."""
+    the one that needs attention comes first."""
 
     uri: str
     status: str
@@ -68,12 +68,13 @@ class Explanation:
     tables: dict[str, TableView]
 
 
-# The first of these that any table says is the status of the object.
+# The first of these that any table reports is the status of the object.
 _STATUS_ORDER = ("quarantined", "pending", "ingested", "removed", "superseded", "skipped")
 
 
 class Explain:
-    """Reads the tables of one `App`. Raises `LakeError`, and `UsageError` for an address of elsewhere."""
+    """Reads the tables of one `App`. Raises `LakeError`, and `UsageError` for an address outside the
+    source."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -81,7 +82,7 @@ class Explain:
         self._options = build_storage_options(app.settings.lake, app.settings.lake_storage)
 
     def explain(self, uri: str) -> Explanation:
-        """All there is about the object at `uri`, which may be a key of the source, too."""
+        """Explain the object at `uri`, which may also be a key of the source."""
         bucket, key = parse_uri(uri, self._settings)
         events = self._app.events.read_history(bucket, key)
         decisions: list[TableDecision] = []
@@ -148,9 +149,10 @@ class Explain:
 
 
 def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
-    """Bucket and key of an address (`s3://bucket/key`, a path below the source folder, or a key alone).
+    """Return bucket and key of an address (`s3://bucket/key`, a path below the source folder, or a key
+    alone).
 
-    Raises `UsageError` when the address is of another bucket or folder than the source's.
+    Raises `UsageError` when the address is in another bucket or folder than the source's.
     """
     source = settings.source
     if not is_utf8(uri):
@@ -169,7 +171,7 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     scheme, separator, rest = uri.partition("://")
     if not separator:
         return bucket_known, uri
-    # Not urlsplit for the key: it may hold `#` and `?`.
+    # `urlsplit` would break keys, which may contain `#` and `?`.
     bucket, _, key = rest.partition("/")
     if scheme not in ("s3", "s3a", "s3n") or bucket not in (source.bucket, bucket_known):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Objects decided again: on request, by a repair, or because their trouble was of the passing kind."""
+"""Retries objects: on request, by a repair, or because their error was transient."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ class RetryReport:
 
 
 class Redrive:
-    """Writes to the lake of one `App`; to be used inside `hold_for_command`. Raises `HeadwaterError`."""
+    """Writes to the lake of one `App`; use it inside `hold_for_command`. Raises `HeadwaterError`."""
 
     def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Redrive:
         self._provider = source_provider(app.settings)
 
     def append(self, events: Iterable[CapturedEvent]) -> int:
-        """Commit the events; gives their number."""
+        """Commit the events; return their number."""
         batch: list[CapturedEvent] = []
         count = 0
         for event in events:
@@ -57,14 +57,15 @@ class Redrive:
         return count
 
     def run_tables(self, names: Sequence[str] = ()) -> None:
-        """Bring the tables up to the events."""
+        """Bring the tables up to date with the events."""
         for pipeline in self._app.build_pipelines(names):
             drain(pipeline)
 
     def retry(self, rows: Sequence[Row]) -> RetryReport:
-        """Try what lies in quarantine again; what succeeds leaves it.
+        """Retry quarantined objects and messages; those that succeed leave quarantine.
 
-        `rows` are of `QuarantineReader`. Objects are looked at as they are now; messages are parsed again.
+        `rows` are from `QuarantineReader`. Objects are read in their current state; messages are parsed
+        again.
         """
         now = self._now()
         messages = [row for row in rows if row["level"] == "message" or row["stage"] == "capture"]
@@ -77,7 +78,7 @@ class Redrive:
         return RetryReport(len(rows), sum(1 for row in rows if str(row["quarantine_id"]) not in left))
 
     def drop(self, rows: Sequence[Row]) -> int:
-        """Give up what lies in quarantine: the ledger says so, and nothing asks for it again."""
+        """Drop quarantined objects: the ledger records it, and they are not retried."""
         now = self._now()
         dropped: list[CapturedEvent] = []
         given_up = {
@@ -92,7 +93,8 @@ class Redrive:
         return len(rows)
 
     def _iter_requests(self, rows: Sequence[Row], now: datetime) -> Iterator[CapturedEvent]:
-        """One event for each object or version. Where records were bad, the rows of the rest are replaced."""
+        """Yield one event per object or version. For objects with bad records, the other rows are
+        replaced."""
         partly = {(str(row["bucket"]), str(row["key"])) for row in rows if row["level"] == "record"}
         yield from (self.ask_again(bucket, key, now) for bucket, key in sorted(partly))
         whole = {
@@ -104,11 +106,11 @@ class Redrive:
             yield build_retry(self._provider, bucket, key, version_id or None, event_time, now)
 
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
-        """The event that reads an object again and replaces its rows."""
+        """Build the event that re-reads an object and replaces its rows."""
         return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
 
     def ask_for_due(self) -> int:
-        """Have objects tried again whose trouble may have passed; gives their number."""
+        """Request a retry of objects whose error may have passed; return their number."""
         now = self._now()
         policies = {
             name: table.on_bad_object.model_dump(by_alias=True)
@@ -142,20 +144,20 @@ class Redrive:
         payload = row["payload"]
         if not isinstance(payload, str) or len(payload) >= MAX_PAYLOAD_CHARS:
             return []
-        # Of a message with good records beside it, only the bad record was kept.
+        # If the message also had good records, only the bad record was kept.
         found = parse_message(payload).events or parse_message(f'{{"Records": [{payload}]}}').events
         return [CapturedEvent(event, now, str(row["message_id"] or "")) for event in found]
 
 
 def drain(pipeline: Pipeline) -> None:
-    """Bring one table up to the events."""
+    """Bring one table up to date with the events."""
     while pipeline.run_batch() is not None:
         pass
     pipeline.save_checkpoint()
 
 
 class RetryLoop(BackgroundLoop):
-    """Has due objects tried again. Stops when the look in hand is done."""
+    """Retries due objects. Stops after the current pass."""
 
     def __init__(self, app: App, look_seconds: float = _LOOK_SECONDS) -> None:
         super().__init__("retries", app.is_session_alive, stop_seconds=None)
@@ -164,7 +166,7 @@ class RetryLoop(BackgroundLoop):
         self._pause = look_seconds
 
     def work(self, stop: threading.Event) -> None:
-        """Looks, with pauses between them."""
+        """Run passes with pauses between them."""
         self._app.use_pool("retries")
         while not stop.wait(self._pause):
             try:

@@ -1,4 +1,4 @@
-"""Which objects go to which table: none, several, or others than when the table was filled."""
+"""Which objects go to which tables, and what changed since a table was filled."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _EXAMPLES = 20
 
 @dataclass(slots=True)
 class TableRouting:
-    """One table. Its rules take `to_load` objects now and did not before; `to_retract` is the reverse."""
+    """One table. Its current rules add `to_load` objects and exclude `to_retract`, compared with before."""
 
     claimed: int = 0
     rules_changed: bool = False
@@ -40,7 +40,7 @@ class TableRouting:
 
 @dataclass(slots=True)
 class RoutingReport:
-    """All keys that any event has told of."""
+    """All keys that any event names."""
 
     keys: int = 0
     unclaimed: int = 0
@@ -60,7 +60,8 @@ class Routing:
         self._bucket = source_bucket(app.settings)
 
     def read(self) -> RoutingReport:
-        """Claims of all tables, and for tables whose rules have changed what that would load and retract."""
+        """Return the claims of all tables; for tables with changed rules, what they would load and
+        retract."""
         report = RoutingReport(tables={name: TableRouting() for name in self._scopes})
         for key in self._app.events.iter_keys_after(BEGINNING, self._bucket):
             claiming = [name for name, scope in self._scopes.items() if scope.includes(self._bucket, key)]
@@ -78,7 +79,7 @@ class Routing:
         return report
 
     def apply(self, only: Sequence[str] = (), *, yes: bool = False) -> RoutingReport:
-        """Load and retract what changed rules ask for. To be called inside `hold_for_command`.
+        """Load and retract objects according to the changed rules. Call it inside `hold_for_command`.
 
         Raises `UsageError` when that would empty a table, unless `yes`.
         """
@@ -99,9 +100,9 @@ class Routing:
         return report
 
     def replay(self, name: str, since: datetime, *, dry_run: bool = False) -> int:
-        """Have a table look again at every object that an event told of since then; gives their number.
+        """Re-ingest every object with an event since `since`; return their number.
 
-        To be called inside `hold_for_command`, unless it is a dry run.
+        Call it inside `hold_for_command`, unless it is a dry run.
         """
         scope = build_scope(self._settings, name)
         keys = (
@@ -140,7 +141,7 @@ class Routing:
                 yield build_own_event(event, provider, self._bucket, key, now)
 
     def _iter_differences(self, name: str) -> Iterator[tuple[str, LedgerEntry | None, bool | None]]:
-        """Key, what the table knows of it, and whether it is to be loaded (True) or retracted (False)."""
+        """Yield key, the table's ledger entry, and whether to load (True) or retract (False) the object."""
         scope = self._scopes[name]
         ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
         present = KnownStates(self._app.events).iter_known(self._bucket, scope.prefix)

@@ -1,4 +1,4 @@
-"""What verifying and cleaning compare: the bucket's listing, and what a table has of its objects."""
+"""The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def open_lister(
     pace: Callable[[], None] = lambda: None,
     on_unusable: Callable[[UnusablePath], None] | None = None,
 ) -> Iterator[Lister]:
-    """What lies in the source now; `pace` is called before each request to a bucket, `on_unusable` with what
+    """Open a lister of the source. `pace` is called before each request to a bucket, `on_unusable` with what
     cannot be listed in a folder."""
     source = settings.source
     if source.type == "local":
@@ -43,12 +43,12 @@ def open_lister(
 
 
 def build_uri_prefix(settings: Settings, bucket: str) -> str:
-    """What the addresses of all objects of the source begin with."""
+    """Return the common prefix of the addresses of all objects of the source."""
     return build_uri(source_provider(settings), bucket, "\x00").removesuffix("\x00")
 
 
 def open_streams(app: App, name: str) -> TableStreams:
-    """One table's, lazily and each in the order of keys. Raises `LakeError`, also while they are read."""
+    """Open the lazy streams of one table, each in key order. Raises `LakeError`, also while they are read."""
     settings = app.settings
     scope = build_scope(settings, name)
     table = Table(app.spark, table_path(settings.lake, name))
@@ -72,7 +72,7 @@ def open_streams(app: App, name: str) -> TableStreams:
 
 
 def build_rules(config: TableConfig) -> TableRules:
-    """What may be asked of a table's rows."""
+    """Return what may be asked of a table's rows."""
     return TableRules(
         follows_removals=config.effective_mode == "mirror",
         counts_rows=config.effective_mode != "merge",

@@ -1,4 +1,4 @@
-"""`headwater verify`: does each table hold what the bucket holds? And the repair of what it does not."""
+"""`headwater verify`: compares each table with the bucket, and repairs the differences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -36,8 +36,10 @@ _PROBLEMS_SHOWN = 100
 
 @dataclass(slots=True)
 class TableReport:
-    """One table: all of it, its folders when they were asked for, and the first problems found. `damaged` are
-    its files that are not as the commits wrote them, `outside` its rows of objects of another source."""
+    """One table: its totals, its folders if requested, and the first problems found.
+
+    `damaged` are its corrupt files, `outside` its rows of objects of another source.
+    """
 
     counts: TableVerification = field(default_factory=TableVerification)
     watermark: datetime | None = None
@@ -49,9 +51,9 @@ class TableReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the table equals the bucket, but for what is on its way, and its logs are whole.
+        """True if the table equals the bucket, except for pending events, and its log files are intact.
 
-        Rows of a base file that is gone are counted as missing, until they are there again.
+        Rows of a missing base file count as missing until they are restored.
         """
         is_whole = all(damage.kind != "log" for damage in self.damaged)
         return self.counts.is_complete and is_whole and not self.outside.rows
@@ -59,8 +61,10 @@ class TableReport:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """Every object changed up to `watermark` is in the tables, or in quarantine with its reason. `derived`
-    tables hold what the steps make of another table, and are compared with no object."""
+    """Every object changed up to `watermark` is in the tables, or in quarantine with its reason.
+
+    `derived` tables hold transformed rows of another table, and are compared with no object.
+    """
 
     started_at: datetime
     tables: dict[str, TableReport]
@@ -70,14 +74,14 @@ class VerifyReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every table equals the bucket, but for what is on its way."""
+        """True if every table equals the bucket, except for pending events."""
         return all(report.is_complete for report in self.tables.values())
 
 
 class Verify:
-    """Compares, once. Reads only, unless `repair` is called. Raises `HeadwaterError`.
+    """Compares once. Reads only, unless `repair` is called. Raises `HeadwaterError`.
 
-    `deep`: objects are read again, all for 1, about one in so many for more, others from day to day.
+    `deep` re-reads objects: all for 1, about one in `deep` for more, with a different sample each day.
     """
 
     def __init__(
@@ -95,7 +99,7 @@ class Verify:
         self._open_lister = lister
 
     def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
-        """All tables, or those named; `folder_depth` parts of the keys are reported on, too."""
+        """Verify all tables, or those named; also report on the first `folder_depth` parts of the keys."""
         started_at = self._now()
         names = self._list_objects(only)
         tables = {name: self._verify(name, folder_depth) for name in names}
@@ -105,9 +109,9 @@ class Verify:
         return VerifyReport(started_at, tables, watermark, derived=self._read_derived(only))
 
     def repair(self, only: Sequence[str] = ()) -> int:
-        """Have every object looked at again that is missing, wrong or too many; gives their number.
+        """Re-ingest every object that is missing, wrong or extra; return their number.
 
-        Writes; to be called inside `hold_for_command`. Raises `HeadwaterError`.
+        Writes; call it inside `hold_for_command`. Raises `HeadwaterError`.
         """
         names = self._list_objects(only)
         redrive = Redrive(self._app, self._now)
@@ -195,7 +199,7 @@ class Verify:
 
 
 def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[Finding]:
-    """Of a folder that cannot be listed nobody knows what the table should have of it."""
+    """Judge an unlistable folder: what the table should hold of it is unknown."""
     for path in unusable:
         is_folder = path.key.endswith("/") or not path.key
         is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)

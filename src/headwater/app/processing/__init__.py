@@ -1,4 +1,4 @@
-"""A table's steps, tried on a sample."""
+"""Runs a table's transforms on a sample."""
 
 from headwater.app.processing.sample import TransformReport, try_transform
 

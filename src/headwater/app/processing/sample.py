@@ -1,4 +1,4 @@
-"""Which object shows a table's steps: a given one, else the newest of the table."""
+"""Chooses the object for trying a table's transforms: a given one, else the table's newest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NEWEST_EVENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TransformReport:
-    """`headwater transform NAME`. `bad_rows` are records of the sample that fit no column."""
+    """`headwater transform NAME`. `bad_rows` are records of the sample that do not match the columns."""
 
     table: str
     sample: str
@@ -30,7 +30,7 @@ class TransformReport:
 
 
 def check_step(name: str, config: TableConfig, step: int | None) -> None:
-    """Raise `UsageError` for a table without steps, or without that one."""
+    """Raise `UsageError` for a table without transforms, or without that one."""
     count = len(config.transform)
     if not count:
         raise UsageError(
@@ -50,10 +50,11 @@ def try_transform(
     limit: int,
     step: int | None,
 ) -> TransformReport:
-    """Records of the sample after each step, or before and after one. Writes nothing.
+    """Return the sample's records after each transform, or before and after one. Writes nothing.
 
-    `sample` is a key of the source, an address, or a file on this machine, whose format is told by its ending
-    and else the table's. Raises `UsageError` for one that is not there, and what reading and steps raise.
+    `sample` is a key of the source, an address, or a file on this machine. A file's format follows from its
+    ending, else from the table. Raises `UsageError` for a missing sample, and the errors of reading and
+    transforming.
     """
     build_scope(app.settings, name)
     config = app.find_config(name)
@@ -79,7 +80,7 @@ def try_transform(
 
 
 def _find_newest(app: App, name: str) -> str:
-    """The key of the newest object that the events name for the table."""
+    """Return the key of the newest object that the events name for the table."""
     scope, snapshot = build_scope(app.settings, name), app.events.read_snapshot()
     if snapshot is not None:
         created = snapshot.where("kind = 'created' and size > 0").where(snapshot["bucket"] == scope.bucket)

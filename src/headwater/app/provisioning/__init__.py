@@ -1,4 +1,5 @@
-"""What lies between bucket and queue: shown, made, proved, removed; and the rights that it takes."""
+"""Notification resources between bucket and queue: planned, created, tested, removed; and their IAM
+policies."""
 
 from headwater.app.provisioning.changes import (
     PROBE_SECONDS,

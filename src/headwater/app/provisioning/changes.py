@@ -1,4 +1,4 @@
-"""`plan`, `up` and `down` as a whole: what they do, in which order, and what they tell."""
+"""`plan`, `up` and `down`: what they do, in which order, and what they report."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +15,7 @@ NO_SCOPE = ProvisioningScope()
 
 @dataclass(frozen=True, slots=True)
 class UpReport:
-    """What `up` did: the actions applied, of which plan, and what the probe saw."""
+    """The result of `up`: the applied actions, their plan, and what the probe observed."""
 
     plan: Plan
     applied: tuple[ResourceAction, ...]
@@ -23,18 +23,18 @@ class UpReport:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing is known to be wrong."""
+        """True if no problem is known."""
         return all(finding.status != "problem" for finding in self.probe)
 
 
 def plan_resources(settings: Settings, scope: ProvisioningScope = NO_SCOPE) -> Plan:
-    """What `up` would do. Raises `SourceError` when the source cannot be asked."""
+    """Return what `up` would do. Raises `SourceError` when the source cannot be asked."""
     with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
         return provisioner.plan()
 
 
 def plan_removal(settings: Settings, scope: ProvisioningScope = NO_SCOPE) -> Plan:
-    """What `down` would do. Raises `SourceError` when the source cannot be asked."""
+    """Return what `down` would do. Raises `SourceError` when the source cannot be asked."""
     with closing(build_provisioner(settings.source, settings.lake, scope)) as provisioner:
         return provisioner.plan_removal()
 
@@ -46,10 +46,10 @@ def set_up(
     probe_seconds: float | None = PROBE_SECONDS,
     on_action: Callable[[ResourceAction], None] = lambda _: None,
 ) -> UpReport:
-    """Plan, apply, and prove with an object that the queue hears of the bucket.
+    """Plan, apply, and verify with a test object that notifications reach the queue.
 
-    `probe_seconds` is how long the proof may take; None leaves it out. `on_action` is told of each
-    action done. Raises `ResourceConflictError` when the plan has problems: nothing was done then.
+    `probe_seconds` limits the test; None skips it. Calls `on_action` for each completed action. Raises
+    `ResourceConflictError` when the plan has problems, before anything is changed.
     """
     applied: list[ResourceAction] = []
 
@@ -70,7 +70,7 @@ def take_down(
     *,
     on_action: Callable[[ResourceAction], None] = lambda _: None,
 ) -> tuple[ResourceAction, ...]:
-    """Remove what carries our tag, and our notification rules; returns what was done."""
+    """Remove resources with our tag, and our notification rules; return the actions done."""
     applied: list[ResourceAction] = []
 
     def note(action: ResourceAction) -> None:

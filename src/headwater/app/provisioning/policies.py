@@ -1,4 +1,4 @@
-"""The rights that a configuration takes, by role."""
+"""The IAM permissions that a configuration needs, by role."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from headwater.errors import UsageError
 
 
 def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
-    """IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for a folder as source.
+    """Return IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for a folder as source.
 
-    Asks who the credentials are; where that cannot be told, account and region are `*`.
+    Asks AWS for the caller's identity; if unknown, account and region are `*`.
     """
     source = settings.source
     if source.type != "s3":

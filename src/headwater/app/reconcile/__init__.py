@@ -1,4 +1,4 @@
-"""Listing the bucket: one pass on demand, or passes beside the live flow."""
+"""Listing the bucket: one pass on demand, or passes concurrent with the live flow."""
 
 from headwater.app.reconcile.loop import ReconcileLoop
 from headwater.app.reconcile.passes import Reconcile, ReconcileDifference, ReconcileReport

@@ -1,4 +1,4 @@
-"""`ReconcileLoop`: the thread beside a run in which the bucket is listed."""
+"""`ReconcileLoop`: the thread that lists the bucket during a run."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +14,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class ReconcileLoop(BackgroundLoop):
-    """Stops at the next object; the pass in hand can be gone on with."""
+    """Stops at the next object; the interrupted pass can be resumed."""
 
     def __init__(
         self, reconcile: Reconcile, captured_until: CapturedUntil, is_session_alive: Callable[[], bool]
@@ -24,7 +24,7 @@ class ReconcileLoop(BackgroundLoop):
         self._captured_until = captured_until
 
     def work(self, stop: threading.Event) -> None:
-        """Passes, as they are due."""
+        """Run passes as they become due."""
         try:
             self._reconcile.run(stop, self._captured_until)
         except HeadwaterError as error:

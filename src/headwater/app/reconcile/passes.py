@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 log = structlog.stdlib.get_logger(__name__)
 
 POOL = "reconcile"
-# An inventory may miss what was young when it was made.
+# An inventory may lack objects that were young when it was written.
 INVENTORY_SETTLE = timedelta(days=1)
 _EXAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileDifference:
-    """One key of which listing and events say something else."""
+    """One key on which listing and events disagree."""
 
     kind: Decision
     key: str
@@ -59,7 +59,7 @@ class ReconcileDifference:
 
     @classmethod
     def of(cls, kind: Decision, compared: Comparison) -> "ReconcileDifference":
-        """What to tell of a comparison."""
+        """Return the reportable difference of a comparison."""
         listed, known = compared.listed, compared.known
         return cls(kind, compared.key, listed.etag if listed else None, known.etag if known else None)
 
@@ -68,8 +68,8 @@ class ReconcileDifference:
 class ReconcileReport:
     """A pass, and the first hundred differences that it found.
 
-    About `waiting` notifications were in the queue when it began: what they tell counts as a difference. None
-    when that is not known, or when capture runs beside the pass.
+    About `waiting` notifications were in the queue at its start: their objects count as differences. None
+    when unknown, or when capture runs concurrently.
     """
 
     done: ReconcilePass
@@ -80,8 +80,8 @@ class ReconcileReport:
 class Reconcile:
     """Passes over the source of one `App`. Use from one thread.
 
-    A folder's watcher lists it at every start and each minute, so a pass over a folder is due at intervals
-    only: it also finds what nothing but a table has seen.
+    A folder's watcher lists it at every start and each minute. So a pass over a folder is only due at
+    intervals, and finds objects that only a table has seen.
     """
 
     def __init__(self, app: App, *, metrics: Metrics | None = None, clock: Clock | None = None) -> None:
@@ -95,13 +95,13 @@ class Reconcile:
         self._clock = clock or SystemClock()
 
     def check(self, inventory: str | None = None) -> None:
-        """Raise what would make a pass fail; asks the bucket or reads the manifest, and starts no Spark."""
+        """Raise errors that would fail a pass; asks the bucket or reads the manifest, and starts no Spark."""
         with self._open_listing(lambda: None, inventory) as listing:
             if inventory is None:
                 next(listing.lister.iter_objects(listing.prefix), None)
 
     def count_waiting(self) -> int | None:
-        """About how many notifications are in the queue. None for a folder, or when it cannot be asked."""
+        """Return the approximate number of queued notifications. None for a folder, or when unknown."""
         if self._source.type == "local":
             return None
         try:
@@ -139,10 +139,10 @@ class Reconcile:
         settle: bool = True,
         captured_until: datetime | None = None,
     ) -> ReconcileReport:
-        """One pass, or the rest of one that was cut short. `settle` False takes young objects, too.
-        Notifications sent after `captured_until` may still wait in the queue; None: none waits.
+        """Run one pass, or resume an interrupted one. With `settle` False, young objects count, too.
 
-        Raises `SourceError`, `LakeError`, and `UsageError` for an inventory that is none.
+        Notifications sent after `captured_until` may still wait in the queue; None: none waits. Raises
+        `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
         """
         self._app.use_pool(POOL)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
@@ -188,10 +188,10 @@ class Reconcile:
         )
 
     def run_once(self, stop: threading.Event) -> ReconcileReport | None:
-        """The pass of a run that ends by itself: its queue is empty now. None when none is due.
+        """Run the pass of a run that ends by itself, with its queue empty. Returns None when none is due.
 
-        On the first pass of all every object counts, however young: nobody promised that a notification
-        was set up before it landed. Raises as `run_pass` does.
+        The very first pass includes every object, however young: notifications may have been set up after it
+        was created. Raises as `run_pass` does.
         """
         self._note_start()
         passes = self.list_passes()
@@ -201,7 +201,8 @@ class Reconcile:
         return self.run_pass(stop, settle=find_last_finished(passes) is not None)
 
     def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
-        """Passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one only."""
+        """Run passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one
+        only."""
         self._note_start()
         schedule = PassSchedule(
             lambda stop, until: self.run_pass(stop, captured_until=until).done,
@@ -214,12 +215,12 @@ class Reconcile:
         schedule.run(stop, captured_until)
 
     def count_failure(self) -> None:
-        """Tell the metrics that a pass broke off."""
+        """Count an aborted pass in the metrics."""
         if self._metrics:
             self._metrics.count("reconcile_failed")
 
     def list_passes(self) -> list[ReconcilePass]:
-        """All passes over this bucket and prefix. Raises `LakeError`."""
+        """Return all passes over this bucket and prefix. Raises `LakeError`."""
         return self._passes.list_passes(self._bucket, self._prefix)
 
     @property
@@ -231,7 +232,7 @@ class Reconcile:
         return PassTable(self._app.spark, reconciles_path(self._app.settings.lake))
 
     def _note_start(self) -> None:
-        """Where existing objects stay out, remember since when objects count."""
+        """If existing objects are excluded, record the time since which objects count."""
         if self._config.include_existing_files or not self._config.backfill_interval or self._is_watched:
             return
         place = Listing(MemoryLister(), self._bucket, self._prefix)
@@ -255,7 +256,8 @@ class Reconcile:
 def build_listing(
     source: S3SourceConfig, client: "S3Client", pace: Callable[[], None], inventory: str | None
 ) -> Listing:
-    """The bucket's own listing, or what an inventory report lists. Raises `UsageError` for a bad report."""
+    """Return the bucket's own listing, or that of an inventory report. Raises `UsageError` for a bad
+    report."""
     from headwater.capture.listers.s3 import S3Files, S3Lister
 
     live = S3Lister(client, source.bucket, pace=pace)

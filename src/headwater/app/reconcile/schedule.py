@@ -1,4 +1,4 @@
-"""When a bucket is listed beside the live flow: at the start of a run, then at intervals."""
+"""When a bucket is listed during a run: at its start, then at intervals."""
 
 import threading
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from headwater.observability.clock import Clock
 log = structlog.stdlib.get_logger(__name__)
 
 RETRY_SECONDS = 300.0
-"""After a pass that broke off."""
+"""Seconds until the retry of an aborted pass."""
 CAUGHT_UP_SECONDS = 30.0
-"""How far capture may be behind the queue when a pass begins, if `settle_seconds` is not more."""
+"""How far capture may lag behind the queue when a pass starts, unless `settle_seconds` is more."""
 WARN_SECONDS = 600.0
-"""After which a pass that still waits for the queue is worth a warning."""
+"""Seconds of waiting for the queue after which a pass logs a warning."""
 _LOOK_SECONDS = 1.0
 
 CapturedUntil = Callable[[], datetime | None]
-"""Everything sent to the queue before is captured; None when that cannot be told yet."""
+"""Time up to which everything sent to the queue is captured; None while unknown."""
 
 
 class PassSchedule:
-    """Runs passes when they are due; one that fails is logged and tried again, and never ends the run."""
+    """Runs passes when they are due. A failed pass is logged and retried, and never ends the run."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class PassSchedule:
         self._is_watched = is_watched
 
     def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
-        """Passes until `stop` is set, or none will ever be due.
+        """Run passes until `stop` is set, or no pass will ever be due.
 
-        Each waits until capture has caught up with the queue, however long that takes: an object whose
-        notification waits there is not missing.
+        Each waits, without limit, until capture has caught up with the queue: an object whose notification is
+        queued is not missing.
 
-        Raises `LakeError` when the passes of the past cannot be read at the start.
+        Raises `LakeError` when earlier passes cannot be read at the start.
         """
         passes, now = self._list_passes(), self._clock.now()
         due = choose_first_due(passes, self._config, now, is_watched=self._is_watched)
@@ -65,7 +65,8 @@ class PassSchedule:
             due = self._run_due(stop, until)
 
     def _wait_for_queue(self, captured_until: CapturedUntil, stop: threading.Event) -> datetime | None:
-        """Up to when the queue is captured, once that is recent enough; None when `stop` came first."""
+        """Return the time up to which the queue is captured, once recent enough; None when `stop` came
+        first."""
         allowed = timedelta(seconds=max(self._config.settle_seconds, CAUGHT_UP_SECONDS))
         warn_at = self._clock.monotonic() + WARN_SECONDS
         while True:
@@ -82,12 +83,12 @@ class PassSchedule:
                 return None
 
     def _run_due(self, stop: threading.Event, captured_until: datetime) -> datetime | None:
-        """A pass; returns when the next one is due."""
+        """Run a pass; return when the next one is due."""
         try:
             is_first = find_last_finished(self._list_passes()) is None
             done = self._run_pass(stop, captured_until)
             if is_first and done.unsettled:
-                # Nobody promised that a notification was set up before they landed.
+                # Notifications may have been set up after these objects were created.
                 return done.started_at + timedelta(seconds=self._config.settle_seconds)
             return choose_due(self._list_passes(), self._config.backfill_interval, self._clock.now())
         except HeadwaterError as error:
@@ -96,7 +97,7 @@ class PassSchedule:
             return self._clock.now() + timedelta(seconds=RETRY_SECONDS)
 
     def _wait_until(self, due: datetime, stop: threading.Event) -> bool:
-        """Whether `stop` came first."""
+        """True if `stop` came first."""
         while (left := (due - self._clock.now()).total_seconds()) > 0:
             if stop.wait(min(left, self._look_seconds)):
                 return True
@@ -104,15 +105,15 @@ class PassSchedule:
 
 
 def is_caught_up(captured_until: datetime, now: datetime, allowed: timedelta) -> bool:
-    """True if a listing that begins now says something of all but the youngest objects."""
+    """True if a listing that starts now is conclusive for all but the youngest objects."""
     return captured_until >= now - allowed
 
 
 def choose_first_due(
     passes: list[ReconcilePass], config: ReconcileConfig, now: datetime, *, is_watched: bool = False
 ) -> datetime | None:
-    """When the first pass of a run is due; None for never. `is_watched`: the source is listed at each start
-    anyway, so that only the interval counts."""
+    """Return when the first pass of a run is due; None for never. `is_watched`: each start lists the source
+    anyway, so only the interval counts."""
     if is_watched:
         known = find_last_finished(passes) is not None or not config.backfill_interval
         interval = timedelta(seconds=config.backfill_interval)
@@ -121,10 +122,10 @@ def choose_first_due(
 
 
 def choose_due(passes: list[ReconcilePass], interval_seconds: float, now: datetime) -> datetime | None:
-    """When a bucket with these passes is to be listed again; None for an interval of 0."""
+    """Return when a bucket with these passes is to be listed again; None for an interval of 0."""
     if not interval_seconds:
         return None
     interval = timedelta(seconds=interval_seconds)
-    # An inventory is hours old when it comes: it replaces no listing.
+    # An inventory is hours old when it arrives: it replaces no listing.
     last = find_last_finished(p for p in passes if p.listing == LISTING) or find_first(passes)
     return last.started_at + interval if last else now

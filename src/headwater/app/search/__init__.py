@@ -1,4 +1,4 @@
-"""The index of a lake, wired."""
+"""Wires the index of a lake."""
 
 from headwater.app.search.index import SearchIndex
 from headwater.app.search.indexing import IndexLoop, build_indexer

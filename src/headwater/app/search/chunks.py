@@ -1,4 +1,4 @@
-"""Chunks for a command that needs them now."""
+"""Builds the chunks for a command that needs them now."""
 
 from contextlib import ExitStack, closing
 
@@ -20,9 +20,11 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def ensure_chunks(index: SearchIndex) -> IndexReport | None:
-    """Bring the chunks up to the table; None, and no JVM, when they are, or when a `run` does it.
+    """Bring the chunks up to date with the table. Returns None, without a JVM, if they are or if a `run` does
+    it.
 
-    Raises `HeadwaterError`; `TableBusyError` beside a run when there are none of this configuration yet.
+    Raises `HeadwaterError`; `TableBusyError` while a run is active and there are no chunks of this
+    configuration yet.
     """
     settings = index.settings
     options = build_storage_options(settings.lake, settings.lake_storage)
@@ -32,7 +34,7 @@ def ensure_chunks(index: SearchIndex) -> IndexReport | None:
     is_usable = state is not None and index.is_same_selection(state)
     if state is not None and is_usable and (not names or state.as_of >= names[-1].completed):
         return None
-    # The first error that a model which is not there gives, before a JVM is started for it.
+    # A missing model fails here, before a JVM is started for it.
     index.embedder.embed_passages(["headwater"])
     environ = read_environment()
     check_before_run(settings, environ)

@@ -1,4 +1,4 @@
-"""Whether a new version may go live: by judged queries, and by what can be told without."""
+"""Decides whether a new version may go live: by judged queries, or by checks that need none."""
 
 from pathlib import Path
 
@@ -15,14 +15,15 @@ from headwater.rag.vector_stores.protocol import Index
 
 
 def build_gate(queries: Path, judgements: Path, embedder: Embedder, config: RetrievalConfig) -> Gate:
-    """The gate that asks the judged queries of both versions. Raises `UsageError` for files that are none."""
+    """Return the gate that runs the judged queries on both versions. Raises `UsageError` for invalid
+    files."""
     judged = read_judged(None, queries, judgements)
 
     def judge(live: Index | None, new: Index) -> Verdict:
         plain = judge_by_canaries(live, new)
         if not plain.passed:
             return plain
-        # Queries in the words of one model mean nothing to the vectors of another.
+        # Query vectors of one model mean nothing in the vector space of another.
         is_comparable = live is not None and (
             read_chunks_fingerprint(live.spec) == read_chunks_fingerprint(new.spec)
         )

@@ -1,4 +1,4 @@
-"""Answers as of earlier commits: the chunks as they were, in an index of this process."""
+"""Answers as of earlier commits: loads the chunks of that time into an in-memory index."""
 
 import threading
 import time
@@ -18,12 +18,12 @@ from headwater.rag.vector_stores.memory import MemoryIndex
 from headwater.rag.vector_stores.protocol import Index
 
 KEPT = 2
-"""Indexes in memory at a time, the one that is being loaded included. Each is as large as the whole table."""
+"""Indexes in memory at a time, including the one being loaded. Each is as large as the whole table."""
 _WAIT_SECONDS = 5.0
 log = structlog.stdlib.get_logger(__name__)
 
 BuildRetriever = Callable[[Index, str], Retriever]
-"""From an index and the commit that it stands at."""
+"""Builds a retriever from an index and its commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class _Past:
 
 
 class SearchHistory:
-    """Keeps the last few moments asked for, and loads the others when they are asked for. Thread-safe.
+    """Caches the most recently requested moments, and loads others on request. Thread-safe.
 
-    One loads at a time. Its thread blocks until it is done, even when nobody waits for the answer any more:
-    the next ask finds it loaded.
+    One loads at a time. Its thread blocks until done, even if the caller has given up: the next request finds
+    it loaded.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class SearchHistory:
         self._chunks = index.open_past_chunks()
         self._loading = threading.Lock()
         self._lock = threading.Lock()
-        # The one asked for last is the last one.
+        # The most recently requested moment is last.
         self._kept: list[_Past] = []
 
     def search(self, query: SearchQuery, version: str, newest: str) -> SearchResult:
-        """As of the newest moment that is not behind `query.as_of`. `version` is the live one, which stands
-        at `newest`.
+        """Search as of the newest moment not after `query.as_of`. `version` is the live version, at commit
+        `newest`.
 
-        Raises `AsOfUnavailableError` when there is none, `IndexUnavailableError` when the lake cannot be
-        read or another moment takes long to load.
+        Raises `AsOfUnavailableError` when there is none. Raises `IndexUnavailableError` when the lake cannot
+        be read, or when another moment takes long to load.
         """
         check_instant(query.as_of, newest)
         past = self._find_kept(query.as_of) or self._wait_and_load(query.as_of, newest)
@@ -76,7 +76,7 @@ class SearchHistory:
             return found
 
     def _wait_and_load(self, asked: str, newest: str) -> _Past:
-        # Threads that wait for ever would be lacking for searches of the live index.
+        # Threads that block without limit would be missing for searches of the live index.
         if not self._loading.acquire(timeout=self._wait_seconds):
             raise IndexUnavailableError(
                 "an index as of an earlier commit is being loaded", hint="ask again when it is"
@@ -96,7 +96,7 @@ class SearchHistory:
         while True:
             answerable = keep_answerable(self._chunks.list_moments(), selection)
             choice = choose_moment(answerable, asked, newest)
-            # What was cleaned meanwhile is not answerable the next time.
+            # A moment cleaned in the meantime must not be offered again.
             chunks = self._chunks.read(choice.moment)
             if chunks is not None:
                 break

@@ -41,8 +41,8 @@ class VersionStatus:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """`headwater index status`. `lag_seconds` is the age of the oldest commit of the data table that the live
-    version does not hold; None without a live version. `problem` says why the store could not be asked."""
+    """`headwater index status`. `lag_seconds` is the age of the oldest data table commit missing from the
+    live version; None without a live version. `problem` says why the store could not be asked."""
 
     table: str
     model: str
@@ -57,7 +57,7 @@ class IndexStatus:
 
 
 class SearchIndex:
-    """Store, chunks and model of one configuration. `close` lets go of the store.
+    """Store, chunks and model of one configuration. `close` releases the store.
 
     Raises `ConfigError` without `search:`, and `HeadwaterError` as its parts do.
     """
@@ -79,70 +79,70 @@ class SearchIndex:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The configured model; loads at the first text."""
+        """Return the configured model; it loads at the first text."""
         return build_embedder(self.search.embedder, self._environ)
 
     @cached_property
     def store(self) -> VectorStore:
-        """The configured store."""
+        """Return the configured store."""
         return self._given_store or open_store(self.settings, self._environ)
 
     @property
     def versions(self) -> IndexVersions:
-        """The versions in the store."""
+        """Return the versions in the store."""
         return IndexVersions(self.store)
 
     @property
     def fingerprint(self) -> str:
-        """Of the chunks that the configuration asks for."""
+        """Return the fingerprint of the configured chunks."""
         return build_rules(self.settings).build_fingerprint(self.embedder.name)
 
     def build_spec(self) -> IndexSpec:
-        """What a version of this configuration is made for. Raises `IndexNotFoundError` without chunks."""
+        """Return the spec of a version of this configuration. Raises `IndexNotFoundError` without chunks."""
         return self.build_spec_of(self.open_chunks().look().state)
 
     def build_spec_of(self, state: IndexState) -> IndexSpec:
-        """What a version of chunks in that state is made for."""
+        """Return the spec of a version of chunks in that state."""
         kinds = dict(state.kinds) | ({"tenant": "keyword"} if self.search.tenant else {})
         return self.build_bare_spec(kinds)
 
     def check_version(self, index: Index) -> None:
-        """Raises `SearchError` when the version was made for another configuration: vectors of two models
-        mean different things, be they as long."""
+        """Raise `SearchError` when the version is of another configuration: vectors of two models are not
+        comparable, even with equal length."""
         check_spec(self.build_bare_spec(), index.spec)
 
     def build_bare_spec(self, kinds: Mapping[str, str] = MappingProxyType({})) -> IndexSpec:
-        """What needs no look at the lake; `kinds` are those of the fields."""
+        """Return the part of the spec that needs no read of the lake; `kinds` are those of the fields."""
         return build_spec(
             self.fingerprint, self.encoder.fingerprint, self.embedder.dimensions, SPARSE_NAMES, kinds
         )
 
     def open_chunks(self, fingerprint: str = "") -> LakeChunks:
-        """The chunks in the lake, of the configuration or of another fingerprint."""
+        """Open the chunks in the lake, of the configuration or of another fingerprint."""
         settings = self.settings
         options = build_storage_options(settings.lake, settings.lake_storage)
         return LakeChunks(chunks_path(settings.lake), fingerprint or self.fingerprint, options)
 
     def open_past_chunks(self) -> PastChunks:
-        """The chunks of the configuration as they were."""
+        """Open the configuration's chunks as of earlier commits."""
         settings = self.settings
         options = build_storage_options(settings.lake, settings.lake_storage)
         return PastChunks(chunks_path(settings.lake), self.fingerprint, options)
 
     def open_sync(self, index: Index) -> IndexSync:
-        """What keeps a version up with the chunks that it was made from."""
+        """Return the sync that keeps a version up to date with its chunks."""
         chunks = self.open_chunks(read_chunks_fingerprint(index.spec))
         return IndexSync(chunks, index, self.encoder, _now)
 
     def sync(self) -> SyncReport:
-        """Bring the live version up to the chunks; without one, make the first."""
+        """Bring the live version up to date with the chunks; without one, build the first."""
         live = self.versions.open_live()
         if live is None:
             return self.build(judge_by_canaries).sync
         return self.open_sync(live[1]).run()
 
     def reconcile(self) -> SyncReport:
-        """Compare all of the live version with its chunks, and mend it. Raises `IndexNotFoundError`."""
+        """Compare all of the live version with its chunks, and repair it. Raises `IndexNotFoundError`."""
         live = self.versions.open_live()
         if live is None:
             raise IndexNotFoundError("there is no index yet", hint="headwater index build")
@@ -152,11 +152,11 @@ class SearchIndex:
         return report
 
     def build(self, gate: Gate = judge_by_canaries) -> BuildReport:
-        """A new version from the chunks, live when the gate lets it through."""
+        """Build a new version from the chunks; it goes live if it passes the gate."""
         return self.versions.build(self.build_spec(), self.open_sync, gate)
 
     def read_status(self, *, compare: bool = False) -> IndexStatus:
-        """What is there. `compare`: also how many rows of the live version are not as in its chunks."""
+        """Return the versions. `compare`: also count rows of the live version that differ from its chunks."""
         chunks = self.open_chunks().find_state()
         problem = None
         try:
@@ -178,7 +178,7 @@ class SearchIndex:
         )
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         if self._given_store is None and "store" in self.__dict__:
             self.store.close()
 
@@ -196,7 +196,7 @@ class SearchIndex:
         )
 
     def _read_lag(self, live: VersionStatus) -> float:
-        """Seconds since the oldest commit of the data table that the live version does not hold."""
+        """Return the age in seconds of the oldest data table commit missing from the live version."""
         path = table_path(self.settings.lake, self.search.table)
         options = build_storage_options(self.settings.lake, self.settings.lake_storage)
         reader = SnapshotReader(path, options)
@@ -208,15 +208,15 @@ class SearchIndex:
         return self.open_sync(self.store.open(live.name)).count_divergence()
 
     def is_same_selection(self, state: IndexState) -> bool:
-        """Whether the chunks are of the rows and fields that the configuration asks for."""
+        """True if the chunks are of the configured rows and fields."""
         return state.selection == self.build_selection()
 
     def build_selection(self) -> str:
-        """Of the rows and fields that the configuration asks for."""
+        """Return the selection of the configured rows and fields."""
         return build_rules(self.settings).build_selection()
 
     def find_chunks_state(self) -> IndexState | None:
-        """What the chunks of the configuration say of themselves; None when there are none."""
+        """Return the recorded state of the configuration's chunks; None when there are none."""
         return self.open_chunks().find_state()
 
 

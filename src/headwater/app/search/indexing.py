@@ -18,13 +18,13 @@ from headwater.rag.indexing.indexer import Indexer, IndexReport
 log = structlog.stdlib.get_logger(__name__)
 
 _LOOK_SECONDS = 30.0
-"""How often to look for commits that nobody told of: another process's, or what a failure left."""
+"""How often to check for commits without a wake-up: another process's, or those left after a failure."""
 _RETRY_SECONDS = 5.0
 _PURGE_SECONDS = 86_400.0
 
 
 def build_indexer(app: App) -> Indexer:
-    """The indexer of an app's `search:`. Raises `ConfigError` without one."""
+    """Build the indexer of an app's `search:`. Raises `ConfigError` without one."""
     settings = app.settings
     rules = build_rules(settings)
     embedder = build_embedder(rules.search.embedder)
@@ -40,7 +40,7 @@ def build_indexer(app: App) -> Indexer:
 
 
 class IndexLoop(BackgroundLoop):
-    """Follows the table, and looks again after a defect, too: the next commit may be past it."""
+    """Follows the table, and retries after a defect, too: the next commit may resolve it."""
 
     def __init__(self, app: App, metrics: Metrics | None = None) -> None:
         super().__init__("index", app.is_session_alive, stop_seconds=None)
@@ -51,21 +51,21 @@ class IndexLoop(BackgroundLoop):
         self.failure: HeadwaterError | None = None
 
     def wake(self) -> None:
-        """The table has a new commit."""
+        """Announce a new commit of the table."""
         self._wake.set()
 
     def stop(self) -> None:
-        """End, when the look in hand is done. What failed last is in `failure` or `defect`."""
+        """End after the current pass. `failure` or `defect` holds the last error."""
         self._stop.set()
         self._wake.set()
         super().stop()
 
     def catch_up(self) -> None:
-        """Look once more, in the calling thread, when the loop has stopped."""
+        """Run one more pass in the calling thread, after the loop has stopped."""
         self._try()
 
     def work(self, stop: threading.Event) -> None:
-        """Look at each commit, and now and then."""
+        """Index each commit, and check at intervals."""
         since_purge = 0.0
         self._app.use_pool("index")
         while not stop.is_set():
@@ -76,7 +76,7 @@ class IndexLoop(BackgroundLoop):
                 since_purge = _PURGE_SECONDS
             seconds = _LOOK_SECONDS if is_done else _RETRY_SECONDS
             since_purge -= seconds
-            # After trouble another commit is no reason to try sooner.
+            # After a failure, another commit is no reason to retry sooner.
             (self._wake if is_done else stop).wait(seconds)
 
     def _try(self, *, purge: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""The index as a server uses it: followed while it is searched, and never let go for trouble elsewhere."""
+"""The index in a server: follows the lake during searches, and stays available when the lake is not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def read_clock() -> datetime:
-    """Now, UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
 class _Live:
-    """One version of the index, opened."""
+    """One opened version of the index."""
 
     version: str
     index: Index
@@ -44,11 +44,11 @@ class _Live:
 
 
 class LiveSearch:
-    """Searches the live version; `refresh` follows the lake, and switches when another version goes live.
+    """Searches the live version. `refresh` follows the lake, and switches when another version goes live.
 
-    `syncs`: `refresh` brings the index up to the chunks; else another process does. Searches run beside a
-    refresh. Queries `as_of` another commit than the newest are `SearchHistory`'s. Raises `SearchError` when
-    the index cannot be asked.
+    `syncs`: `refresh` also syncs the index with the chunks; else another process does. Searches run
+    concurrently with a refresh. `SearchHistory` answers queries `as_of` an earlier commit. Raises
+    `SearchError` when the index cannot be asked.
     """
 
     def __init__(self, index: SearchIndex, *, syncs: bool, now: Callable[[], datetime] = read_clock) -> None:
@@ -62,10 +62,10 @@ class LiveSearch:
         self._history = SearchHistory(index, lambda past, as_of: self._build_retriever(past, lambda: as_of))
 
     def open(self) -> Freshness:
-        """Load the model and the live version; what is not in the lake now is no obstacle when there is one.
+        """Load the model and the live version; with a live version, an unavailable lake is no obstacle.
 
-        Raises `IndexNotFoundError` when nothing was ever indexed, `HeadwaterError` when model or store
-        cannot be used.
+        Raises `IndexNotFoundError` when nothing was ever indexed, `HeadwaterError` when model or store cannot
+        be used.
         """
         self._index.embedder.embed_queries(["ready"])
         trouble: HeadwaterError | None = None
@@ -82,7 +82,7 @@ class LiveSearch:
     def search(self, query: SearchQuery) -> SearchResult:
         """See `Searcher`."""
         live, newest = self._find_live(), self._known.as_of
-        # The newest commit is the live index: one that takes in the next commit just now may show of it.
+        # The newest commit is the live index; during a sync it may already show parts of the next commit.
         if not query.as_of or query.as_of == newest:
             return live.retriever.search(replace(query, as_of=""))
         return self._history.search(query, live.version, newest)
@@ -96,7 +96,7 @@ class LiveSearch:
     def filterable(self) -> Mapping[str, FieldKind]:
         """See `Searcher`."""
         filtered = self._live.index.spec.filtered if self._live else {}
-        # The tenant is the key's, never the query's.
+        # The tenant comes from the API key, never from the query.
         return {name: kind for name, kind in filtered.items() if name != TENANT}
 
     def freshness(self) -> Freshness:
@@ -104,9 +104,9 @@ class LiveSearch:
         return self._known
 
     def refresh(self) -> None:
-        """Sync if that is ours to do, open the live version, find out how old it is.
+        """Sync if this process does so, open the live version, and update its freshness.
 
-        Raises `HeadwaterError`; then searches go on with what was open before.
+        Raises `HeadwaterError`; then searches continue with the previous version.
         """
         try:
             trouble = self._sync() if self._syncs else None
@@ -120,10 +120,10 @@ class LiveSearch:
             raise trouble
 
     def learn_words(self) -> None:
-        """Read the words of the live version, if anything came since the last time.
+        """Read the words of the live version, if anything was indexed since the last time.
 
-        Searches are quicker then, and find the same. Blocks for seconds; a refresh and searches go on beside
-        it. Raises `SearchError`.
+        Searches are faster then, with the same results. Blocks for seconds, concurrently with refreshes and
+        searches. Raises `SearchError`.
         """
         live, as_of = self._find_live(), self._known.as_of
         if (live.version, as_of) != self._learnt:
@@ -131,7 +131,7 @@ class LiveSearch:
             self._learnt = (live.version, as_of)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         self._index.close()
 
     def _sync(self) -> HeadwaterError | None:
@@ -180,7 +180,7 @@ class LiveSearch:
         as_of = parse_position(checkpoint.position).as_of if checkpoint else ""
         before = self._known
         known = replace(before, index_version=live.version, as_of=as_of, points=live.index.count())
-        # What is in the index is known; whether that is all, the lake has to say.
+        # The content of the index is known; only the lake knows whether it is complete.
         self._known = known
         table = self._open_table()
         missed = [name.completed for name in table.commit_names if name.completed > as_of]
@@ -194,7 +194,7 @@ class LiveSearch:
         return SnapshotReader(table_path(settings.lake, self._index.search.table), options)
 
     def _has_integer_ids(self, table: SnapshotReader) -> bool:
-        """Whether rows are named by one column of whole numbers. Raises `LakeError`."""
+        """True if one integer column identifies the rows. Raises `LakeError`."""
         key = build_rules(self._index.settings).key
         at = table.schema.get_field_index(key[0]) if len(key) == 1 else -1
         return at >= 0 and pa.types.is_integer(table.schema.field(at).type)

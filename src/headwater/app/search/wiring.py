@@ -1,4 +1,4 @@
-"""Configuration -> the parts of an index."""
+"""Builds the parts of an index from the configuration."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ API_KEY_VARIABLE = "HEADWATER_QDRANT_API_KEY"
 
 
 def find_search(settings: Settings) -> SearchConfig:
-    """The section. Raises `ConfigError` when there is none."""
+    """Return the `search` section. Raises `ConfigError` when there is none."""
     if settings.search is None:
         raise ConfigError(
             "search: missing: nothing says what is to be searched",
@@ -25,7 +25,7 @@ def find_search(settings: Settings) -> SearchConfig:
 
 
 def build_rules(settings: Settings) -> IndexRules:
-    """How the configured table's rows are named and chosen."""
+    """Return how the configured table's rows are named and selected."""
     search = find_search(settings)
     table = settings.tables[search.table]
     by_mode = {"merge": table.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
@@ -38,7 +38,7 @@ def build_rules(settings: Settings) -> IndexRules:
 
 
 def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
-    """The configured store. Raises `ConfigError`, and `SearchError` when it cannot be opened."""
+    """Open the configured store. Raises `ConfigError`, and `SearchError` when it cannot be opened."""
     store = find_search(settings).store
     if store.type == "qdrant" and store.url:
         from headwater.rag.vector_stores.qdrant import QdrantStore
@@ -55,7 +55,7 @@ def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
 
 
 def find_folder(settings: Settings) -> Path:
-    """Where a local index lies. Raises `ConfigError` when nobody says so."""
+    """Return the folder of a local index. Raises `ConfigError` when none is configured."""
     path = find_search(settings).store.path
     if path:
         return Path(path).expanduser()

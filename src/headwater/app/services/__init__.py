@@ -1,1 +1,1 @@
-"""Table services beside a run, and who may write what at the same time."""
+"""Table services during a run, and which processes may write concurrently."""

@@ -1,4 +1,4 @@
-"""A table of the configuration is made of files that lie there, so that the next run goes on with it."""
+"""Bootstraps a configured table from existing files, so that the next run continues it."""
 
 from headwater.config.table import TableConfig
 from headwater.ingest.committed_state import begin_with
@@ -10,16 +10,16 @@ from headwater.lake.table import Table
 
 
 def bootstrap_table(table: ServiceTable, config: TableConfig, request: BootstrapRequest) -> BootstrapPlan:
-    """Plan, make, and write down what a run asks of a table: its columns, and that no event was taken yet.
+    """Plan, create, and write the metadata that a run needs: the columns, and a checkpoint without events.
 
     Raises what `plan_bootstrap` and `bootstrap` do.
     """
     plan = bootstrapping.plan_bootstrap(table, config, request)
     made = Table(table.spark, table.address.path)
-    # The folders are there already, by the names that they have.
+    # The folders exist already, with their names.
     config = config.model_copy(update={"url_encode_partitions": bool(config.url_encode_partitions)})
     writer = TableWriter(table.address.name, config, made)
     bootstrapping.bootstrap(table, plan, request, writer.build_options())
-    # Hudi's bootstrap puts nothing of ours into its commit.
+    # Hudi's bootstrap adds no headwater metadata to its commit.
     writer.write_checkpoint(begin_with(made, config).to_metadata())
     return plan

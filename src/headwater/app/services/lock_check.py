@@ -1,4 +1,4 @@
-"""Is the configured lock to be had: its class in a jar, its server answering, its place writable?"""
+"""Checks the configured lock: its class in a jar, its server answering, its location writable."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ _CONNECT_SECONDS = 5.0
 
 
 def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[SetupFinding]:
-    """Findings about the lock; none for a lake without one."""
+    """Return findings about the lock; none for a lake without one."""
     lock = settings.lock
     if lock is None:
         return []
@@ -30,7 +30,7 @@ def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[SetupFind
 
 
 def check_class(settings: Settings, lock: LockConfig, home: Path) -> SetupFinding:
-    """Is Hudi's class for this lock in one of the session's jars?"""
+    """Check that Hudi's class for this lock is in one of the session's jars."""
     name = LOCK_CLASSES[lock.provider]
     found = list_found_jars(settings, home)
     readable = 0
@@ -68,7 +68,7 @@ def _iter_place_findings(settings: Settings, lock: LockConfig) -> Iterator[Setup
 
 
 def check_folder(folder: str) -> SetupFinding:
-    """Does the file system let only one of two make a file?"""
+    """Check that the file system lets only one of two processes create a file."""
     path = find_local_path(folder)
     if path is None:
         detail = f"only Spark can tell whether {folder} lets one of two writers make a file"
@@ -91,7 +91,7 @@ def check_folder(folder: str) -> SetupFinding:
 
 
 def check_server(host: str, port: int) -> SetupFinding:
-    """Does somebody listen there?"""
+    """Check that a server listens there."""
     try:
         socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
@@ -101,7 +101,7 @@ def check_server(host: str, port: int) -> SetupFinding:
 
 
 def check_dynamodb(lock: LockConfig) -> SetupFinding:
-    """Is the table there, or to be made?"""
+    """Check that the table exists or can be created."""
     from headwater.lake.writers.aws import find_lock_table
 
     try:

@@ -1,4 +1,4 @@
-"""Who may write which tables of a lake at the same time."""
+"""Which processes may write which tables of a lake concurrently."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 _ONCE_PATIENCE = 60.0
 _PLANNED_SERVICES = frozenset({"compact", "cluster"})
-# A writer goes on by the commits and the indexes that it knew.
+# These change commits or indexes that an active writer has in memory.
 _UNEXPECTED = frozenset(
     {
         "restore",
@@ -42,10 +42,10 @@ _UNEXPECTED = frozenset(
 def hold_for_run(
     settings: Settings, only: Sequence[str], stop: threading.Event, *, once: bool
 ) -> Iterator[WriterPresence]:
-    """Inside, no other `run` writes these tables, nor anything else that must not be beside it.
+    """Hold the lease of a `run`: no other `run`, and no conflicting command, writes these tables.
 
-    With a lock a run that goes on waits for the one before it to end, and takes over from there. `stop` is
-    set when another process has taken this one for dead. Raises `TableBusyError`.
+    With a lock, a continuous run waits for the previous one to end, and takes over from there. Sets `stop`
+    when another process considers this one dead. Raises `TableBusyError`.
     """
     intent = _build_intent(settings, "run", only)
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
@@ -57,8 +57,8 @@ def hold_for_run(
 def hold_for_command(
     settings: Settings, command: str, on_lost: Callable[[], None] = lambda: None
 ) -> Iterator[WriterPresence]:
-    """Inside, no `run` writes the lake, nor another command that writes what a `run` does, whatever lock
-    there is: the events table has one writer. Raises `TableBusyError`."""
+    """Hold the lease of a command: no `run`, and no command with the same writes, is active. This holds for
+    any lock: the events table has one writer. Raises `TableBusyError`."""
     intent = _build_intent(settings, command)
     with _build(settings, intent, on_lost).entered(Patience()) as presence:
         yield presence
@@ -67,7 +67,7 @@ def hold_for_command(
 
 @contextmanager
 def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) -> Iterator[WriterPresence]:
-    """Inside, nobody is there who must not write beside that service. Raises `TableBusyError`."""
+    """Hold the lease of a table service: no conflicting writer is active. Raises `TableBusyError`."""
     alone = any(is_alone(command, settings.tables.get(name)) for name in tables)
     intent = Intent("service", command, tuple(tables), alone, is_locked(settings))
     with _build(settings, intent).entered(Patience()) as presence:
@@ -75,18 +75,18 @@ def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) ->
 
 
 def is_locked(settings: Settings) -> bool:
-    """Whether a lock keeps the commits of several processes apart."""
+    """True if a lock isolates the commits of several processes."""
     return settings.lock is not None and settings.lock.spans_processes
 
 
 def is_alone(command: str, config: "TableConfig | None") -> bool:
-    """Whether a service cannot be beside a writer of the table, whatever lock there is.
+    """True if a service must not run concurrently with a writer of the table, whatever the lock.
 
     Without `config`: one of headwater's own tables.
     """
     if command in _UNEXPECTED:
         return True
-    # A writer that compacts by itself carries out every plan it finds, also one that is being carried out.
+    # A writer with inline compaction executes every plan it finds, including one that is being executed.
     return command in _PLANNED_SERVICES and (config is None or config.services == "inline")
 
 

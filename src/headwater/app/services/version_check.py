@@ -1,4 +1,4 @@
-"""Which tables of the lake are of another version of Hudi's tables than the writes here are for?"""
+"""Finds tables of the lake whose Hudi table version differs from the version written here."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ VERSION = "table.version"
 
 
 def check_versions(settings: Settings) -> list[SetupFinding]:
-    """A problem for each table that the next write would refuse; nothing for the others, and for those that
-    are not there or cannot be looked at: other checks tell of that."""
+    """Return a problem for each table that the next write would refuse. Ignores missing and unreadable
+    tables: other checks report those."""
     return list(_iter_findings(settings))
 
 

@@ -1,7 +1,7 @@
-"""A run does not go on with a merge-on-read table whose files are not whole.
+"""A run refuses a merge-on-read table with corrupt files.
 
-Readers pass over a log file that was cut short, as a power failure may leave it, and the next compaction
-within the run would make the loss last.
+Readers skip a truncated log file, such as a power failure may leave. The next compaction within the run would
+make the loss permanent.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from headwater.lake.layout import TableAddress, find_address
 
 
 class WholeTables:
-    """A pipeline that looks at the files of these tables once, before it begins."""
+    """A pipeline that checks the files of these tables once, before its first batch."""
 
     def __init__(self, pipeline: Pipeline, tables: Sequence[TableAddress]) -> None:
         self.name = pipeline.name
@@ -24,13 +24,13 @@ class WholeTables:
         self._has_looked = False
 
     def run_batch(self) -> BatchResult | None:
-        """As the pipeline's; raises `TableDamagedError`, too."""
+        """Run a batch as the pipeline does; also raises `TableDamagedError`."""
         if not self._has_looked:
             self._look()
         return self._pipeline.run_batch()
 
     def save_checkpoint(self) -> bool:
-        """As the pipeline's."""
+        """Save the checkpoint as the pipeline does."""
         return self._pipeline.save_checkpoint()
 
     def _look(self) -> None:
@@ -43,7 +43,8 @@ class WholeTables:
 
 
 def with_whole_tables(pipeline: Pipeline, settings: Settings) -> Pipeline:
-    """The pipeline, with a look at its table and the one it is built from, where those have log files."""
+    """Return the pipeline with a check of its table and of the table it is built from, where those have log
+    files."""
     names = (pipeline.name, settings.tables[pipeline.name].from_)
     found = [
         find_address(settings, name)

@@ -1,4 +1,5 @@
-"""`ServicesWorker`: what writers leave to it is done to all tables, side by side, again and again."""
+"""`ServicesWorker`: runs the table services that writers leave to it, on all tables concurrently, in a
+loop."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -23,14 +24,14 @@ _TABLES_AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one pass did, and the errors of tables it failed at, by name."""
+    """What one pass did, and the errors of failed tables, by name."""
 
     done: tuple[Upkeep, ...]
     failures: dict[str, HeadwaterError] = field(default_factory=dict)
 
 
 def find_duty(config: TableConfig) -> Duty | None:
-    """What is left to the worker; None when the writer does it all."""
+    """Return the services left to the worker; None when the writer runs them all."""
     if config.services == "inline":
         return None
     is_all = config.services == "async"
@@ -44,8 +45,8 @@ def find_duty(config: TableConfig) -> Duty | None:
 
 
 def list_served(app: App, only: Sequence[str]) -> list[str]:
-    """The tables that leave something to the worker. Raises `UsageError` when there is none, or one of
-    `only` is none of them."""
+    """Return the tables that leave services to the worker. Raises `UsageError` when there are none, or when
+    `only` names another table."""
     tables = app.settings.tables
     served = [name for name, config in tables.items() if find_duty(config) is not None]
     for name in only:
@@ -65,7 +66,7 @@ def list_served(app: App, only: Sequence[str]) -> list[str]:
 
 
 class ServicesWorker:
-    """Use one for one run. `on_pass` is told of each pass that did anything."""
+    """Use one object for one run. `on_pass` is called for each pass that did anything."""
 
     def __init__(
         self, app: App, tables: Sequence[str], on_pass: Callable[[PassReport], None] = lambda _: None
@@ -75,7 +76,7 @@ class ServicesWorker:
         self._on_pass = on_pass
 
     def run_pass(self) -> PassReport:
-        """Once through all tables. A table that is not there yet has nothing to be done."""
+        """Run one pass through all tables. A table that does not exist yet is skipped."""
         with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="services") as pool:
             results = list(pool.map(self._look_after, self._tables))
         done = tuple(result for result in results if isinstance(result, Upkeep))
@@ -84,7 +85,7 @@ class ServicesWorker:
         return PassReport(done, failures)
 
     def run_until(self, stop: threading.Event) -> None:
-        """Passes with pauses between them, until `stop` is set. Raises `PlatformError` when the JVM ends."""
+        """Run passes with pauses, until `stop` is set. Raises `PlatformError` when the JVM ends."""
         while not stop.is_set():
             report = self.run_pass()
             self._app.check_session()
@@ -95,7 +96,7 @@ class ServicesWorker:
             stop.wait(_PAUSE_SECONDS)
 
     def _look_after(self, name: str) -> Upkeep | HeadwaterError | None:
-        # A pool a table: a large compaction leaves the others their share.
+        # With a pool per table, a large compaction leaves the other tables their share.
         self._app.use_pool(f"services-{name}")
         config = self._app.settings.tables[name]
         duty = find_duty(config)

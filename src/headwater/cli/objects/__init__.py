@@ -1,1 +1,1 @@
-"""Commands about single objects and whether all of them are there."""
+"""Commands about single objects and their completeness."""

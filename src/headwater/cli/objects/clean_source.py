@@ -1,4 +1,4 @@
-"""`headwater clean-source`: tag, move or delete objects that have long been in all of their tables."""
+"""`headwater clean-source`: tags, moves or deletes objects that have long been in all of their tables."""
 
 import threading
 from contextlib import closing
@@ -65,7 +65,7 @@ def run_clean(settings: "Settings", *, dry_run: bool) -> "CleanReport":
 
 
 def render_report(report: "CleanReport") -> None:
-    """What was decided and done, as text."""
+    """Print what was decided and done."""
     render_table(
         ("objects", "why", "for instance"),
         [
@@ -77,7 +77,7 @@ def render_report(report: "CleanReport") -> None:
 
 
 def describe_clean(report: "CleanReport") -> str:
-    """One sentence on a pass."""
+    """Return one sentence about a pass."""
     due, action = report.objects["due"], report.action
     if report.dry_run:
         return f"{due:,} objects are due for `{action}`; nothing was done"

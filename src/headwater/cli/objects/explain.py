@@ -1,4 +1,4 @@
-"""`headwater explain`: what became of one object, and why."""
+"""`headwater explain`: how one object was handled, and why."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,7 +45,7 @@ def read_explanation(settings: "Settings", uri: str) -> "Explanation":
 
 
 def render_explanation(found: "Explanation") -> None:
-    """As text, in the order of time."""
+    """Print the explanation in chronological order."""
     render_text(found.uri)
     render_text(f"status: {found.status}" + (f" ({found.reason})" if found.reason else ""))
     if found.events:

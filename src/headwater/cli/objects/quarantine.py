@@ -1,4 +1,4 @@
-"""`headwater quarantine`: what could not be used, and why."""
+"""`headwater quarantine`: unusable objects, messages and records, and why."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -172,5 +172,5 @@ def _count_levels(rows: "Sequence[Row]") -> str:
 
 
 def _plain(value: object) -> object:
-    # A line number is not a quantity.
+    # A line number needs no thousands separators.
     return str(value) if isinstance(value, int) else value

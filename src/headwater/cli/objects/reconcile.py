@@ -1,4 +1,4 @@
-"""`headwater reconcile`: list the bucket, and make events of what no notification told of."""
+"""`headwater reconcile`: lists the bucket, and backfills events of lost notifications."""
 
 import threading
 from contextlib import closing
@@ -82,7 +82,7 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
 
 
 def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:
-    """What was found, as text."""
+    """Print the differences."""
     done = report.done
     if report.examples:
         render_table(

@@ -1,4 +1,4 @@
-"""`headwater routing` and `headwater replay`: which objects go to which table, and again."""
+"""`headwater routing` and `headwater replay`: which objects go to which table, and re-ingesting them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,7 +70,7 @@ def _open(ctx: typer.Context, writing: str) -> "Iterator[Routing]":
 
 
 def render_report(report: "RoutingReport", *, applied: bool) -> None:
-    """As text."""
+    """Print the report as text."""
     render_text(f"{report.keys:,} keys, {report.unclaimed:,} of them taken by no table")
     for key in report.unclaimed_examples:
         render_text(f"  {key}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bool) -> Iterator[None]:
-    """Inside, the app has its session, signals set `stop`, and no run is beside what is writing.
+    """Start the session, let signals set `stop`, and when writing, hold the lease that excludes runs.
 
     Raises `TableBusyError`.
     """

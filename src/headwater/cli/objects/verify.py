@@ -1,4 +1,4 @@
-"""`headwater verify`: proof that the tables hold what the bucket holds, or what is missing."""
+"""`headwater verify`: compares the tables with the bucket, and lists the differences."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,7 +81,7 @@ def verify(
 
 
 def build_json(report: "VerifyReport") -> dict[str, Any]:
-    """The document that `--json` prints."""
+    """Return the document that `--json` prints."""
     return {
         "complete": report.is_complete,
         "watermark": report.watermark,
@@ -107,7 +107,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
 
 
 def render_report(report: "VerifyReport", *, repair: bool) -> None:
-    """As text."""
+    """Print the report as text."""
     if report.repaired:
         render_text(f"{report.repaired:,} objects were looked at again.\n")
     names = tuple(name.replace("_", " ") for name in _COUNTS)
@@ -155,7 +155,7 @@ def _render_ends(report: "VerifyReport", *, repair: bool) -> None:
 
 
 def describe_deep(counts: "DeepCounts") -> str:
-    """What reading objects again gave, as a sentence."""
+    """Return the result of re-reading objects, as a sentence."""
     others = ((counts.changed, "changed meanwhile"), (counts.unread, "could not be read"))
     return (
         f"{counts.objects:,} objects with {counts.rows:,} rows read again, {counts.differing:,} differ"

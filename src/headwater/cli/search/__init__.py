@@ -1,1 +1,1 @@
-"""Commands around the index."""
+"""Commands for the index."""

@@ -1,4 +1,4 @@
-"""`headwater index eval`: how well queries are answered, by each way to rank."""
+"""`headwater index eval`: the quality of query results, by ranking method."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -83,7 +83,7 @@ def _read(
 
 
 def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
-    """As text."""
+    """Print the report as text."""
     first = next(iter(report.runs.values()))
     render_text(f"{len(judged.products):,} products, {first.queries:,} queries ({report.split})\n")
     kinds = list(first.kinds)

@@ -1,4 +1,4 @@
-"""`headwater index`: make, keep up, look at and take back the index."""
+"""`headwater index`: builds, syncs, inspects and rolls back the index."""
 
 from contextlib import closing
 from pathlib import Path
@@ -136,7 +136,7 @@ def rollback(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
 
 def open_index(ctx: typer.Context) -> "SearchIndex":
-    """The index of this invocation. Raises `ConfigError` without `search:` or the extra for it."""
+    """Open the index of this invocation. Raises `ConfigError` without `search:` or its extra."""
     from headwater.config.extras.packages import ensure_extra
 
     ensure_extra("search", "`headwater index`")
@@ -150,7 +150,8 @@ def open_index(ctx: typer.Context) -> "SearchIndex":
 
 
 def choose_gate(index: "SearchIndex", queries: Path | None, judgements: Path | None) -> "Gate":
-    """By judged queries, if given. Raises `UsageError` when one file of the two is missing."""
+    """Return a gate with judged queries, if given. Raises `UsageError` when only one of the two files is
+    given."""
     from headwater.app.search.gate import build_gate
     from headwater.rag.syncing.versions import judge_by_canaries
 
@@ -162,7 +163,7 @@ def choose_gate(index: "SearchIndex", queries: Path | None, judgements: Path | N
 
 
 def render_sync(report: "SyncReport") -> None:
-    """What a sync did, as text."""
+    """Print the result of a sync."""
     how = f"; compared all, {report.divergent_rows:,} rows differed" if report.compared else ""
     render_text(
         f"{report.upserted:,} points written, {report.fields_set:,} changed in their fields only, "

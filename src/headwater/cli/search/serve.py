@@ -48,7 +48,7 @@ def serve(
         live = launch.open_lake_search(
             settings, environ, syncs=workers == 1 and search.serve.sync_interval > 0
         )
-        # Who reads the line may connect at once.
+        # A reader of the line may connect at once.
         bound.listen(launch.BACKLOG)
         _tell(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
         if workers == 1:
@@ -60,7 +60,7 @@ def serve(
 
 def _tell(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
     shown = f"[{host}]" if ":" in host else host
-    # Flushed at once: scripts wait for this line.
+    # Flush at once: scripts wait for this line.
     render_text(
         f"serving index {known.index_version} ({known.points:,} chunks) on http://{shown}:{port}/  "
         "(Ctrl-C ends it)"

@@ -1,1 +1,1 @@
-"""Commands about what lies between bucket and queue."""
+"""Commands for the resources between bucket and queue."""

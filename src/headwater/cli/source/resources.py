@@ -1,4 +1,4 @@
-"""`headwater plan`, `up`, `down`: what lies between bucket and queue, shown, made and removed."""
+"""`headwater plan`, `up`, `down`: plans, creates and removes the resources between bucket and queue."""
 
 from collections import Counter
 from collections.abc import Sequence

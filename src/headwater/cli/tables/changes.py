@@ -1,4 +1,4 @@
-"""`headwater changes`: what became of the rows of a table, and what becomes of them."""
+"""`headwater changes`: past and future row changes of a table."""
 
 import logging
 import threading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headwater.lake.queries.query import Query
 
 _log = logging.getLogger(__name__)
-# What one look fails of may be over at the next: files that a clean or an archival has just moved.
+# An error may be transient: a clean or an archival may just have moved files.
 _MAX_FAILURES = 5
 
 Since = Annotated[
@@ -91,7 +91,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
                     raise
             except LakeError as error:
                 failures += 1
-                # Rows of the log are shown while they are read: they would come twice.
+                # Rows of the log are printed while they are read: a retry would repeat them.
                 if not follow or cdc or failures == _MAX_FAILURES:
                     raise
                 _log.warning("%s; trying again", error.message)
@@ -101,7 +101,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
 
 @contextmanager
 def _open_feed(settings: "Settings", name: str, query: "Query", *, per_commit: bool) -> "Iterator[Feed]":
-    """What changed in that table. Raises `UsageError` for an unknown table or one without a log."""
+    """Yield the changes of the table. Raises `UsageError` for an unknown table or one without a log."""
     from headwater.lake.layout import find_address
     from headwater.lake.queries.change_feed import ChangeFeed
     from headwater.lake.queries.reading import check_change_log
@@ -124,7 +124,7 @@ def _open_feed(settings: "Settings", name: str, query: "Query", *, per_commit: b
 
 
 def _show(feed: "Feed", stop: threading.Event, *, follow: bool, as_json: bool) -> None:
-    """One look. A commit that was begun is finished, whatever signal comes."""
+    """Print one feed. A started commit is completed, whatever signal arrives."""
     for step in feed.poll():
         if as_json:
             render_json_lines(step)
@@ -140,5 +140,5 @@ def _show(feed: "Feed", stop: threading.Event, *, follow: bool, as_json: bool) -
 
 
 def format_change(change: "RowChange") -> str:
-    """One line: op, time, key, and the row as JSON; of a logged update both images."""
+    """Return one line: op, time, key, and the row as JSON; for a logged update both images."""
     return f"{change.op} {change.completed} {change.key} {' -> '.join(map(format_json, change.images))}"

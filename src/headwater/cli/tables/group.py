@@ -1,4 +1,4 @@
-"""`headwater table NAME ...`: one table, looked at and looked after."""
+"""`headwater table NAME ...`: inspects and maintains one table."""
 
 from types import ModuleType
 from typing import Annotated

@@ -158,7 +158,7 @@ def advise(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
 
 def list_indexes(ctx: typer.Context) -> "tuple[TableIndexes, TableConfig | None]":
-    """The table's indexes and its configuration; none of headwater's own tables."""
+    """Return the table's indexes and its configuration; None for headwater's own tables."""
     from headwater.lake import indexes
 
     named = NamedTable.of(ctx)

@@ -1,4 +1,4 @@
-"""What the commands about indexes show as text."""
+"""Text output of the index commands."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def render_indexes(found: "TableIndexes") -> None:
-    """How writes find keys, a line an index, and what is wrong."""
+    """Print how writes find keys, a line per index, and problems."""
     write = found.write_index
     buckets = f", {write.buckets} buckets" if write.buckets else ""
     told = {"configuration": "", "default": " (by default)", "files": " (by its files)"}[write.told_by]
@@ -42,19 +42,19 @@ def render_indexes(found: "TableIndexes") -> None:
 
 
 def render_plan(plan: "PlannedIndex", verb: str) -> None:
-    """What would be made."""
+    """Print the plan."""
     on = f" on {', '.join(plan.columns)}" if plan.columns else ""
     options = ", ".join(f"{key}={value}" for key, value in plan.options.items())
     render_text(f"would be {verb}: {plan.partition}{on}{f' ({options})' if options else ''}")
 
 
 def render_built(done: "BuiltIndex") -> None:
-    """What was made."""
+    """Print what was built."""
     render_text(f"built {done.partition} in {done.seconds:.1f} s")
 
 
 def render_advice(profile: "TableProfile", advice: "Advice") -> None:
-    """The advice, its reasons, and the lines to set."""
+    """Print the advice, its reasons, and the lines to set."""
     rows = "rows unknown" if profile.rows is None else f"{profile.rows:,} rows"
     render_text(
         f"table {profile.table}: {rows}, {profile.file_groups:,} file groups, "

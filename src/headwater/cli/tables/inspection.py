@@ -143,7 +143,7 @@ def size(
 
 
 def load_table(ctx: typer.Context) -> "tuple[TableAddress, int]":
-    """Where the table lies, and below how many bytes its files are small."""
+    """Return the table's address, and the size in bytes below which a file is small."""
     from headwater.lake.inspection import parse_small_file_limit
 
     settings, address = NamedTable.of(ctx).load()
@@ -152,5 +152,5 @@ def load_table(ctx: typer.Context) -> "tuple[TableAddress, int]":
 
 
 def read_clock() -> datetime:
-    """Now."""
+    """Return the current time."""
     return datetime.now(timezone.utc)

@@ -1,4 +1,4 @@
-"""What the commands that look at a table show as text."""
+"""Text output of the commands that inspect a table."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ _MAX_POINTS = 30
 
 
 def render_description(found: "TableDescription") -> None:
-    """Everything but the raw properties."""
+    """Print everything except the raw properties."""
     render_text(f"table {found.name}: {found.path}")
     for label, value in (*_list_identity(found.identity), *_list_amounts(found)):
         if value:
@@ -37,7 +37,7 @@ def render_description(found: "TableDescription") -> None:
 
 
 def render_actions(actions: "Sequence[Action]") -> None:
-    """A line an action, and one for each that cannot be read."""
+    """Print a line per action, and one per unreadable action."""
     titles = (
         "instant", "action", "state", "operation", "requested", "seconds",
         "inserted", "updated", "deleted", "bytes", "files", "note",
@@ -47,7 +47,7 @@ def render_actions(actions: "Sequence[Action]") -> None:
 
 
 def render_commit(found: "CommitDetail") -> None:
-    """The commit, its files, what it took out of the table, and what it carries."""
+    """Print the commit, its files, what it removed from the table, and its metadata."""
     render_actions([found.summary])
     render_text("")
     render_table(
@@ -75,7 +75,7 @@ def render_commit(found: "CommitDetail") -> None:
 
 
 def render_layout(found: "TableLayout") -> None:
-    """A line a slice, then the totals."""
+    """Print a line per slice, then the totals."""
     render_table(
         ("partition", "file group", "instant", "state", "rows", "base bytes", "logs", "log bytes", ""),
         [
@@ -105,7 +105,7 @@ def render_layout(found: "TableLayout") -> None:
 
 
 def render_partitions(partitions: "Sequence[PartitionSummary]") -> None:
-    """A line a partition."""
+    """Print a line per partition."""
     render_table(
         ("partition", "rows", "bytes", "file groups", "logs", "small files", "last written"),
         [
@@ -124,7 +124,7 @@ def render_partitions(partitions: "Sequence[PartitionSummary]") -> None:
 
 
 def render_growth(growth: "Growth") -> None:
-    """A line and a bar a commit; of many commits some, the first and the last among them."""
+    """Print a line and a bar per commit; samples many commits, including the first and the last."""
     most = max((point.bytes for point in growth.points), default=0) or 1
     shown = sample(growth.points)
     render_table(
@@ -150,7 +150,7 @@ def render_growth(growth: "Growth") -> None:
 
 
 def sample(points: "Sequence[GrowthPoint]", most: int = _MAX_POINTS) -> "list[GrowthPoint]":
-    """At most so many, evenly taken, the first and the last among them."""
+    """Return at most `most` points, evenly sampled, including the first and the last."""
     if len(points) <= most:
         return list(points)
     last = len(points) - 1

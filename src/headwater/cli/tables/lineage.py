@@ -1,4 +1,4 @@
-"""`headwater lineage`: what is made from what."""
+"""`headwater lineage`: which dataset is built from which."""
 
 from typing import Annotated
 

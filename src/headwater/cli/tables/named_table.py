@@ -1,4 +1,4 @@
-"""The table that a command of the group is about."""
+"""The table of a command in the group `table`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,13 +21,13 @@ class NamedTable:
 
     @classmethod
     def of(cls, ctx: typer.Context) -> "NamedTable":
-        """The table that a command is about."""
+        """Return the table of a command."""
         found = ctx.find_object(cls)
-        assert found is not None  # noqa: S101 - the group's callback has put it there
+        assert found is not None  # noqa: S101 - the group's callback has set it
         return found
 
     def load(self) -> "tuple[Settings, TableAddress]":
-        """The configuration and where the table lies. Raises `ConfigError` and `UsageError`."""
+        """Return the configuration and the table's location. Raises `ConfigError` and `UsageError`."""
         from headwater.lake.layout import find_address
 
         settings = self.invocation.load_settings()

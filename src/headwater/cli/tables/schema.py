@@ -54,7 +54,7 @@ def schema(
 
 
 def read_report(settings: "Settings", name: str) -> "SchemaReport":
-    """The columns now. Raises `LakeError`, and `UsageError` for an unknown table."""
+    """Read the current columns. Raises `LakeError`, and `UsageError` for an unknown table."""
     from headwater.app.schema import read_schema_report
     from headwater.lake.s3 import build_storage_options
 
@@ -62,7 +62,7 @@ def read_report(settings: "Settings", name: str) -> "SchemaReport":
 
 
 def preview_objects(settings: "Settings", name: str, objects: "Sequence[str]") -> "list[ObjectPreview]":
-    """The previews. Raises `UsageError` and `LakeError`."""
+    """Return the previews. Raises `UsageError` and `LakeError`."""
     from headwater.app.application import App
     from headwater.app.schema import preview_schema
     from headwater.lake.s3 import build_storage_options
@@ -76,7 +76,7 @@ def preview_objects(settings: "Settings", name: str, objects: "Sequence[str]") -
 
 
 def render_report(report: "SchemaReport") -> None:
-    """As text."""
+    """Print the columns as text."""
     render_text(f"table {report.table}, schema_evolution_mode: {report.schema_evolution_mode}")
     if report.rescued_data_column:
         render_text(f"what fits no column is in {report.rescued_data_column}")
@@ -102,7 +102,7 @@ def render_report(report: "SchemaReport") -> None:
 
 
 def render_previews(previews: "Sequence[ObjectPreview]") -> None:
-    """As text."""
+    """Print the previews as text."""
     for preview in previews:
         render_text(preview.object)
         if preview.error:

@@ -289,11 +289,11 @@ def rollback(
 def open_table(
     ctx: typer.Context, command: str = "", *, is_own_refused: bool = False, is_writing: bool = True
 ) -> "Iterator[ServiceTable]":
-    """The table with a session for it. Raises `HeadwaterError`; `TableBusyError` beside a writer that the
-    command must not be beside.
+    """Open the table with a session. Raises `HeadwaterError`; `TableBusyError` while a conflicting writer is
+    active.
 
-    `command` is what others are told of who writes; default: the command's name. `is_own_refused`: what is
-    done must not be done to headwater's own tables.
+    `command` names this writer in its lease; default: the command's name. `is_own_refused`: reject
+    headwater's own tables.
     """
     from headwater.app import App
     from headwater.app.services.presence import hold_for_service
@@ -320,7 +320,7 @@ def open_table(
 
 
 def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:
-    """What a service would find."""
+    """Print what a service would process."""
     if as_json:
         render_json({"dry_run": True, "found": found})
         return
@@ -333,7 +333,7 @@ def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:
 
 
 def render_result(done: "ServiceResult", what: str, *, as_json: bool) -> None:
-    """What a service did."""
+    """Print the result of a service."""
     if as_json:
         render_json(done)
     elif not done.instants:
@@ -346,7 +346,7 @@ def render_result(done: "ServiceResult", what: str, *, as_json: bool) -> None:
 
 
 def render_undone(undone: "Undone", *, dry_run: bool, as_json: bool) -> None:
-    """Which commits are taken back."""
+    """Print the commits that are rolled back."""
     if as_json:
         render_json({"dry_run": dry_run, "commits": undone.commits})
     else:

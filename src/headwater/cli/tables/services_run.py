@@ -1,4 +1,4 @@
-"""`headwater services run`: table services in a process of their own."""
+"""`headwater services run`: table services in a separate process."""
 
 import threading
 from contextlib import closing
@@ -71,7 +71,7 @@ def run(
 
 
 def render_pass(report: "PassReport", *, as_json: bool) -> None:
-    """What one pass did, a line a table."""
+    """Print the result of one pass, a line per table."""
     if as_json:
         render_json({"tables": report.done, "failed": sorted(report.failures)})
         return

@@ -1,4 +1,4 @@
-"""`headwater table NAME sync`: what its catalogs have to be told, shown and sent. No JVM."""
+"""`headwater table NAME sync`: shows and sends the table's changes to its catalogs. No JVM."""
 
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,7 +53,7 @@ def sync(
 
 
 def to_json(result: "TableSync") -> dict[str, Any]:
-    """One catalog, as scripts read it."""
+    """Return the JSON of one catalog, for scripts."""
     return {
         "catalog": result.catalog,
         "database": result.database,
@@ -77,7 +77,7 @@ def _change_to_json(change: "TableChange") -> dict[str, Any]:
 
 
 def render_result(result: "TableSync", *, dry_run: bool) -> None:
-    """As text; the error comes after all of them."""
+    """Print the result as text; the error comes last."""
     if result.error:
         render_text(f"{result.catalog}: failed")
     elif not result.changes:

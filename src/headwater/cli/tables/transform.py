@@ -1,4 +1,4 @@
-"""`headwater transform`: a table's steps, tried on a sample."""
+"""`headwater transform`: runs a table's transforms on a sample."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +41,7 @@ def transform(
 def run_transform(
     settings: "Settings", name: str, sample: str | None, *, limit: int, step: int | None
 ) -> "TransformReport":
-    """Check, then start Spark and try. Raises `HeadwaterError`."""
+    """Check, then start Spark and transform. Raises `HeadwaterError`."""
     from headwater.app.processing.sample import check_step, try_transform
     from headwater.app.scope import build_scope
     from headwater.config.environment import read_environment
@@ -63,7 +63,7 @@ def run_transform(
 
 
 def render_report(report: "TransformReport") -> None:
-    """As text."""
+    """Print the records as text."""
     bad = f", {report.bad_rows:,} more fit no column" if report.bad_rows else ""
     render_text(f"table {report.table}, {report.sample} ({report.format}): {report.rows:,} records{bad}")
     for part in report.steps:

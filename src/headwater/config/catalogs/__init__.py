@@ -1,4 +1,4 @@
-"""`catalogs:` where query engines look up the tables."""
+"""`catalogs:` where query engines find the tables."""
 
 from headwater.config.catalogs.catalog import CatalogConfig, CatalogType, iter_catalog_problems
 

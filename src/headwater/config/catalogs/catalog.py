@@ -1,4 +1,4 @@
-"""One catalog of `catalogs:`, and what only shows beside the others."""
+"""One catalog of `catalogs:`, and its conflicts with other catalogs."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,11 +91,11 @@ class CatalogConfig(Section):
 
     @property
     def label(self) -> str:
-        """What it is called: as given, else its type."""
+        """Return the catalog's name: as given, else its type."""
         return self.name or self.type
 
     def takes(self, table: str) -> bool:
-        """Whether it is told of that table."""
+        """True if that table is synced to it."""
         return table not in self.exclude and (not self.tables or table in self.tables)
 
     @model_validator(mode="after")
@@ -139,7 +139,7 @@ class CatalogConfig(Section):
 def iter_catalog_problems(
     catalogs: Sequence[CatalogConfig], tables: Mapping[str, TableConfig], lake: str
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What only shows beside the other catalogs, the tables and the lake."""
+    """Yield conflicts with the other catalogs, the tables and the lake."""
     seen: set[str] = set()
     for number, catalog in enumerate(catalogs):
         path: tuple[str | int, ...] = ("catalogs", number)
@@ -160,7 +160,7 @@ def iter_catalog_problems(
 
 
 def _iter_bigquery_problems(tables: Mapping[str, TableConfig], lake: str) -> Iterator[tuple[str, str]]:
-    """Why BigQuery could not read them, by the key of the catalog: a table may be kept from it by that."""
+    """Yield why BigQuery cannot read the tables, by key of the catalog: its `tables` may exclude them."""
     if not lake.startswith(_BIGQUERY_LAKES):
         yield "type", f"BigQuery reads the files where they lie: the lake has to be at gs://, not at {lake}"
     for name, table in tables.items():

@@ -1,4 +1,4 @@
-"""Where Hive is asked: its metastore by Thrift, or HiveServer2, whose address is a JDBC URL."""
+"""Hive's address: its metastore over Thrift, or HiveServer2 with a JDBC URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "transportMode": ("binary", "http"),
     "httpPath": (),
 }
-"""Parameters of the URL, and their values; empty where any will do."""
+"""Parameters of the URL, and their values; empty where any value is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiveAddress:
-    """`is_server`: HiveServer2, else the metastore; the rest is HiveServer2's. `is_plain`: it asks nobody who
-    they are, and takes no SASL. `http_path` is empty where it is not asked by HTTP."""
+    """`is_server`: HiveServer2, else the metastore; the other fields are HiveServer2's. `is_plain`: no
+    authentication and no SASL. `http_path` is empty without HTTP transport."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class HiveAddress:
 
 
 def parse_hive_address(text: str) -> HiveAddress:
-    """Raises `ValueError`, which says what is wrong with it."""
+    """Parse the address. Raises `ValueError` with the reason."""
     if text.startswith(_SERVER_PREFIX):
         return _parse_server(text)
     parts = urlsplit(text)

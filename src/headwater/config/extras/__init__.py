@@ -1,1 +1,1 @@
-"""Optional packages: which extra brings them, and which section of a configuration needs it."""
+"""Optional packages: which extra installs them, and which section of a configuration needs it."""

@@ -25,14 +25,14 @@ class Need:
 
 
 def find_missing_extras(settings: Settings, installed: Callable[[str], bool]) -> list[Need]:
-    """The needs of the configuration whose extra is not installed, in the order of the configuration."""
+    """Return the needs whose extra is not installed, in the order of the configuration."""
     needs = list(iter_needs(settings))
     missing = {extra for extra in {need.extra for need in needs} if not installed(extra)}
     return [need for need in needs if need.extra in missing]
 
 
 def iter_needs(settings: Settings) -> Iterator[Need]:
-    """Every need of the configuration. Reads nothing else."""
+    """Yield every need of the configuration. Reads nothing else."""
     for name, table in settings.object_tables.items():
         if table.effective_format == "document":
             key = "path" if table.format is None else "format"
@@ -50,7 +50,7 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
 
 def _find_catalog_extra(catalog: CatalogConfig) -> str | None:
     if catalog.type == "glue":
-        return None  # boto3, which a bucket as the source needs as well
+        return None  # boto3, which a bucket as the source also needs
     if catalog.type == "hive":
         return "hiveserver2" if parse_hive_address(str(catalog.address)).is_server else "hive"
     return catalog.type

@@ -45,7 +45,7 @@ def is_installed(extra: str) -> bool:
 
 
 def format_install_command(extras: Collection[str]) -> str:
-    """The command that installs the extras, in the order of `MODULES`."""
+    """Return the command that installs the extras, in the order of `MODULES`."""
     return f"pip install 'headwater[{','.join(extra for extra in MODULES if extra in extras)}]'"
 
 

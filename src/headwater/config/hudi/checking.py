@@ -1,4 +1,4 @@
-"""Hudi options that a user gave by hand, against the list of those that there are: before Spark starts."""
+"""Checks Hudi options set by the user against the known options, before Spark starts."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ from headwater.config.hudi.known_options import KnownOption, load_known_options
 from headwater.config.problems.nearest import find_nearest
 
 _LIKENESS = 0.9
-"""So like a known key that a slip is likelier than an option of the user's own class."""
+"""Similarity to a known key above which a typo is likelier than an option of the user's own class."""
 
 _IS_OF_KIND: Mapping[str, Callable[[str], object]] = {
     "boolean": lambda value: value.lower() in ("true", "false"),
@@ -23,16 +23,16 @@ SESSION_PREFIX = f"spark.{PREFIX}"
 
 
 def list_session_options(config: Mapping[str, str]) -> dict[str, str]:
-    """Those of Spark's settings that Hudi reads as its own, by Hudi's keys."""
+    """Return Spark settings that Hudi reads as its own options, by Hudi's keys."""
     start = len(SESSION_PREFIX) - len(PREFIX)
     return {key[start:]: value for key, value in config.items() if key.startswith(SESSION_PREFIX)}
 
 
 def iter_option_problems(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Keys with a sentence for what cannot be meant: nearly a known key, or a value of a wrong kind.
+    """Yield keys with a sentence for errors: a near match of a known key, or a value of a wrong kind.
 
-    `options` are by Hudi's own keys. A key that is like no known one may be that of a user's own class:
-    see `iter_option_warnings`.
+    `options` are by Hudi's own keys. A key without a near match may belong to a user's own class: see
+    `iter_option_warnings`.
     """
     if not options:
         return
@@ -51,7 +51,7 @@ def iter_option_problems(options: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def iter_option_warnings(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Keys with a sentence for what works, but may not be what is wanted: unknown or outdated ones."""
+    """Yield keys with a sentence for options that work but may be unintended: unknown or deprecated ones."""
     if not options:
         return
     known = load_known_options()
@@ -69,7 +69,7 @@ def iter_option_warnings(options: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 def _find_meant(key: str) -> str | None:
     known = load_known_options()
-    # What all keys begin with makes none of them more alike.
+    # The common prefix of all keys must not count as similarity.
     by_rest = {name.partition(".")[2].lower(): name for name in (*known.by_key, *known.renamed)}
     near = difflib.get_close_matches(key.partition(".")[2].lower(), by_rest, n=1, cutoff=_LIKENESS)
     return by_rest[near[0]] if near else None

@@ -1,4 +1,4 @@
-"""Hudi's own column types, vectors and blobs, which no file format and no DDL has a word for."""
+"""Hudi's own column types, vectors and blobs, which file formats and DDL cannot express."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MAX_DIMENSION = 65_536
 
 @dataclass(frozen=True, slots=True)
 class VectorType:
-    """So many numbers, of 32 bits (`float`) or 64."""
+    """A vector of `float` (32-bit) or 64-bit numbers."""
 
     dimension: int
     element: Literal["float", "double"] = "float"
@@ -24,13 +24,13 @@ class VectorType:
 
     @property
     def hudi_type(self) -> str:
-        """As Hudi spells it in a column's metadata."""
+        """Return the type as Hudi spells it in a column's metadata."""
         return str(self).upper()
 
 
 @dataclass(frozen=True, slots=True)
 class BlobType:
-    """Bytes that a query reads only when it asks for them."""
+    """Bytes that a query reads only on request."""
 
     name = "blob"
     hudi_type = "BLOB"
@@ -43,7 +43,7 @@ ColumnType = VectorType | BlobType
 
 
 def parse_column_type(text: str) -> ColumnType:
-    """Raises `ValueError` that says what is allowed."""
+    """Parse the type. Raises `ValueError` with the allowed types."""
     word = text.strip().lower()
     if word == "blob":
         return BlobType()

@@ -1,4 +1,4 @@
-"""Every option that the pinned Hudi bundle knows, from a list that `scripts/write_hudi_options.py` writes."""
+"""Every option of the pinned Hudi bundle, from a list that `scripts/write_hudi_options.py` writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,10 @@ Kind = Literal["boolean", "integer", "number", "choice", "text"]
 
 @dataclass(frozen=True, slots=True)
 class KnownOption:
-    """One option. `values` are those of a choice; `alternatives` are older names that Hudi still takes.
+    """One option. `values` are those of an enum; `alternatives` are older names that Hudi still accepts.
 
-    `default` and `doc` are Hudi's own words; `since` and `deprecated` are versions of Hudi, `replaced_by`
-    the key to use instead; `group` is the class that declares it. What Hudi does not tell is
-    empty, the default None.
+    `default` and `doc` are Hudi's own texts; `since` and `deprecated` are versions of Hudi, `replaced_by` the
+    key to use instead; `group` is the declaring class. Unknown values are empty, an unknown default None.
     """
 
     key: str
@@ -37,7 +36,7 @@ class KnownOption:
 
 @dataclass(frozen=True, slots=True)
 class KnownOptions:
-    """All options of one bundle: by their key, and the key of each older name."""
+    """All options of one bundle: by key, and the key of each older name."""
 
     bundle: str
     by_key: Mapping[str, KnownOption]
@@ -52,7 +51,7 @@ class _DataFile:
 
 @lru_cache(maxsize=1)
 def load_known_options() -> KnownOptions:
-    """The list that ships with the package; read when it is first asked for."""
+    """Return the shipped list; read on first use."""
     data = TypeAdapter(_DataFile).validate_json(DATA_FILE.read_bytes())
     by_key = {option.key: option for option in data.options}
     renamed = {

@@ -1,4 +1,4 @@
-"""`lock:` what keeps several writers of one table apart while they commit."""
+"""`lock:` isolates several writers of one table during commits."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
@@ -69,11 +69,11 @@ class LockConfig(Section):
 
     @property
     def spans_processes(self) -> bool:
-        """Whether it keeps processes apart, not only threads."""
+        """True if it isolates processes, not only threads."""
         return self.provider != "in_process"
 
     def list_servers(self) -> list[tuple[str, int]]:
-        """Host and port of each server of `address`; none where there is none to reach."""
+        """Return host and port of each server in `address`; empty without a server."""
         return [] if self.address is None else [_parse_server(text) for text in self.address.split(",")]
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Sections below a table that say how Hudi keeps it: its index and the sizes of its files."""
+"""Sections of a table for Hudi's storage: its index and file sizes."""
 
 from typing import Annotated, Literal
 
@@ -40,7 +40,7 @@ class IndexConfig(Section):
 
 
 def refuse_overwrites(value: object) -> object:
-    """As an `operation`, each batch would take the rows of the batch before it away."""
+    """Reject overwrites: as an `operation`, each batch would delete the rows of the previous one."""
     if value in ("insert_overwrite", "insert_overwrite_table"):
         raise ValueError(
             f"{value!r} would let each batch replace the rows of those before it. Allowed: upsert, insert, "

@@ -1,1 +1,1 @@
-"""What is wrong in a configuration, and how it is told."""
+"""Problems of a configuration, and how they are reported."""

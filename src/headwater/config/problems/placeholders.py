@@ -1,4 +1,4 @@
-"""Placeholders that nothing replaces: `${BUCKET}`, `$BUCKET`."""
+"""Detects placeholders that nothing replaces: `${BUCKET}`, `$BUCKET`."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ _PLACEHOLDER = re.compile(r"\$\{[A-Za-z_][\w.]*(?::?[-?+=][^}]*)?\}|\A\$[A-Z_][A
 _FREE = frozenset(
     {"hoodie", "config", "options", "transform", "checks", "regex", "tags", "clean_source_tags"}
 )
-"""Hadoop, SQL and expressions have placeholders of their own."""
+"""Hadoop, SQL and expressions have their own placeholders."""
 
 
 def iter_placeholder_problems(data: Data, path: KeyPath = ()) -> Iterator[Problem]:
-    """A problem for each text that holds a placeholder: headwater does not replace any."""
+    """Yield a problem for each text with a placeholder: headwater replaces none."""
     for key, value in data.items():
         if key not in _FREE:
             yield from _iter_problems(value, (*path, key))

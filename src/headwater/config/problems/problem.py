@@ -1,4 +1,4 @@
-"""`Problem`: one thing that is wrong in the configuration, before it becomes a line of an error."""
+"""`Problem`: one problem of the configuration, before it becomes a line of an error."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ Data = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong at a path; `line` (1-based) only where it is not simply the line of that path."""
+    """A problem at a path; `line` (1-based) only if it differs from the line of that path."""
 
     path: KeyPath
     text: str
@@ -19,7 +19,7 @@ class Problem:
 
 
 def format_path(path: KeyPath) -> str:
-    """A path as a user would write it: `tables.orders.path[0]`."""
+    """Format a path as a user would write it: `tables.orders.path[0]`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -27,7 +27,7 @@ def format_path(path: KeyPath) -> str:
 
 
 def value_at(data: object, path: KeyPath) -> object:
-    """The value at a path; None where there is none."""
+    """Return the value at a path; None where there is none."""
     for part in path:
         if isinstance(data, dict):
             data = data.get(part)

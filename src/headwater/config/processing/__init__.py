@@ -1,4 +1,4 @@
-"""Sections below a table that say what becomes of its rows between parsing and commit."""
+"""Sections of a table that process its rows between parsing and commit."""
 
 from headwater.config.processing.checks import CheckConfig
 from headwater.config.processing.transform import TransformStep

@@ -1,4 +1,4 @@
-"""`checks:` of a table: what its rows have to be before they are committed."""
+"""`checks:` of a table: what its rows must satisfy before they are committed."""
 
 from collections.abc import Iterator
 from typing import Literal, get_args
@@ -11,7 +11,7 @@ CheckKind = Literal["row_count", "sql", "unique", "not_null", "range"]
 CHECK_KINDS: tuple[CheckKind, ...] = get_args(CheckKind)
 OnFailure = Literal["fail", "warn", "quarantine"]
 ROW_KINDS: frozenset[CheckKind] = frozenset({"not_null", "range"})
-"""Kinds that tell of each row by itself whether it is good."""
+"""Kinds that judge each row separately."""
 
 Scalar = bool | int | float | str
 Bound = int | float | str
@@ -76,21 +76,21 @@ class CheckConfig(Section):
 
     @property
     def kind(self) -> CheckKind:
-        """Which of the kinds it is."""
+        """Return the kind of the check."""
         return next(kind for kind in CHECK_KINDS if self._has(kind))
 
     def label(self, number: int) -> str:
-        """What messages call it; `number` counts from 1."""
+        """Return the name in messages; `number` counts from 1."""
         return f"check {number} ({self.kind})" if self.name is None else f"check {self.name!r}"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at; none for `row_count` and `sql`."""
+        """Return the columns that it reads; empty for `row_count` and `sql`."""
         return (*self.unique, *self.not_null, *((self.range.column,) if self.range else ()))
 
     @property
     def is_routing(self) -> bool:
-        """Whether it takes rows out of the batch instead of judging the whole."""
+        """True if it removes rows from the batch instead of judging the whole batch."""
         return self.on_failure == "quarantine"
 
     def _has(self, kind: CheckKind) -> bool:

@@ -1,6 +1,6 @@
-"""Columns as DDL, checked without a JVM: what Spark's parser of column lists takes.
+"""Validates columns as DDL without a JVM, like Spark's parser of column lists.
 
-Spark 3.5's grammar: `colTypeList` of SqlBaseParser.g4, the same with colons, or one type alone.
+Spark 3.5's grammar: `colTypeList` of SqlBaseParser.g4, the same with colons, or a single type.
 """
 
 import re
@@ -37,7 +37,7 @@ _MAX_PRECISION = 38
 
 
 class DdlError(ValueError):
-    """Says what is wrong, as the end of a sentence about the text."""
+    """Describes the error as the end of a sentence about the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Token:
 
 
 def check_ddl(ddl: str) -> None:
-    """Raise `DdlError` for a text that is no list of columns, or that names one twice."""
+    """Raise `DdlError` for an invalid list of columns, or for a duplicate column."""
     tokens = list(_iter_tokens(ddl))
     if not tokens:
         raise DdlError("it is empty")
@@ -55,7 +55,7 @@ def check_ddl(ddl: str) -> None:
     if len(tokens) == 1 and tokens[0].text.lower() not in TYPE_NAMES:
         raise DdlError(f"the column {tokens[0].text!r} has no type")
     if len(tokens) == 1 or tokens[1].text in ("<", "("):
-        # A type alone: `struct<id: bigint>`, or one column that Spark calls `value`.
+        # A single type: `struct<id: bigint>`, or one column that Spark names `value`.
         parser.read_type()
     else:
         parser.read_columns(end="")
@@ -76,7 +76,7 @@ class _Parser:
         self._at = 0
 
     def read_columns(self, end: str) -> None:
-        """`name type, ...` up to `end`, which is left."""
+        """Read `name type, ...` up to `end`, which is not consumed."""
         seen: set[str] = set()
         while True:
             name = self._read_column()
@@ -109,7 +109,7 @@ class _Parser:
         return token.text
 
     def read_type(self, column: str = "") -> None:
-        """One type, with what it is made of."""
+        """Read one type, including nested types."""
         token = self._next()
         name = token.text.lower()
         if token.kind != "word" or name not in TYPE_NAMES:
@@ -168,7 +168,7 @@ class _Parser:
             raise DdlError("an interval needs its units, such as `interval day to second`")
 
     def expect_end(self) -> None:
-        """Nothing may follow."""
+        """Raise unless the text ends here."""
         if self._at < len(self._tokens):
             raise DdlError(f"expected `,` or the end before {self._describe()}")
 

@@ -1,4 +1,4 @@
-"""Options of a format's reader: the ones that there are, and values that they can have. Spark's names."""
+"""Options of each format's reader, and their allowed values. The names are Spark's."""
 
 import codecs
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from headwater.config.problems.nearest import find_nearest
 Kind = Literal["flag", "character", "delimiter", "encoding", "number", "unit", "text"]
 
 EPOCH_UNITS = ("auto", "seconds", "milliseconds", "microseconds", "nanoseconds")
-"""What a number in a column of timestamps counts since 1970; auto: by its magnitude."""
+"""The unit of numbers since 1970 in timestamp columns; auto: by their magnitude."""
 
 _OF_FILES: Mapping[str, Kind] = {
     "compression": "text",
@@ -117,9 +117,9 @@ _OPTIONS: Mapping[FileFormat, Mapping[str, Kind]] = {
 def iter_reader_option_problems(
     file_format: FileFormat, options: Mapping[str, str]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Keys and sentences for options that the format does not have, and for values that they cannot have.
+    """Yield keys and sentences for unknown options of a format, and for invalid values.
 
-    As in Spark, the names of options have no case.
+    As in Spark, option names are case-insensitive.
     """
     known = {**_OPTIONS[file_format], **_OF_FILES}
     by_lower = {name.lower(): kind for name, kind in known.items()}
@@ -154,7 +154,7 @@ def _check_delimiter(value: str) -> str:
 
 def _check_encoding(value: str) -> str:
     try:
-        # What cannot decode text, as `base64`, is found only by trying.
+        # A codec that is no text encoding, such as `base64`, is only detected by trying.
         b"a".decode(codecs.lookup(value).name, "replace")
     except LookupError:
         return f"{value!r} is no encoding. Allowed: names such as UTF-8, ISO-8859-1, windows-1252, UTF-16LE"

@@ -1,4 +1,4 @@
-"""`transform:` of a table: a chain of steps between parsing and commit."""
+"""`transform:` of a table: a chain of transforms between parsing and commit."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,9 @@ StepKind = Literal[
 ]
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 INPUT_VIEW = "input"
-"""The name by which SQL of a step or a check sees the rows."""
+"""The name of the rows in the SQL of a transform or a check."""
 SALT_VARIABLE = "HEADWATER_HASH_SALT"
-"""The environment variable with the salt of `hash`; it has no place in the file."""
+"""The environment variable with the salt of `hash`; it must not be in the file."""
 STORABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 _LISTS: tuple[StepKind, ...] = ("rename", "cast", "drop", "keep", "hash")
@@ -122,22 +122,22 @@ class TransformStep(Section):
     _folder: Path = PrivateAttr(Path())
 
     def model_post_init(self, context: object) -> None:
-        """Note the folder of the file, for modules that lie beside it."""
+        """Record the file's folder, for modules stored next to it."""
         folder = context.get("folder") if isinstance(context, Mapping) else None
         self._folder = folder if isinstance(folder, Path) else Path.cwd()
 
     @property
     def folder(self) -> Path:
-        """Of the file that the step stands in."""
+        """Return the folder of the configuration file."""
         return self._folder
 
     @property
     def kind(self) -> StepKind:
-        """Which of the kinds it is."""
+        """Return the kind of the transform."""
         return next(kind for kind in STEP_KINDS if self._has(kind))
 
     def label(self, number: int) -> str:
-        """What messages call it; `number` counts from 1."""
+        """Return the name in messages; `number` counts from 1."""
         return f"step {number} ({self.kind})" if self.name is None else f"step {self.name!r}"
 
     def _has(self, kind: StepKind) -> bool:
@@ -146,7 +146,7 @@ class TransformStep(Section):
     @model_validator(mode="before")
     @classmethod
     def _take_bare_flatten(cls, given: object) -> object:
-        # `- flatten:` with nothing behind it means the defaults, not that there is no such step.
+        # `- flatten:` without a value means the defaults, not a missing transform.
         if isinstance(given, dict) and given.keys() - {"name"} == {"flatten"} and given["flatten"] is None:
             return {**given, "flatten": {}}
         return given

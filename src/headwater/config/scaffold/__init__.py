@@ -1,4 +1,4 @@
-"""`headwater init`: look at the files that are there and write a first headwater.yaml for them."""
+"""`headwater init`: inspects existing files and writes a first headwater.yaml for them."""
 
 from headwater.config.scaffold.writing import Scaffold, ScaffoldRequest, write_scaffold
 

@@ -1,4 +1,4 @@
-"""Looks at the files of a folder and proposes tables: one per top folder and format."""
+"""Inspects the files of a folder and proposes tables: one per top folder and format."""
 
 import csv
 import gzip
@@ -16,7 +16,7 @@ from wcmatch import glob
 from headwater.config.file_format import COMPRESSION_SUFFIXES, FileFormat, infer_format
 from headwater.config.settings import RESERVED_TABLE_NAMES
 
-# Enough to see what kinds of files there are, without reading a whole data lake.
+# Enough to detect the kinds of files, without listing a whole data lake.
 MAX_FILES = 20_000
 MAX_LINE_CHARS = 1_000_000
 _KEY_NAMES = ("id", "uuid", "key", "pk")
@@ -25,7 +25,7 @@ _TIME_NAMES = ("updated_at", "modified_at", "last_modified", "updated", "ts", "t
 
 @dataclass(frozen=True, slots=True)
 class TableProposal:
-    """A table that the files suggest; `columns` is empty where they were not looked at."""
+    """A table that the files suggest; `columns` is empty if they were not read."""
 
     name: str
     path: str
@@ -36,12 +36,12 @@ class TableProposal:
 
     @property
     def needs_format(self) -> bool:
-        """Whether the path's ending does not already tell the format."""
+        """True if the path's ending does not imply the format."""
         return infer_format(self.path) != self.format
 
     @property
     def record_key(self) -> str:
-        """The column that looks like the key of a row; `id` without any."""
+        """Return the column that looks like the row key; `id` without any."""
         singular = self.name.removesuffix("s")
         names = {column.lower(): column for column in self.columns}
         wanted = [*_KEY_NAMES, f"{singular}_id", f"{singular}id", f"{self.name}_id"]
@@ -50,13 +50,13 @@ class TableProposal:
 
     @property
     def ordering(self) -> str:
-        """The column that looks like the time of a change; `updated_at` without any."""
+        """Return the column that looks like the time of a change; `updated_at` without any."""
         names = {column.lower(): column for column in self.columns}
         return next((names[name] for name in _TIME_NAMES if name in names), "updated_at")
 
 
 def survey_folder(folder: Path) -> list[TableProposal]:
-    """Propose tables for what lies in the folder; none when it is empty or missing."""
+    """Propose tables for the files in the folder; none when it is empty or missing."""
     groups: dict[tuple[str, FileFormat], list[Path]] = {}
     for path in islice(_iter_files(folder), MAX_FILES):
         found = _detect_format(path)
@@ -64,7 +64,7 @@ def survey_folder(folder: Path) -> list[TableProposal]:
             parts = path.relative_to(folder).parts
             groups.setdefault((parts[0] if len(parts) > 1 else "", found), []).append(path)
     for top, found in list(groups):
-        # Notes beside data are no data; a folder of nothing but documents is.
+        # Documents next to data are no data; a folder with only documents is.
         if found == "document" and (not top or any(o == top and f != "document" for o, f in groups)):
             del groups[top, found]
     proposals: dict[str, TableProposal] = {}
@@ -79,7 +79,7 @@ def survey_folder(folder: Path) -> list[TableProposal]:
 
 def _iter_files(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
-        # `.hoodie` and friends are not data; `_SUCCESS` and `_temporary` are a writer's marks.
+        # `.hoodie` and the like are not data; `_SUCCESS` and `_temporary` are a writer's markers.
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(files):
             if not name.startswith((".", "_")):
@@ -123,7 +123,7 @@ def _name_table(text: str) -> str:
 
 
 def _read_columns(path: Path, file_format: FileFormat) -> tuple[str, ...]:
-    """Column names of a JSON-lines or CSV file; empty when there are none to see."""
+    """Return column names of a JSON-lines or CSV file; empty when there are none."""
     if file_format == "csv":
         line = _read_first_line(path)
         row = next(csv.reader([line], delimiter="\t" if ".tsv" in path.name.lower() else ","), [])
@@ -139,7 +139,7 @@ def _read_columns(path: Path, file_format: FileFormat) -> tuple[str, ...]:
 
 
 def _read_first_line(path: Path) -> str:
-    """The first line that is not blank; empty for what cannot be read as text."""
+    """Return the first line that is not blank; empty for unreadable text."""
     try:
         with _open_text(path) as file:
             lines = (file.readline(MAX_LINE_CHARS) for _ in range(10))

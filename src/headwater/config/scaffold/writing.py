@@ -1,4 +1,4 @@
-"""Writes headwater.yaml and, for editors, its schema; only a file that loads is ever written."""
+"""Writes headwater.yaml and its schema for editors; never writes a file that does not load."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headwater.config.reference import render_schema
 from headwater.config.scaffold.survey import TableProposal, survey_folder
 from headwater.errors import UsageError
 
-# Hidden: a source folder that holds the configuration must not take the schema for data.
+# Hidden: a source folder that contains the configuration must not ingest the schema as data.
 SCHEMA_PATH = ".headwater/schema.json"
 EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
 MAKE_QUEUE = "`headwater up` makes queue and notification; one that exists goes to source.queue.url"
@@ -30,7 +30,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class ScaffoldRequest:
-    """What `headwater init` was asked for. Relative paths are relative to the working folder."""
+    """The options of `headwater init`. Relative paths are relative to the working folder."""
 
     folder: Path
     source: Literal["local", "s3"] = "local"
@@ -43,7 +43,7 @@ class ScaffoldRequest:
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """What was written; `notes` are sentences on what is left to do."""
+    """The written files; `notes` are sentences on what is left to do."""
 
     config_path: Path
     schema_path: Path
@@ -52,10 +52,10 @@ class Scaffold:
 
 
 def write_scaffold(request: ScaffoldRequest) -> Scaffold:
-    """Write the files; creates the folder.
+    """Write the files; create the folder.
 
-    Raises `UsageError` for options that do not fit together, for a headwater.yaml that is there
-    already and for a folder that cannot be written; `ConfigError` when the result would not load.
+    Raises `UsageError` for conflicting options, for an existing headwater.yaml and for an unwritable folder;
+    `ConfigError` when the result would not load.
     """
     _check_request(request)
     folder = request.folder.expanduser().absolute()
@@ -67,7 +67,7 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
     source_path = (request.path or folder / "landing").expanduser().absolute()
     seen = survey_folder(source_path) if request.source == "local" else []
     text = _render_config(request, folder, source_path, seen)
-    # What is missing here may be installed where the configuration is used; `config check` says it.
+    # A missing extra may be installed where the configuration is used; `config check` reports it.
     settings = parse_settings(text, config_path, environ={}, installed=lambda _: True)
     try:
         schema_path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,5 +170,5 @@ def _show_path(path: Path, folder: Path) -> str:
 
 
 def _quote(text: str) -> str:
-    # A JSON string is a YAML string, whatever is in it.
+    # A JSON string is always a YAML string.
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Which table becomes an index: of what text, by which model, in which store."""
+"""Which table is indexed: from which text, with which model, in which store."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from headwater.config.section import FieldNames, Section, SectionError
 
 
 def _weigh_names(value: object) -> object:
-    # `[title, description]` is short for the same weight for all.
+    # `[title, description]` gives all columns the same weight.
     if isinstance(value, str):
         value = [value]
     return dict.fromkeys(value, 1.0) if isinstance(value, (list, tuple)) else value

@@ -1,4 +1,4 @@
-"""Who may ask: the keys of the API, as the environment tells them."""
+"""The keys of the API, from the environment."""
 
 import hashlib
 import hmac
@@ -17,7 +17,7 @@ SCOPES = frozenset({"admin"})
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One key, known by its hash. `tenant` limits it to rows of that tenant."""
+    """One key, stored as its hash. `tenant` limits it to rows of that tenant."""
 
     name: str
     sha256: str
@@ -26,9 +26,10 @@ class ApiKey:
 
 
 def parse_api_keys(text: str, *, needs_tenant: bool = False) -> tuple[ApiKey, ...]:
-    """The keys in the variable's text. Raises `ConfigError`, which never holds the text itself.
+    """Parse the keys in the variable's text. Raises `ConfigError`, which never contains the text itself.
 
-    With `needs_tenant` each key must name one, and there must be a key: rows of all tenants are nobody's.
+    With `needs_tenant` at least one key is required, and each must name a tenant: no caller may see rows of
+    all tenants.
     """
     problems: list[str] = []
     keys: list[ApiKey] = []
@@ -56,7 +57,7 @@ def parse_api_keys(text: str, *, needs_tenant: bool = False) -> tuple[ApiKey, ..
 
 
 def find_key(keys: Sequence[ApiKey], given: str) -> ApiKey | None:
-    """The key whose hash it has. Takes as long for a wrong key as for any other."""
+    """Return the key with that hash. Takes constant time, also for a wrong key."""
     digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
     found = None
     for key in keys:

@@ -1,4 +1,4 @@
-"""How rows are found and put in order."""
+"""Retrieval and ranking of rows."""
 
 from typing import Literal
 

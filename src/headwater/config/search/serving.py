@@ -1,4 +1,4 @@
-"""Who words the answers, and how the API behaves."""
+"""The language model of the answers, and the behaviour of the API."""
 
 from typing import Literal
 

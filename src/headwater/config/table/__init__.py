@@ -1,4 +1,4 @@
-"""`tables:` what each data table is built from and how."""
+"""`tables:` the source of each data table, and how it is built."""
 
 from headwater.config.table.table import TableConfig
 

@@ -1,4 +1,4 @@
-"""`columns:` of a table: which columns have one of Hudi's own types, and what that excludes."""
+"""`columns:` of a table: which columns have Hudi's own types, and what that excludes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ Problem = tuple[tuple[str, ...], str]
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OWN_PREFIXES = ("_hoodie_", "_headwater_")
-# Of the others no field is an array of numbers, or bytes, before a step has made it so.
+# In other formats, no field is an array of numbers or bytes before a transform.
 _FORMATS = {
     "vector": frozenset({"json", "json_array", "parquet", "avro", "orc"}),
     "blob": frozenset({"json", "json_array", "parquet", "avro", "orc", "binary"}),
@@ -22,12 +22,12 @@ _STEPS = {
 
 
 def list_column_types(table: TableFields) -> Mapping[str, ColumnType]:
-    """By the names of the table's columns."""
+    """Return the types by the table's column names."""
     return {name: parse_column_type(text) for name, text in table.columns.items()}
 
 
 def iter_column_type_problems(table: TableFields) -> Iterator[Problem]:
-    """What such columns cannot be, or be beside. The table's format is known."""
+    """Yield conflicts of such columns. The table's format is known."""
     types = list_column_types(table)
     used = {
         key: {name.lower() for name in getattr(table, key)}

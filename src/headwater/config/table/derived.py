@@ -1,4 +1,4 @@
-"""Tables built from other tables: what may stand beside `from`, and which table comes before which."""
+"""Tables built from other tables: keys allowed with `from`, and the order of tables."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,13 +18,13 @@ _OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter
 
 
 def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
-    """What cannot be beside `from`, or has no meaning without it."""
+    """Yield keys that conflict with `from`, or require it."""
     if table.from_ is None:
         for name in ("refresh", "group_key"):
             if getattr(table, name):
                 yield (name,), "has no meaning without `from`: it says how a table follows another table"
         return
-    # What is told at its default says nothing: so does a configuration that was written out in full.
+    # Ignore keys at their default: a configuration may be written out in full.
     fields = type(table).model_fields
     given = {name for name in table.model_fields_set if getattr(table, name) != fields[name].default}
     for name in _OF_OBJECTS:
@@ -55,7 +55,7 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
 
 
 def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
-    """What would take the columns away by which groups of the source and of the result are the same."""
+    """Yield transforms that change or drop group columns: groups of source and result must match."""
     if table.refresh != "changed_keys":
         if table.group_key:
             text = f"has no meaning with `refresh: {table.effective_refresh}`; only changed_keys has it"
@@ -80,7 +80,7 @@ def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
 
 
 def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
-    """Tables that come from none there is, or in the end from themselves."""
+    """Yield tables with an unknown source, or with a cycle."""
     for name, table in tables.items():
         if table.from_ is None:
             continue
@@ -98,12 +98,12 @@ def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
 
 
 def order_tables(tables: Mapping[str, TableFields]) -> list[str]:
-    """The names, each behind that of the table it is built from; in the file's order else."""
+    """Return the names, each after its source; otherwise in file order."""
     return sorted(tables, key=lambda name: len(_list_way(name, tables)))
 
 
 def _list_way(name: str, tables: Mapping[str, TableFields]) -> list[str]:
-    """The table's source, the source of that, and so on, up to what is not known or was seen before."""
+    """Return the table's source, its source, and so on, up to an unknown or repeated one."""
     way: list[str] = []
     source = tables[name].from_
     while source is not None and source in tables and source not in way:

@@ -254,55 +254,56 @@ class TableFields(Section):
 
     @property
     def effective_format(self) -> FileFormat:
-        """The format: as given, else by the ending of the first path."""
+        """Return the format: as given, else by the ending of the first path."""
         found = self.format or infer_format(self.path[0])
         assert found is not None  # noqa: S101 - checked by TableConfig
         return found
 
     @property
     def effective_refresh(self) -> Refresh:
-        """How a derived table follows its source: as given, else by the rows that changed."""
+        """Return how a derived table follows its source: as given, else by changed rows."""
         return self.refresh or "changes"
 
     @property
     def effective_group_key(self) -> tuple[str, ...]:
-        """The columns of its groups, with `refresh: changed_keys`; none else."""
+        """Return the group columns of `refresh: changed_keys`; empty otherwise."""
         return (self.group_key or self.record_key) if self.refresh == "changed_keys" else ()
 
     @property
     def rules(self) -> str:
-        """What decides which keys the table takes, as one text that changes when it does."""
+        """Return the rules that select the table's keys, as one text that changes with them."""
         names = {"path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring"}
         return self.model_dump_json(include=names)
 
     @property
     def effective_mode(self) -> Literal["mirror", "merge", "append"]:
-        """The mode: as given, else merge with a record key and append without. A derived table is a mirror of
-        what it is built from."""
+        """Return the mode: as given, else merge with a record key and append without. A derived table is a
+        mirror of its source."""
         if self.from_ is not None:
             return "mirror"
         return self.mode or ("merge" if self.record_key else "append")
 
     @property
     def effective_operation(self) -> Literal["upsert", "insert", "bulk_insert"]:
-        """The write operation: as given, else the one that fits the mode."""
-        # Hudi writes no log of rows that it inserts into a file that is there, and then cannot read the log.
+        """Return the write operation: as given, else the one that fits the mode."""
+        # Hudi writes no CDC log of rows inserted into an existing file, and then cannot read the log.
         may_insert = self.effective_mode == "append" and self.cdc == "off"
         return self.operation or ("insert" if may_insert else "upsert")
 
     @property
     def effective_on_object_removed(self) -> Literal["ignore", "retract"]:
-        """What happens to the rows of a removed object: only those of a mirror follow it."""
+        """Return how the rows of a removed object are handled: only a mirror retracts them."""
         return "retract" if self.effective_mode == "mirror" else "ignore"
 
     @property
     def effective_schema_evolution_mode(self) -> SchemaEvolutionMode:
-        """What new columns do: as given, else they are added unless the columns were given."""
+        """Return how new columns are handled: as given, else they are added unless the columns were given."""
         is_fixed = self.schema_ is not None or self.effective_format in FIXED_COLUMNS
         return self.schema_evolution_mode or ("none" if is_fixed else "add_new_columns")
 
     @property
     def effective_rescued_data_column(self) -> str | None:
-        """The column for what fits no column: as given, else only where new columns are rescued."""
+        """Return the column for values that match no column: as given, else only if new columns are
+        rescued."""
         is_rescue = self.effective_schema_evolution_mode == "rescue"
         return self.rescued_data_column or (RESCUED_DATA_COLUMN if is_rescue else None)

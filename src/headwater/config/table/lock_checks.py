@@ -1,4 +1,4 @@
-"""Does the lock fit the lake, and what the tables ask of it?"""
+"""Checks that the lock fits the lake and the tables."""
 
 from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ Problem = tuple[tuple[str, ...], str]
 def iter_lock_problems(
     lock: LockConfig | None, lake: str, tables: Mapping[str, TableFields], jars: Collection[str]
 ) -> Iterator[Problem]:
-    """Keys with a sentence. `jars` are texts that name the further jars of a session."""
+    """Yield keys with a sentence. `jars` are texts that name the further jars of a session."""
     if lock is not None:
         yield from _iter_provider_problems(lock, urlsplit(lake).scheme, jars)
     for name, table in tables.items():

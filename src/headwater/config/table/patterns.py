@@ -1,4 +1,4 @@
-"""Which objects a table takes: patterns that match nothing, addresses where a name is wanted."""
+"""Checks a table's patterns: ones that match nothing, addresses instead of names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ KeyProblem = tuple[tuple[str, ...], str]
 
 
 def iter_pattern_problems(table: TableFields) -> Iterator[KeyProblem]:
-    """Patterns of a table that can match no key, whatever the source is."""
+    """Yield a table's patterns that can match no key of any source."""
     for key, pattern in _iter_patterns(table):
         address = ADDRESS.fullmatch(pattern)
         if address is not None:
@@ -29,7 +29,7 @@ def iter_pattern_problems(table: TableFields) -> Iterator[KeyProblem]:
 def iter_folder_problems(
     folder: Path, tables: Mapping[str, TableFields]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Patterns that can match no file of a folder: they are relative to it."""
+    """Yield patterns that can match no file of a folder: they are relative to it."""
     for name, table in tables.items():
         for key, pattern in _iter_patterns(table):
             if pattern.startswith("/"):

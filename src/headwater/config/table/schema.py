@@ -1,4 +1,4 @@
-"""How a table's columns come about: what does not go together."""
+"""Conflicts between the keys that determine a table's columns."""
 
 import re
 from collections.abc import Iterator
@@ -14,9 +14,8 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def iter_schema_problems(table: TableFields) -> Iterator[Problem]:
-    """Lists of columns that cannot be parsed, options that the format does not have, and what evolving and
-    rescued columns cannot be combined with. The table's format is known.
-    """
+    """Yield invalid column lists, unknown options of the format, and conflicts of evolving and rescued
+    columns. The table's format is known."""
     for key, ddl in (("schema", table.schema_), ("schema_hints", table.schema_hints)):
         if ddl is not None:
             yield from _iter_ddl_problems(key, ddl)

@@ -1,4 +1,4 @@
-"""`TableConfig`: what a data table is built from and how, with all combinations of its keys checked."""
+"""`TableConfig`: source and settings of a data table, with all combinations of its keys checked."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -31,7 +31,7 @@ class TableConfig(TableFields):
             *self._hoodie_problems(),
             *iter_typed_problems(self),
         ]
-        # Asks for the format, which has to be known for that.
+        # Needs the format, which must be known first.
         if self.from_ is None:
             problems = problems or [*iter_schema_problems(self)]
         problems = problems or [*iter_column_type_problems(self)]

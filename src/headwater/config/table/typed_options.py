@@ -1,4 +1,4 @@
-"""Which of a table's options are Hudi's, which go together, and which do not."""
+"""A table's typed Hudi options, and their conflicts."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ TYPED_FIELDS = (
     "column_stats",
     "indexing",
 )
-"""Fields of `TableFields` that are nothing but Hudi's."""
+"""Fields of `TableFields` that only set Hudi options."""
 
 _CLASSES = ("payload", "merger")
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
@@ -53,7 +53,7 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def list_typed_options(table: TableFields) -> dict[str, OptionValue]:
-    """Those that are not at their default, by their path below the table, such as `index.buckets`."""
+    """Return the options not at their default, by path below the table, such as `index.buckets`."""
     given: dict[str, OptionValue] = {}
     for name, value in table.model_dump(include=set(TYPED_FIELDS), exclude_defaults=True).items():
         if isinstance(value, dict):
@@ -64,7 +64,7 @@ def list_typed_options(table: TableFields) -> dict[str, OptionValue]:
 
 
 def list_needed_columns(table: TableFields) -> dict[str, tuple[str, ...]]:
-    """Columns that rows have to have, by the key below the table that names them."""
+    """Return the required columns of rows, by the key below the table that names them."""
     sort_by = table.clustering.sort_by if table.clustering else ()
     return {
         "record_key": table.record_key,
@@ -75,13 +75,13 @@ def list_needed_columns(table: TableFields) -> dict[str, tuple[str, ...]]:
 
 
 def list_ordering(table: TableFields) -> tuple[str, ...]:
-    """Columns by whose values Hudi chooses among rows of one key; none where a class of the user's does."""
+    """Return the columns by which Hudi selects among rows of one key; empty if a user's class does."""
     is_own = table.payload or table.merger or table.merge_mode == "commit_time"
     return () if is_own or table.effective_mode != "merge" else table.ordering
 
 
 def iter_typed_problems(table: TableFields) -> Iterator[Problem]:
-    """What does not go together, as keys below the table with a sentence."""
+    """Yield conflicts, as keys below the table with a sentence."""
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
     yield from _iter_generator_problems(table)
@@ -177,7 +177,7 @@ def _iter_generator_problems(table: TableFields) -> Iterator[Problem]:
 
 
 def _iter_class_problems(table: TableFields) -> Iterator[Problem]:
-    """Of a user's class that merges rows: a payload, or a merger."""
+    """Yield conflicts of a user's class that merges rows: a payload, or a merger."""
     given = list_typed_options(table)
     kind = next((name for name in _CLASSES if name in given), None)
     if kind is None:

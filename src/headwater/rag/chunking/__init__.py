@@ -1,11 +1,11 @@
-"""Cutting texts: by characters, by a model's tokens, along Markdown or along code."""
+"""Chunking of texts: by characters, by a model's tokens, along Markdown or along code."""
 
 from headwater.config.search.index import ChunkConfig
 from headwater.rag.chunking.protocol import Chunker
 
 
 def build_chunker(config: ChunkConfig) -> Chunker:
-    """The chunker of a configuration. Raises `SearchError` for a language that nothing here can parse."""
+    """Build the configured chunker. Raises `SearchError` for a language without an installed parser."""
     if config.by == "tokens":
         from headwater.rag.chunking.tokens import TokenChunker
 

@@ -1,4 +1,4 @@
-"""Pieces of so many characters, cut at paragraphs, sentences and words as far as they fit."""
+"""Chunks by number of characters, split at paragraphs, sentences and words where possible."""
 
 from semantic_text_splitter import TextSplitter
 
@@ -11,9 +11,9 @@ class CharacterChunker:
         self._splitter = TextSplitter(size, overlap)
 
     def split(self, text: str) -> list[str]:
-        """Pieces of at most `size` characters."""
+        """Split the text into pieces of at most `size` characters."""
         text = text.strip()
-        # Most rows are short, and asking the splitter costs more than looking.
+        # Most rows are short, and calling the splitter costs more than this check.
         if len(text) <= self._size:
             return [text] if text else []
         return self._splitter.chunks(text)

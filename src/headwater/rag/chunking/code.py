@@ -1,4 +1,4 @@
-"""Pieces along the structure of code, of a language with a tree-sitter grammar, else along blank lines."""
+"""Chunks along the structure of code for languages with a tree-sitter grammar, else along blank lines."""
 
 from importlib import import_module
 
@@ -11,7 +11,7 @@ class CodeChunker:
     """`size` and `overlap` are characters. `language` names the package `tree_sitter_<language>`."""
 
     def __init__(self, size: int, overlap: int, language: str | None = None) -> None:
-        # Untrimmed: indentation means something.
+        # Untrimmed: indentation is significant.
         self._splitter = (
             TextSplitter(size, overlap, trim=False)
             if language is None
@@ -19,7 +19,7 @@ class CodeChunker:
         )
 
     def split(self, text: str) -> list[str]:
-        """Pieces of at most `size` characters."""
+        """Split the text into pieces of at most `size` characters."""
         return [piece for piece in self._splitter.chunks(text.strip("\n")) if piece.strip()]
 
 

@@ -1,4 +1,4 @@
-"""Pieces along the headings, lists and paragraphs of Markdown."""
+"""Chunks along the headings, lists and paragraphs of Markdown."""
 
 from semantic_text_splitter import MarkdownSplitter
 
@@ -10,6 +10,6 @@ class MarkdownChunker:
         self._splitter = MarkdownSplitter(size, overlap)
 
     def split(self, text: str) -> list[str]:
-        """Pieces of at most `size` characters."""
+        """Split the text into pieces of at most `size` characters."""
         text = text.strip()
         return self._splitter.chunks(text) if text else []

@@ -1,14 +1,14 @@
-"""What headwater asks of something that cuts texts."""
+"""The interface of chunkers."""
 
 from typing import Protocol
 
 
 class Chunker(Protocol):
-    """Pure and thread-safe; the same text always gives the same pieces."""
+    """Pure and thread-safe; the same text always gives the same chunks."""
 
     def split(self, text: str) -> list[str]:
-        """Pieces in their order, none of them empty, none larger than the size asked for.
+        """Return the chunks in order, none empty, none larger than the configured size.
 
-        A text that fits is one piece, unchanged but for space at its ends.
+        A text that fits is one chunk, unchanged except for space at its ends.
         """
         ...

@@ -1,4 +1,4 @@
-"""Pieces of so many tokens of the default model."""
+"""Chunks by number of tokens of the default model."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from headwater.errors import SearchError
 
 
 class TokenChunker:
-    """`size` and `overlap` are tokens, as `wordllama` counts them: other models are near it."""
+    """`size` and `overlap` are `wordllama` tokens; other models have similar counts."""
 
     def __init__(self, size: int, overlap: int) -> None:
         self._size = size
@@ -19,7 +19,7 @@ class TokenChunker:
         self._splitter = TextSplitter.from_huggingface_tokenizer(tokenizer, size, overlap)
 
     def split(self, text: str) -> list[str]:
-        """Pieces of at most `size` tokens."""
+        """Split the text into pieces of at most `size` tokens."""
         text = text.strip()
         return self._splitter.chunks(text) if text else []
 

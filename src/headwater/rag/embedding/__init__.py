@@ -1,4 +1,4 @@
-"""Embedders by their type in the file. Adding one: a file here, a line in the table, its name in `config`."""
+"""Embedders by their configured type. To add one: a file here, a line in the table, its name in `config`."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ _Build = Callable[["EmbedderConfig", Mapping[str, str]], Embedder]
 
 
 def build_embedder(config: "EmbedderConfig", environ: Mapping[str, str] | None = None) -> Embedder:
-    """The embedder of a configuration; libraries are imported only when chosen.
+    """Build the configured embedder; imports only its own libraries.
 
-    Raises `MissingExtraError` when a library is missing, `ConfigError` when the section does not say enough,
+    Raises `MissingExtraError` when a library is missing, `ConfigError` when the section is incomplete,
     `SearchError` when the model cannot be loaded.
     """
     return _EMBEDDERS[config.type](config, read_environment() if environ is None else environ)

@@ -1,4 +1,4 @@
-"""Models of the fastembed library (ONNX), by name (from its hub) or folder. An extra."""
+"""Models of the fastembed library (ONNX), by hub name or folder. An extra."""
 
 import threading
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
 
 
 class FastEmbedEmbedder:
-    """Loads when it is made. A folder is named after its model: `.../bge-small-en-v1.5`."""
+    """Loads on construction. A folder is named after its model: `.../bge-small-en-v1.5`."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
@@ -28,28 +28,28 @@ class FastEmbedEmbedder:
 
     @property
     def name(self) -> str:
-        """Model and everything else that changes its vectors."""
+        """Return a name that covers everything that changes the vectors."""
         return build_name("fastembed", self._model_name, self._dimensions, self._config)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.passage_prefix), self._dimensions, self._embed)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.query_prefix), self._dimensions, self._embed)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """Texts of more tokens than the model reads."""
+        """Count the texts that exceed the model's token limit."""
         prepared = [text for text in prepare(texts, self._config.passage_prefix) if text]
         with self._lock:
             encoded = self._model.model.tokenizer.encode_batch(prepared)
-        # Truncated text overflows into further pieces.
+        # A truncated text overflows into further encodings.
         return sum(bool(one.overflowing) for one in encoded)
 
     def _embed(self, texts: list[str]) -> npt.NDArray[np.float32]:
@@ -58,7 +58,7 @@ class FastEmbedEmbedder:
 
 
 def _load(model: str) -> tuple[Any, str, int]:
-    """The model, its name and its dimensions."""
+    """Load the model; return it with its name and dimensions."""
     with importing_extra("fastembed", "search.embedder.type: fastembed"):
         from fastembed import TextEmbedding
     known = {str(one["model"]): int(one["dim"]) for one in TextEmbedding.list_supported_models()}

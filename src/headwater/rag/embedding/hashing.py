@@ -1,4 +1,4 @@
-"""Words and parts of words hashed into a vector: the same everywhere, knows no meaning. For tests."""
+"""Hashes words and their trigrams into a vector: reproducible, without semantics. For tests."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -11,12 +11,12 @@ from headwater.rag.embedding.protocol import Vectors
 from headwater.rag.embedding.vectors import build_name, embed_known, prepare
 
 DIMENSIONS = 256
-# A whole word says more than three of its letters.
+# A whole word is more significant than a trigram.
 _WORD_WEIGHT = 2.0
 
 
 class HashingEmbedder:
-    """Has no limit, and nothing to load."""
+    """Has no length limit, and nothing to load."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
@@ -24,24 +24,24 @@ class HashingEmbedder:
 
     @property
     def name(self) -> str:
-        """Everything that changes its vectors."""
+        """Return a name that covers everything that changes the vectors."""
         return build_name("hashing", "words-trigrams", self._dimensions, self._config)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.passage_prefix), self._dimensions, self._embed)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.query_prefix), self._dimensions, self._embed)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """None ever is."""
+        """Return 0: there is no limit."""
         del texts
         return 0
 

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's protocol for embeddings."""
+"""Any endpoint with OpenAI's embeddings API."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from headwater.rag.embedding.protocol import Vectors
 from headwater.rag.embedding.vectors import build_name, embed_known, prepare
 
 KEY_VARIABLE = "HEADWATER_EMBEDDING_API_KEY"
-# The SDK tries again after 408, 409, 429, 5xx and broken connections, and waits between.
+# The SDK retries after 408, 409, 429, 5xx and broken connections, with backoff.
 MAX_RETRIES = 3
-# Endpoints refuse what is too long for the model, and do not tell before: 8,191 tokens hold at least this.
+# Endpoints reject texts over the model's limit without publishing it: 8,191 tokens hold at least this.
 MAX_CHARACTERS = 8_191
 
 
 class OpenAIEmbedder:
-    """Asks for one vector first, to know its length, unless `dimensions` says it."""
+    """Requests one vector first to learn its length, unless `dimensions` gives it."""
 
     def __init__(self, config: EmbedderConfig, environ: Mapping[str, str]) -> None:
         missing = [name for name in ("endpoint", "model") if not getattr(config, name)]
@@ -34,7 +34,7 @@ class OpenAIEmbedder:
         self._model = str(config.model)
         self._client = OpenAI(
             base_url=config.endpoint,
-            # Endpoints on one's own machine ask for none, but the SDK does.
+            # Local endpoints need no key, but the SDK does.
             api_key=environ.get(KEY_VARIABLE) or "none",
             timeout=config.timeout,
             max_retries=MAX_RETRIES,
@@ -44,31 +44,31 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
-        """Model and everything else that changes its vectors."""
+        """Return a name that covers everything that changes the vectors."""
         return build_name("openai", self._model, self.dimensions, self._config)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = self._ask(["length"]).shape[1]
             return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return self._embed_prepared(texts, self._config.passage_prefix)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return self._embed_prepared(texts, self._config.query_prefix)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """Texts of more than 8,191 characters."""
+        """Count the texts of more than 8,191 characters."""
         return sum(len(text) > MAX_CHARACTERS for text in prepare(texts, self._config.passage_prefix))
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._client.close()
 
     def _embed_prepared(self, texts: Sequence[str], prefix: str) -> Vectors:
@@ -104,7 +104,7 @@ class OpenAIEmbedder:
         return np.asarray(vectors, dtype=np.float32)
 
     def _refused(self, status: int) -> SearchError:
-        # Not the answer's text: some endpoints repeat the key in it.
+        # Omit the response text: some endpoints repeat the key in it.
         message = f"{self._config.endpoint} answered {status} for model {self._model!r}"
         if status in (401, 403):
             return SearchError(message, hint=f"set {KEY_VARIABLE} to a key that may use the model")

@@ -1,4 +1,4 @@
-"""What headwater asks of a model that turns text into vectors."""
+"""The interface of models that turn text into vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,29 +10,30 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Thread-safe. Raises `SearchError` when the model cannot be loaded or asked.
+    """Thread-safe. Raises `SearchError` when the model cannot be loaded or called.
 
-    Vectors have length 1 (a text without any known word: all zeros), so cosine is the dot product.
+    Vectors have length 1 (all zeros for a text without any known word), so cosine is the dot product.
     """
 
     @property
     def name(self) -> str:
-        """Model and everything else that changes its vectors (dimensions, prefixes, normaliser version)."""
+        """Return a name that covers everything that changes the vectors (model, dimensions, prefixes,
+        normaliser)."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         ...
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than the model reads."""
+        """Count the texts that exceed the model's limit."""
         ...

@@ -1,4 +1,4 @@
-"""Models of the sentence-transformers library, by name (from its hub) or folder. An extra: needs torch."""
+"""Models of the sentence-transformers library, by hub name or folder. An extra: needs torch."""
 
 import threading
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 class SentenceTransformersEmbedder:
-    """Loads when it is made, on the processor."""
+    """Loads on construction, on the CPU."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
         self._model_name = config.model or DEFAULT_MODEL
-        # The library's tokenizers change their settings with each call.
+        # The library's tokenizers change their settings on each call.
         self._lock = threading.Lock()
         self._model = _load(self._model_name)
         own = int(self._model.get_sentence_embedding_dimension())
@@ -30,24 +30,24 @@ class SentenceTransformersEmbedder:
 
     @property
     def name(self) -> str:
-        """Model and everything else that changes its vectors."""
+        """Return a name that covers everything that changes the vectors."""
         return build_name("sentence_transformers", self._model_name, self._dimensions, self._config)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.passage_prefix), self._dimensions, self._embed)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return embed_known(prepare(texts, self._config.query_prefix), self._dimensions, self._embed)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """Texts of more tokens than the model reads."""
+        """Count the texts that exceed the model's token limit."""
         limit = self._model.max_seq_length
         if limit is None:
             return 0

@@ -1,4 +1,4 @@
-"""What all embedders do with texts and vectors. Pure."""
+"""Operations on texts and vectors shared by all embedders. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
@@ -12,7 +12,7 @@ from headwater.rag.normalising import NORMALISER_VERSION, normalise
 
 
 def build_name(kind: str, model: str, dimensions: int, config: EmbedderConfig) -> str:
-    """A name that changes with all that changes vectors."""
+    """Return a name that changes with everything that changes vectors."""
     parts = [kind, model, str(dimensions), f"n{NORMALISER_VERSION}"]
     if config.query_prefix or config.passage_prefix:
         prefixes = f"{config.query_prefix}\x00{config.passage_prefix}".encode("utf-8", "surrogatepass")
@@ -21,7 +21,7 @@ def build_name(kind: str, model: str, dimensions: int, config: EmbedderConfig) -
 
 
 def prepare(texts: Sequence[str], prefix: str) -> list[str]:
-    """Normalised, with the prefix; a text without any letter or digit stays empty."""
+    """Normalise texts and add the prefix; a text without letters and digits stays empty."""
     return [prefix + text if text else "" for text in map(_clean, texts)]
 
 
@@ -33,9 +33,9 @@ def _clean(text: str) -> str:
 def embed_known(
     texts: Sequence[str], dimensions: int, embed: Callable[[list[str]], npt.NDArray[np.float32]]
 ) -> Vectors:
-    """Unit vectors of `dimensions` from prepared texts; zeros where a text is empty.
+    """Return unit vectors of `dimensions` for prepared texts; zeros where a text is empty.
 
-    `embed` is called with what is not empty.
+    `embed` is called with the non-empty texts.
     """
     vectors = np.zeros((len(texts), dimensions), dtype=np.float32)
     known = [number for number, text in enumerate(texts) if text]
@@ -46,16 +46,16 @@ def embed_known(
 
 
 def make_unit(vectors: npt.NDArray[np.float32]) -> Vectors:
-    """Of length 1; zeros stay zeros."""
+    """Scale vectors to length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
 def iter_batches(texts: Sequence[str], size: int, most_characters: int) -> Iterator[list[int]]:
-    """Numbers of texts, those of like length together, since a batch is padded to its longest.
+    """Yield batches of text indexes, grouped by length, since a batch is padded to its longest text.
 
-    At most `size` in a batch, and at most `most_characters` with the padding (or one text).
+    A batch has at most `size` texts, and `most_characters` including padding, or one text.
     """
     batch: list[int] = []
     for number in sorted(range(len(texts)), key=lambda one: len(texts[one])):

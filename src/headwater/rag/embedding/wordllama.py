@@ -1,4 +1,4 @@
-"""WordLlama: static word vectors whose weights come in the package. No download, no torch."""
+"""WordLlama: static word vectors whose weights ship with the package. No download, no torch."""
 
 import threading
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from headwater.rag.embedding.vectors import build_name, embed_known, iter_batche
 
 MODEL = "l2_supercat"
 DIMENSIONS = 256
-# The model has no limit; memory has: a character takes up to 1 kB.
+# The model has no limit, but memory is limited: a character takes up to 1 kB.
 MAX_CHARACTERS = 8_192
 _BATCH_CHARACTERS = 262_144
 
@@ -36,24 +36,24 @@ class WordLlamaEmbedder:
 
     @property
     def name(self) -> str:
-        """Model and everything else that changes its vectors."""
+        """Return a name that covers everything that changes the vectors."""
         return build_name("wordllama", MODEL, self._dimensions, self._config)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return self._embed(texts, self._config.passage_prefix)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """`(len(texts), dimensions)`."""
+        """Return vectors of shape `(len(texts), dimensions)`."""
         return self._embed(texts, self._config.query_prefix)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
-        """Texts of more than 8,192 characters."""
+        """Count the texts of more than 8,192 characters."""
         return sum(len(text) > MAX_CHARACTERS for text in prepare(texts, self._config.passage_prefix))
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
@@ -74,7 +74,7 @@ class WordLlamaEmbedder:
 
                 folder = Path(wordllama.__file__).parent
                 try:
-                    # The package looks for its own weights only when told where they are.
+                    # The package finds its own weights only with an explicit path.
                     self._model = wordllama.WordLlama.load(
                         config=MODEL, cache_dir=folder, dim=DIMENSIONS, disable_download=True
                     )

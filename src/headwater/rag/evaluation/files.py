@@ -24,23 +24,23 @@ _TOP_GAIN = GAINS["E"]
 
 
 def read_shipped() -> JudgedSet:
-    """The catalogue that ships with the package."""
+    """Return the catalogue that ships with the package."""
     with as_file(files("headwater.rag.evaluation") / "data") as folder:
         return read_judged(*(folder / f"{name}.jsonl.gz" for name in NAMES))
 
 
 def read_hopeless() -> list[str]:
-    """Queries for what the shipped catalogue does not have."""
+    """Return queries that the shipped catalogue cannot answer."""
     text = (files("headwater.rag.evaluation") / "data" / "hopeless.txt").read_text("utf-8")
     return text.splitlines()
 
 
 def read_judged(catalogue: Path | None, queries: Path, judgements: Path) -> JudgedSet:
-    """Read three files; a gate needs no catalogue. Ids may be text or numbers; columns may have the usual
-    other names.
+    """Read three files; a gate needs no catalogue. Ids may be text or numbers; columns may have common
+    aliases.
 
-    Raises `UsageError` with file and line for what cannot be read, and when a judgement is of a query that
-    is not there, or no query has one.
+    Raises `UsageError` with file and line for unreadable data, for a judgement of an unknown query, and when
+    no query has a judgement.
     """
     rows = _iter_rows(catalogue) if catalogue else ()
     products = [_to_product(row, where) for where, row in rows]
@@ -87,7 +87,7 @@ def write_judged(judged: JudgedSet, folder: Path) -> None:
 
 
 def _iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place and row of each line that is not empty."""
+    """Yield the location and row of each non-empty line."""
     try:
         content = path.read_bytes()
         text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
@@ -128,7 +128,7 @@ def _to_product(row: Mapping[str, Any], where: str) -> JudgedProduct:
 
 
 def _flatten(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """`{"attributes": {"color": "red"}}` as `attributes.color`."""
+    """Flatten `{"attributes": {"color": "red"}}` to `attributes.color`."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from ((f"{name}.{inner}", one) for inner, one in value.items())
@@ -154,7 +154,7 @@ def _to_query(row: Mapping[str, Any], where: str) -> JudgedQuery:
 
 
 def _to_gain(grade: object, where: str) -> float:
-    """Letters as gains; numbers below zero, to be told from them, until the greatest is known."""
+    """Return letters as gains, and numbers as negative values until the greatest is known."""
     if isinstance(grade, str):
         letter = _WORDS.get(grade.strip().lower(), grade.strip().upper())
         if letter in GAINS:
@@ -169,7 +169,7 @@ def _to_gain(grade: object, where: str) -> float:
 
 
 def _scale(graded: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:
-    """Whole numbers, as trec_eval wants them; the greatest number is worth an E."""
+    """Scale to integers, as trec_eval requires; the greatest number maps to the gain of E."""
     top = max((-gain for gains in graded.values() for gain in gains.values()), default=0.0)
     return {
         query: {

@@ -1,4 +1,4 @@
-"""Judged data: a catalogue, queries, and how well products answer them. Pure."""
+"""Judged data: a catalogue, queries, and graded answers. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ GAINS: Mapping[str, int] = {"E": 100, "S": 10, "C": 1, "I": 0}
 """ESCI's own gains (1, 0.1, 0.01, 0) in whole numbers."""
 
 RELEVANT_GAIN = 10
-"""From here on a product counts as found for recall and MRR: exact ones and substitutes."""
+"""Minimum gain of a product that counts as found for recall and MRR: exact ones and substitutes."""
 
 Split = Literal["tuning", "held-out"]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedProduct:
-    """One row of a catalogue; `fields` are all columns but title and description."""
+    """One row of a catalogue; `fields` are all columns except title and description."""
 
     product_id: str
     title: str
@@ -30,7 +30,7 @@ class JudgedProduct:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """`kind` groups figures; `split` says whether settings may be chosen by it."""
+    """`kind` groups figures; `split` says whether settings may be tuned on the query."""
 
     query_id: str
     text: str
@@ -40,7 +40,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSet:
-    """`gains` by query and product; a product without one is irrelevant."""
+    """`gains` by query and product; a product without a gain is irrelevant."""
 
     products: Sequence[JudgedProduct]
     queries: Sequence[JudgedQuery]

@@ -1,4 +1,4 @@
-"""How good a run is: nDCG@10, recall@20, MRR by query, with intervals. Pure."""
+"""Quality of a run: nDCG@10, recall@20 and MRR by query, with intervals. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SEED = 11
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of one query."""
+    """Scores of one query."""
 
     ndcg: float
     recall: float
@@ -26,13 +26,13 @@ class Score:
 
 
 def score_run(run: Run, gains: Mapping[str, Mapping[str, int]]) -> dict[str, Score]:
-    """Scores of all queries that have a judgement above irrelevant; a query that found nothing scores 0."""
+    """Score all queries with a judgement above irrelevant; a query without results scores 0."""
     judged = {
         query: {product: gain for product, gain in products.items() if gain > 0}
         for query, products in gains.items()
         if any(gain > 0 for gain in products.values())
     }
-    # trec_eval orders by score, so places become scores.
+    # trec_eval orders by score, so ranks become scores.
     placed = {
         query: {product: float(-place) for place, product in enumerate(run.get(query, ()))}
         for query in judged
@@ -53,7 +53,7 @@ def score_run(run: Run, gains: Mapping[str, Mapping[str, int]]) -> dict[str, Sco
 
 
 def find_interval(values: Sequence[float], *, seed: int = _SEED) -> tuple[float, float]:
-    """95 % interval of the mean by bootstrap; the same values give the same interval."""
+    """Return the 95 % bootstrap interval of the mean; deterministic for the same values."""
     if not values:
         return (0.0, 0.0)
     sample = np.asarray(values, dtype=np.float64)
@@ -63,5 +63,5 @@ def find_interval(values: Sequence[float], *, seed: int = _SEED) -> tuple[float,
 
 
 def mean(values: Sequence[float]) -> float:
-    """0 for none."""
+    """Return the mean; 0 for no values."""
     return float(np.mean(values)) if values else 0.0

@@ -1,4 +1,4 @@
-"""The official files of WANDS and of Amazon's ESCI, which are not shipped: they are read where they lie."""
+"""Reads the official files of WANDS and of Amazon's ESCI, which are not shipped."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ _ESCI_PRODUCT_COLUMNS = (
 
 
 def read_wands(folder: Path) -> JudgedSet:
-    """`product.csv`, `query.csv`, `label.csv` with tabs, as Wayfair publishes them.
+    """Read the tab-separated `product.csv`, `query.csv` and `label.csv`, as published by Wayfair.
 
     Raises `UsageError` when a file or a column is missing.
     """
@@ -49,10 +49,10 @@ def read_wands(folder: Path) -> JudgedSet:
 
 
 def read_esci(folder: Path, *, locale: str = "us") -> JudgedSet:
-    """The two Parquet files of the Shopping Queries Dataset: its reduced version, of one locale.
+    """Read one locale of the Shopping Queries Dataset (reduced version) from its two Parquet files.
 
-    The catalogue are the judged products. `train` becomes tuning, `test` held-out. Raises `UsageError` when
-    a file or a column is missing.
+    The catalogue contains the judged products. `train` becomes tuning, `test` held-out. Raises `UsageError`
+    when a file or a column is missing.
     """
     wanted = ("query_id", "query", "product_id", "product_locale", "esci_label", "small_version", "split")
     examples = _read_parquet(folder / ESCI_FILES[0], wanted)

@@ -1,4 +1,4 @@
-"""What an evaluation says: figures of each run, differences to the shipped default, and the gate. Pure."""
+"""The result of an evaluation: figures per run, differences from the shipped default, and the gate. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,16 @@ from headwater.rag.evaluation.metrics import Run, Score, find_interval, mean, sc
 from headwater.rag.evaluation.runs import HYBRID
 
 SplitName = Literal["held-out", "tuning", "all"]
-# Below this many queries an interval says little; the gate then looks at the mean alone.
+# With fewer queries an interval is inconclusive; the gate then uses the mean alone.
 MIN_GATE_QUERIES = 20
-# A new index may be worse by this much on average: less is noise of ties and of products that came and went.
+# A new index may be worse by this much on average: less is noise from ties and changed products.
 GATE_TOLERANCE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Means over queries; `interval` is nDCG's, 95 %. `zero_results` is the share that found nothing."""
+    """Means over queries; `interval` is the 95 % interval of nDCG. `zero_results` is the share without
+    results."""
 
     ndcg: float
     recall: float
@@ -30,7 +31,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
-    """nDCG@10 of one run less that of another, query by query: its mean and 95 % interval."""
+    """nDCG@10 of one run minus that of another, query by query: mean and 95 % interval."""
 
     mean: float
     interval: tuple[float, float]
@@ -38,7 +39,7 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`differences` are of the chosen run less each other. `kinds` of the figures are nDCG@10."""
+    """`differences` are of the chosen run minus each other run. `kinds` of the figures are nDCG@10."""
 
     split: SplitName
     runs: Mapping[str, Figures]
@@ -46,7 +47,7 @@ class Evaluation:
     differences: Mapping[str, MetricDifference]
 
     def to_json(self) -> dict[str, object]:
-        """As `headwater index eval --json` prints it."""
+        """Return the document that `headwater index eval --json` prints."""
         return {
             "split": self.split,
             "runs": {name: _figures_to_json(figures) for name, figures in self.runs.items()},
@@ -68,7 +69,7 @@ class EvaluationVerdict:
 
 
 def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "held-out") -> Evaluation:
-    """Figures of the queries of one split."""
+    """Return figures for the queries of one split."""
     names = {query.query_id: query.kind for query in judged.queries if split in ("all", query.split)}
     gains = {query: products for query, products in judged.gains.items() if query in names}
     scores = {name: score_run(run, gains) for name, run in runs.items()}
@@ -82,7 +83,7 @@ def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "hel
 
 
 def choose(scores: Mapping[str, Mapping[str, Score]]) -> str:
-    """The shipped default, unless another run is better with an interval above zero; then the best such."""
+    """Return the shipped default, or the best run whose interval of improvement is above zero."""
     default = HYBRID if HYBRID in scores else next(iter(scores))
     better = {
         name: difference.mean
@@ -93,16 +94,16 @@ def choose(scores: Mapping[str, Mapping[str, Score]]) -> str:
 
 
 def compare(after: Mapping[str, Score], before: Mapping[str, Score]) -> MetricDifference:
-    """Paired by query; queries that only one has are left out."""
+    """Compare paired by query; ignores queries that only one run has."""
     values = [after[query].ndcg - before[query].ndcg for query in sorted(after.keys() & before.keys())]
     return MetricDifference(mean(values), find_interval(values))
 
 
 def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) -> EvaluationVerdict:
-    """Whether a new index is good enough to go live.
+    """Judge whether a new index is good enough to go live.
 
-    It is unless it is worse: an interval of the difference below zero, or with few queries a mean below
-    zero by more than the tolerance. Without an index before, it has to find anything at all.
+    It fails if the mean falls by more than the tolerance, and the interval is below zero or there are few
+    queries. Without a previous index, it must find anything at all.
     """
     if before is None:
         found = any(score.ndcg > 0 for score in after.values())

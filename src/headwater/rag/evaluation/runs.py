@@ -1,4 +1,4 @@
-"""Every way to rank, run on one judged set in this process: legs, fusions, the shipped default."""
+"""Runs every ranking method on one judged set in this process: legs, fusions, the shipped default."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,16 +22,16 @@ HYBRID = "hybrid"
 PLAIN_FUSION = "rrf-60"
 RRF_CONSTANTS = (2, 20, 60)
 DEPTH = 100
-# What a page shows, and recall looks at twenty.
+# A page's results, and recall counts twenty.
 _LIMIT = 20
 _K1, _B = 1.2, 0.75
 
 
 def build_index(judged: JudgedSet, embedder: Embedder) -> MemoryIndex:
-    """All products as points of one chunk, as `index build` makes them: the title is the first line.
+    """Index all products as points of one chunk, as `index build` does: the title is the first line.
 
-    Beside the shipped vectors it holds `bm25`: BM25 as in the books (k1 1.2, b 0.75, true lengths) over title
-    and description, with the same stems and stop words.
+    In addition to the shipped vectors it holds `bm25`: textbook BM25 (k1 1.2, b 0.75, true lengths) over
+    title and description. It has the same stems and stop words.
     """
     index = MemoryIndex(IndexSpec(embedder.dimensions, (*SPARSE_NAMES, BM25), "evaluation"))
     texts = [f"{' '.join(one.title.split())}\n{one.description}" for one in judged.products]
@@ -54,8 +54,8 @@ def build_index(judged: JudgedSet, embedder: Embedder) -> MemoryIndex:
 
 
 def run_all(judged: JudgedSet, embedder: Embedder, reranker: Reranker | None = None) -> dict[str, Run]:
-    """What each way finds, by query, best first: legs, fusions, the shipped default, and the default with a
-    cross-encoder when one is given."""
+    """Return each method's results by query, best first: legs, fusions, the shipped default, and the default
+    with a cross-encoder if given."""
     index = build_index(judged, embedder)
     plain: dict[str, dict[str, list[str]]] = {}
     for query in judged.queries:
@@ -72,7 +72,7 @@ def run_all(judged: JudgedSet, embedder: Embedder, reranker: Reranker | None = N
 
 
 def run_retriever(retriever: Retriever, judged: JudgedSet) -> dict[str, list[str]]:
-    """What a retriever finds, by query; for the gate, which asks the live index and the new one."""
+    """Return a retriever's results by query; for the gate, which compares the live and the new index."""
     return {
         query.query_id: [row.row_key for row in retriever.search(SearchQuery(query.text, _LIMIT)).rows]
         for query in judged.queries

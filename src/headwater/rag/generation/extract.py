@@ -1,4 +1,4 @@
-"""An answer without a model: sentences of the rows themselves, nothing else."""
+"""An answer without a model: only sentences of the rows themselves."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def list_extracts(products: Sequence[Product], question: str) -> list[tuple[str, str]]:
-    """For each of the first few rows its label and one line: title, price, the sentence nearest to the
-    question."""
-    # A row that has none of the words may be near in meaning; beside rows that have some it is padding.
+    """Return the label and one line for each of the first few rows: title, price, and the sentence nearest to
+    the question."""
+    # A row with none of the words may be near in meaning; next to matching rows it is padding.
     matching = [item for item in products if item.row.matched_terms] or products
     return [(item.label, _extract(item, question)) for item in matching[:PRODUCTS]]
 

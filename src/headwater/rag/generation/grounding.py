@@ -1,17 +1,17 @@
-"""What a model said against the rows that it was given: what they do not bear out is not said.
+"""Checks a model's statements against the rows it was given, and drops claims that the rows do not support.
 
-A statement is kept whole or not at all. Rules, in their order, each with the word it is counted under:
+A statement is kept whole or dropped. Rules, in order, each with the word it is counted under:
 
 - `id`: it names an id that is not among the rows found.
 - `uncited`: it names no row.
 - `price`: it gives an amount of money that is not a price of the row it names, or a bound that the price
   breaks.
-- `attribute`: it has a number that is neither in the row nor in the question; it gives a row the brand,
-  colour or other value of another row; it says that the row is what a true-or-false field denies.
-- `off_topic`: a sentence of it is an order, or has no word of the row's title and values or of the question,
-  too few of the row's text, and is no plain sentence. A model that obeys a seller says just that.
+- `attribute`: it has a number that is neither in the row nor in the question. Or it gives a row the brand,
+  colour or other value of another row. Or it claims what a true-or-false field of the row denies.
+- `off_topic`: a sentence of it is an order. Or it shares no word with the row's title and values or the
+  question, too few with the row's text, and is no plain sentence. A model that obeys a seller says just that.
 
-Decision record 0009 tells what this lets through.
+Decision record 0009 describes what this lets through.
 """
 
 import re
@@ -72,13 +72,13 @@ _TOLERANCE = 0.005
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_FUNCTION_WORDS = 2
 _MIN_SUPPORTED = 3
-"""Words of the row's text that a sentence needs that names nothing of it."""
+"""Minimum number of words of the row's text in a sentence that names nothing of the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroundingVerdict:
-    """`text` is what may be said, plain; `fault` why nothing may. `labels` are the rows it speaks of;
-    `unknown` is how many ids it named that are not there."""
+    """`text` is the allowed text, plain; `fault` why nothing is allowed. `labels` are the rows it is about;
+    `unknown` counts the unknown ids it names."""
 
     text: str
     labels: tuple[str, ...]
@@ -96,8 +96,8 @@ class Grounding:
         self._values = _collect_values(products)
 
     def check(self, statement: AnswerStatement) -> GroundingVerdict:
-        """What of it may be said."""
-        # Links and markup of a model's own go, too.
+        """Return the part of the statement that is allowed."""
+        # Also remove the model's own links and markup.
         text = clean_text(statement.text)
         unknown = sum(name not in self._by_name for name in statement.cited)
         rows = list(
@@ -133,7 +133,7 @@ class Grounding:
     def _prices_hold(self, text: str, rows: Sequence[Product]) -> bool:
         amounts = list(_iter_amounts(text))
         prices = [price for item in rows for _, price in item.iter_prices()]
-        # Which amount is whose cannot be told in a sentence about several rows of different prices.
+        # In a sentence about rows with different prices, an amount cannot be matched to a row.
         if amounts and len(rows) > 1 and len(set(prices)) > 1:
             return False
         for before, readings in amounts:
@@ -160,7 +160,7 @@ class Grounding:
         for name, values in self._values.items():
             if not any(name in item.fields for item in rows):
                 continue
-            # `colour: red` and `red` alike: a value of others that this row's words do not have.
+            # Matches `colour: red` and `red`: a value of other rows that this row does not have.
             foreign = (value for value in values if not _has_words(own, value))
             if any(_has_words(spoken, value) for value in foreign):
                 return False
@@ -177,7 +177,7 @@ def _is_plain(sentence: str) -> bool:
 
 
 def _name(item: Product) -> str:
-    """What a row is called by: its title, its label, and its fields with their names."""
+    """Return the words that name a row: its title, its label, and its fields with their names."""
     values = (
         word for value in item.fields.values() for word in (value if isinstance(value, list) else [value])
     )
@@ -185,7 +185,7 @@ def _name(item: Product) -> str:
 
 
 def _collect_values(products: Sequence[Product]) -> Mapping[str, set[str]]:
-    """Short values of word fields, over all rows; for colours those that there are anywhere."""
+    """Collect the short values of text fields over all rows; for colours, all that exist anywhere."""
     found: dict[str, set[str]] = {}
     for item in products:
         for name, value in item.fields.items():
@@ -245,7 +245,7 @@ def _iter_amounts(text: str) -> Iterator[tuple[str, set[float]]]:
 
 
 def _iter_readings(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, set[float]]]:
-    """What stands before each number, and what the number can mean: `1,299` is two."""
+    """Yield the text before each number, and its possible values: `1,299` has two."""
     for match in pattern.finditer(text):
         digits = next((group for group in match.groups() if group), None) if match.groups() else match[0]
         yield text[: match.start()], set(_read_number(digits or match[0]))

@@ -1,4 +1,4 @@
-"""A found row as answers see it: an id that is safe to write, a title, a price, plain text."""
+"""A found row as answers use it: an id that is safe to print, a title, a price, plain text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ _TITLE_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`label` names the row in prompts and citations; it is the row key unless that is no plain word. `text`
-    holds no sentences that are orders."""
+    """`label` names the row in prompts and citations: the row key, unless that is no plain word. `text`
+    contains no orders."""
 
     row: FoundRow
     label: str
@@ -27,7 +27,7 @@ class Product:
     fields: Mapping[str, FieldValue]
 
     def iter_prices(self) -> Iterator[tuple[str, float]]:
-        """Fields that hold a price."""
+        """Yield the fields that hold a price."""
         for name, value in self.fields.items():
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if _PRICE_NAME.search(name) and is_number and isinstance(value, (int, float)):
@@ -35,8 +35,8 @@ class Product:
 
 
 def build_products(rows: Sequence[FoundRow], title_fields: Sequence[str]) -> list[Product]:
-    """The rows in their order; the title is the first of `title_fields` (or title, name) that a row has, else
-    the first line of its text."""
+    """Return products in row order. The title is the first of `title_fields` (or title, name) that a row has,
+    else the first line of its text."""
     return [_build(row, number, title_fields) for number, row in enumerate(rows, 1)]
 
 
@@ -44,7 +44,7 @@ def _build(row: FoundRow, number: int, title_fields: Sequence[str]) -> Product:
     fields = {name: _clean(value) for name, value in row.fields.items()}
     text = drop_orders(clean_text(row.text))
     named = (fields.get(name) for name in (*title_fields, *_TITLE_NAMES))
-    # A row's text begins with its first column, on a line of its own.
+    # A row's text starts with its first column, on a separate line.
     first_line = clean_text(row.text.partition("\n")[0], _TITLE_CHARACTERS)
     title = next((value for value in named if isinstance(value, str) and value), first_line)
     is_plain = _PLAIN_ID.fullmatch(row.row_key) and clean_text(row.row_key) == row.row_key

@@ -1,4 +1,4 @@
-"""What the model is sent: the house's instructions, and one block of data that no text can get out of."""
+"""The model's input: headwater's instructions, and one block of data that no text can escape from."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from headwater.rag.prompts import load_prompt
 from headwater.rag.prompts.data_block import PROMPT_VERSION, close_line, open_line
 
 MAX_TEXT_CHARACTERS = 700
-"""Of one product: a seller cannot crowd out the others."""
+"""Limit per product: a seller cannot crowd out the others."""
 
 ANSWER_SCHEMA: JsonSchema = {
     "type": "object",
@@ -38,7 +38,8 @@ _PHONE = re.compile(r"(?<!\w)\+?\d[\d ()/.-]{7,}\d(?!\w)")
 
 
 def build_messages(question: str, products: Sequence[Product], nonce: str) -> list[ChatMessage]:
-    """Instructions and data. `nonce` is new for each request, so nobody can have written its lines before."""
+    """Return instructions and data. `nonce` is new for each request, so its lines cannot be forged in
+    advance."""
     data = {
         "question": redact_person(clean_text(question, 1_000)),
         "products": [
@@ -51,7 +52,7 @@ def build_messages(question: str, products: Sequence[Product], nonce: str) -> li
             for product in products
         ],
     }
-    # One line without angle brackets: neither a closing line nor a role's mark can be in it.
+    # One line without angle brackets can contain neither a closing line nor a role marker.
     block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
     return [
         ChatMessage("system", load_prompt(PROMPT_VERSION).replace("{nonce}", nonce)),
@@ -60,5 +61,5 @@ def build_messages(question: str, products: Sequence[Product], nonce: str) -> li
 
 
 def redact_person(text: str) -> str:
-    """The text without mail addresses and telephone numbers: a model needs neither to choose headphones."""
+    """Remove mail addresses and telephone numbers: a model does not need them to recommend products."""
     return _PHONE.sub("[number]", _EMAIL.sub("[address]", text))

@@ -1,4 +1,4 @@
-"""Texts of strangers as plain words: no markup, no hidden characters, no links, no marks of roles."""
+"""Converts untrusted text to plain words: no markup, hidden characters, links or role markers."""
 
 import html
 import re
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 _SKIPPED_TAGS = frozenset({"script", "style", "template", "noscript", "title", "head", "iframe", "object"})
 _ROUNDS = 4
-"""Entities may hide tags which hide entities; what is nested deeper is dropped with its marks."""
+"""Entities may hide tags that hide entities; deeper nesting is dropped with its markup."""
 
 _MARKDOWN_IMAGE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _MARKDOWN_LINK = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
@@ -26,8 +26,8 @@ _SPACE = re.compile(r"\s+")
 
 
 def clean_text(text: str, limit: int = 2_000) -> str:
-    """At most `limit` characters of plain words in one line."""
-    # What is thrown away later may be long; what is looked at is bounded.
+    """Return at most `limit` characters of plain words in one line."""
+    # Removed parts may be long, but the input that is processed is bounded.
     text = remove_hidden(text[: limit * 8])
     for _ in range(_ROUNDS):
         stripped = remove_hidden(_strip_tags(text))
@@ -41,7 +41,7 @@ def clean_text(text: str, limit: int = 2_000) -> str:
 
 
 def remove_hidden(text: str) -> str:
-    """Without what nobody sees: zero-width, bidirectional, tag and control characters, half surrogates.
+    """Remove invisible characters: zero-width, bidirectional, tag and control characters, lone surrogates.
 
     Letters in other shapes (full-width, mathematical) become plain ones.
     """
@@ -54,14 +54,14 @@ def remove_hidden(text: str) -> str:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """At most `limit` characters, cut between words where there is a space to cut at."""
+    """Return at most `limit` characters, split between words if there is a space."""
     if len(text) <= limit:
         return text
     return text[: limit - 1].rpartition(" ")[0].rstrip() + "…" if " " in text[:limit] else text[:limit]
 
 
 class _Words(HTMLParser):
-    """Keeps the text between tags; of scripts, styles and comments nothing."""
+    """Keeps the text between tags; drops scripts, styles and comments."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

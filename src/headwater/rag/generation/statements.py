@@ -1,7 +1,7 @@
-"""A model's answer, as it comes, into statements that each name the products they are about.
+"""Parses a streamed answer into statements that each name the products they are about.
 
-Asked for is `{"statements": [{"text", "products"}]}`; other JSON of that kind and plain prose with `[id]`
-behind each claim are understood, too.
+The requested format is `{"statements": [{"text", "products"}]}`. Similar JSON, and prose with `[id]` after
+each claim, are also accepted.
 """
 
 import json
@@ -15,26 +15,26 @@ from headwater.rag.generation.product import Product
 _FENCE = re.compile(r"^\s*(?:```|~~~)[a-zA-Z]*\s*")
 _TEXT_KEYS = ("text", "reason", "statement", "message", "description", "answer")
 _ID_KEYS = ("products", "product_ids", "ids", "id", "product_id", "citations")
-# Marks behind the full stop belong to the sentence; what comes next has to be seen to tell.
+# Marks after the full stop belong to the sentence, so the next character has to be seen first.
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*(?:\s*\[[^\[\]\n]{1,200}\])*\s+(?=[^\s\[])|\n+(?=[^\s\[])")
 _LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LIST_MARK = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s*")
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 _BETWEEN = " \t\r\n,"
 _DECIDING_CHARACTERS = 12
-"""Enough to see through a code fence whether an answer is JSON."""
+"""Enough characters to recognise JSON behind a code fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerStatement:
-    """What is said, without citation marks, and the ids it names, known or not."""
+    """The text without citation marks, and the ids it names, known or not."""
 
     text: str
     cited: tuple[str, ...]
 
 
 class AnswerReader:
-    """Feed it parts; statements come out when they are complete. `finish` gives what is left."""
+    """Feed it parts; it returns complete statements. `finish` returns the rest."""
 
     def __init__(self, products: Sequence[Product]) -> None:
         self._prose = _ProseReader(products)
@@ -43,7 +43,7 @@ class AnswerReader:
         self._is_json: bool | None = None
 
     def feed(self, part: str) -> list[AnswerStatement]:
-        """Statements that this part completes."""
+        """Return the statements that this part completes."""
         if self._is_json is not None:
             return list((self._json if self._is_json else self._prose).feed(part))
         self._kept += part
@@ -52,14 +52,14 @@ class AnswerReader:
         return self._decide()
 
     def finish(self) -> list[AnswerStatement]:
-        """What the end completes."""
+        """Return the statements that the end completes."""
         found = self._decide() if self._is_json is None else []
         if not self._is_json:
             return [*found, *self._prose.finish()]
         found += self._json.finish()
         if self._json.has_found:
             return found
-        # JSON of a shape of its own: its texts are read as prose.
+        # JSON of another shape: read its texts as prose.
         texts = "\n".join(self._json.iter_texts())
         return [*self._prose.feed(texts), *self._prose.finish()]
 
@@ -70,7 +70,7 @@ class AnswerReader:
 
 
 class _JsonReader:
-    """Takes each object out of the array when its last brace has come."""
+    """Extracts each object from the array at its closing brace."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -142,7 +142,7 @@ def _split_marks(marks: str) -> list[str]:
 
 
 class _ProseReader:
-    """Sentences. One that names no product speaks of those that the sentence before it named."""
+    """Reads sentences. One that names no product is about those of the previous sentence."""
 
     def __init__(self, products: Sequence[Product]) -> None:
         self._products = products

@@ -1,1 +1,1 @@
-"""Data table -> chunks table, in Spark."""
+"""Builds the chunks table from a data table, in Spark."""

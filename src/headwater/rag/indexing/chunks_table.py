@@ -1,4 +1,5 @@
-"""The chunks table: one partition a fingerprint, one row a chunk; deleted chunks stay for a while as such."""
+"""The chunks table: one partition per fingerprint, one row per chunk. Deleted chunks stay as tombstones for a
+while."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -46,7 +47,7 @@ CHUNKS_SCHEMA = StructType(
 )
 
 KEEP_DELETED = timedelta(days=7)
-"""How long readers can be told of a deleted chunk; later ones compare everything."""
+"""How long tombstones of deleted chunks are kept; readers that are further behind compare everything."""
 
 # A commit may complete this long after its rows were stamped.
 _MARGIN = timedelta(hours=1)
@@ -56,7 +57,7 @@ _BUCKETS = 8
 class ChunksTable:
     """The chunks of one fingerprint. One writer at a time. Raises `LakeError`.
 
-    As of the last `keep_commits` commits, of all fingerprints together, they can still be read.
+    The last `keep_commits` commits, over all fingerprints, remain readable.
     """
 
     def __init__(self, spark: SparkSession, path: str, fingerprint: str, keep_commits: int = 10) -> None:
@@ -73,20 +74,20 @@ class ChunksTable:
         )
 
     def load_state(self) -> IndexState | None:
-        """What the newest commit of this fingerprint says; None when there is none."""
+        """Return the state in the newest commit of this fingerprint; None when there is none."""
         timeline = self._table.load_timeline()
         found = timeline.find_metadata(metadata_key(self._fingerprint)) if timeline.exists() else None
         return parse_index_state(found, self._fingerprint)
 
     def read(self) -> DataFrame:
-        """All chunks of this fingerprint, deleted ones included; none when nothing was ever written."""
+        """Return all chunks of this fingerprint, including deleted ones; empty before the first write."""
         found = self._table.read()
         if found is None:
             return self._spark.createDataFrame([], CHUNKS_SCHEMA)
         return found.where(F.col("fingerprint") == self._fingerprint).select(*CHUNKS_SCHEMA.fieldNames())
 
     def write(self, rows: DataFrame, state: IndexState) -> None:
-        """Rows and state in one commit."""
+        """Write rows and state in one commit."""
         crash_point("before_chunks_commit")
         self._table.write_frame(
             rows.select(*CHUNKS_SCHEMA.fieldNames()), state.to_metadata(self._fingerprint)
@@ -94,7 +95,7 @@ class ChunksTable:
         crash_point("after_chunks_commit")
 
     def purge(self, now: datetime, keep: timedelta = KEEP_DELETED) -> int:
-        """Remove what was deleted longer ago than `keep`; gives how many chunks those were."""
+        """Remove chunks deleted longer ago than `keep`; return their number."""
         state = self.load_state()
         if state is None:
             return 0

@@ -1,4 +1,4 @@
-"""Which columns of a data table can be fields, and of which kind."""
+"""Which columns of a data table can be fields, and their kinds."""
 
 from pyspark.sql.types import (
     ArrayType,
@@ -17,12 +17,12 @@ from headwater.rag.index_rules import OWN_PREFIXES
 
 
 def list_plain_columns(schema: StructType) -> list[str]:
-    """Columns of text, numbers, times, truths, or lists of them."""
+    """Return columns of texts, numbers, times, booleans, or lists of them."""
     return [field.name for field in schema if find_kind(field.dataType) is not None]
 
 
 def find_kinds(schema: StructType, search: SearchConfig) -> dict[str, str]:
-    """The kinds of the fields that queries can filter on: not the texts that are searched."""
+    """Return the kinds of the fields that queries can filter on, without the searched texts."""
     kinds = {}
     for field in schema:
         is_field = field.name in search.fields if search.fields else field.name not in search.text
@@ -33,7 +33,7 @@ def find_kinds(schema: StructType, search: SearchConfig) -> dict[str, str]:
 
 
 def find_kind(data_type: DataType) -> str | None:
-    """`keyword`, `number` or `bool`; None for what cannot be a field."""
+    """Return `keyword`, `number` or `bool`; None for a type that cannot be a field."""
     if isinstance(data_type, ArrayType):
         return "keyword" if find_kind(data_type.elementType) in ("keyword", "number") else None
     if isinstance(data_type, BooleanType):

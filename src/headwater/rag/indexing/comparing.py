@@ -1,6 +1,6 @@
-"""A handful of new chunks beside those that are there: what is to be written. Pure.
+"""Compares a few new chunks with the existing ones, and decides what to write. Pure.
 
-`Indexer` says the same with joins when there are more than a handful; tests hold the two together.
+`Indexer` does the same with joins for larger numbers; tests keep the two consistent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ Done = Literal["embedded", "reused", "fields_only", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """One row to write: `values` as the split gives them. Without a vector the text is to be embedded."""
+    """One row to write: `values` as the split gives them. Without a vector the text must be embedded."""
 
     values: Row
     done: Done
@@ -23,7 +23,7 @@ class ChunkWrite:
 
 
 def compare_chunks(new: Iterable[Row], old: Iterable[Row]) -> list[ChunkWrite]:
-    """`new` are all chunks of the rows looked at, `old` those that the rows or their names had."""
+    """Compare `new`, all chunks of the rows read, with `old`, the chunks of those rows or their names."""
     before = {row["chunk_id"]: row for row in old}
     vectors = {row["content_hash"]: row["vector"] for row in before.values() if row["vector"]}
     writes = []
@@ -44,7 +44,7 @@ def compare_chunks(new: Iterable[Row], old: Iterable[Row]) -> list[ChunkWrite]:
 
 
 def choose_newest(rows: Iterable[_R]) -> list[_R]:
-    """Of chunks of several rows with one name, those of the newest row."""
+    """Return the chunks of the newest row among several rows with one name."""
     found = list(rows)
     newest: dict[str, tuple[str, str]] = {}
     for row in found:

@@ -1,4 +1,4 @@
-"""Keep the chunks table up with a data table: one commit of chunks and checkpoint for each look at it."""
+"""Keeps the chunks table up to date with a data table: one commit of chunks and checkpoint per pass."""
 
 import logging
 import time
@@ -31,7 +31,7 @@ from headwater.rag.indexing.stages import SPLIT_COLUMNS, EmbedTexts, SplitRows, 
 _log = logging.getLogger(__name__)
 
 FEW = 2_000
-"""So many changed rows are compared in the driver."""
+"""Up to this many changed rows are compared in the driver."""
 
 _OLD = (
     "content_hash",
@@ -46,8 +46,8 @@ _OLD = (
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """One run. Chunks: `embedded` anew, `reused` with a vector that was there, of which `fields_only` kept
-    their text and the words they are found by; `deleted`. Rows: `empty` have no text."""
+    """One run. Chunks: `embedded`, `reused` with an existing vector (`fields_only`: with text and indexed
+    words, too), and `deleted`. Rows: `empty` have no text."""
 
     as_of: str
     embedded: int = 0
@@ -60,7 +60,7 @@ class IndexReport:
 
 
 class Indexer:
-    """Follows one data table, in one thread. Raises `SearchError` and `LakeError`; trying again is safe."""
+    """Follows one data table, in one thread. Raises `SearchError` and `LakeError`; a retry is safe."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Indexer:
         self._fingerprint = rules.build_fingerprint(embedder.name)
 
     def run(self) -> IndexReport | None:
-        """Take in the data table's commits up to now; None when there is none that is new."""
+        """Index the data table's commits up to now; None when none is new."""
         timeline = self._table.load_timeline()
         if not timeline.has_commits():
             return None
@@ -99,12 +99,12 @@ class Indexer:
             return None
         completed = {commit.requested: commit.completed for commit in timeline.commits}
         state = self._state
-        self._state = None  # until the commit is known to be there, what was read before is not
+        self._state = None  # unknown until the commit is confirmed
         report, self._state = self._run(plan, completed, state)
         return replace(report, seconds=time.monotonic() - started)
 
     def purge(self) -> int:
-        """Forget chunks that were deleted long ago; gives how many."""
+        """Purge chunks that were deleted long ago; return their number."""
         self._state = None
         return self._chunks.purge(self._now())
 
@@ -128,7 +128,7 @@ class Indexer:
                     chunks = self._complete(self._to_frame(writes), revision)
                 else:
                     chunks = self._complete(self._find_many(look, source), revision)
-                    # The work is done here, once, and not while Hudi looks at the rows several times.
+                    # Persist: Hudi reads the rows several times, and the work must be done once.
                     self._cached.append(chunks.persist())
                     counts = count_done(
                         {row["done"]: row["count"] for row in _collect(chunks.groupBy("done").count())}
@@ -144,7 +144,7 @@ class Indexer:
         return report, new
 
     def _find_few(self, look: "Look", source: DataFrame) -> list[ChunkWrite] | None:
-        """What is to be written, without joins, which take seconds; None for too many rows."""
+        """Return what to write, without joins, which take seconds; None for too many rows."""
         if look.plan.kind == "all":
             return None
         old = self._read_old()
@@ -193,7 +193,7 @@ class Indexer:
             touched = touched.unionByName(self._find_removed(old))
         by_source = old.join(touched.distinct(), on="source_key", how="left_semi")
         if self._rules.can_repeat:
-            # A name that its row has given up may be that of another row, which did not change.
+            # A name that its row has given up may belong to another row, which did not change.
             given_up = by_source.select("row_key").distinct()
             split = split.unionByName(self._split(self._table.read(), look, named=given_up))
             split = split.dropDuplicates(["source_key", "chunk_id"])
@@ -227,7 +227,8 @@ class Indexer:
     def _split(
         self, source: DataFrame, look: "Look", named: "Collection[str] | DataFrame | None" = None
     ) -> DataFrame:
-        """Chunks of the rows, and the source keys of rows without any; `named`: only of rows so named."""
+        """Return chunks of the rows, and source keys of rows without any; `named`: only of rows with these
+        names."""
         rows = mark_rows(source, self._rules, look.documents)
         if isinstance(named, DataFrame):
             rows = rows.join(named, on="row_key", how="left_semi")
@@ -243,7 +244,7 @@ class Indexer:
         return embed_frame(fresh, EmbedTexts(self._rules.search.embedder)).select("*", *_actions("embedded"))
 
     def _compare(self, fresh: DataFrame, old: DataFrame) -> DataFrame:
-        """Chunks that are new, changed or gone, each with what is to be done about it."""
+        """Return new, changed and deleted chunks, each with its action."""
         before = old.select("chunk_id", *(F.col(name).alias(f"old_{name}") for name in _OLD))
         joined = fresh.join(before, on="chunk_id", how="full_outer")
         gone = joined.where(F.col("row_key").isNull()).select(
@@ -277,7 +278,7 @@ class Indexer:
         return reused.unionByName(embedded).unionByName(gone)
 
     def _complete(self, found: DataFrame, revision: int) -> DataFrame:
-        """Rows as the chunks table has them, and `done`."""
+        """Return rows of the chunks table's schema, with `done`."""
         is_deleted = F.col("done") == "deleted"
         return found.select(
             *(F.col(name) for name in SPLIT_COLUMNS if name != "commit"),
@@ -293,7 +294,7 @@ class Indexer:
 
 
 def count_done(done: Mapping[str, int]) -> dict[str, int]:
-    """The counts of a report."""
+    """Return the counts of a report."""
     fields_only = done.get("fields_only", 0)
     return {
         "embedded": done.get("embedded", 0),
@@ -305,7 +306,7 @@ def count_done(done: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one run does with the rows it looks at."""
+    """How one run handles the rows it reads."""
 
     plan: ChangePlan
     documents: DocumentRules
@@ -315,7 +316,7 @@ class Look:
 
 @contextmanager
 def explained(rules: IndexRules) -> Iterator[None]:
-    """Turn what Spark or the model throw meanwhile into one sentence."""
+    """Convert errors of Spark or the model inside the block to one sentence."""
     try:
         yield
     except PySparkException as error:
@@ -329,7 +330,7 @@ _KEPT = ("chunk_id", "row_key", "chunk_number", "source_key")
 
 
 def embed_frame(frame: DataFrame, embed: EmbedTexts) -> DataFrame:
-    """Chunks of the split with their vectors."""
+    """Return the chunks of the split with their vectors."""
     fields = [*frame.schema.fields, StructField("vector", CHUNKS_SCHEMA["vector"].dataType)]
     return frame.mapInArrow(embed, StructType(fields))
 
@@ -339,7 +340,7 @@ def _collect(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def split_schema() -> StructType:
-    """What `SplitRows` gives."""
+    """Return the output schema of `SplitRows`."""
     own = {"commit": StructField("commit", StringType())}
     return StructType([own.get(name) or CHUNKS_SCHEMA[name] for name in SPLIT_COLUMNS])
 
@@ -352,7 +353,7 @@ def _actions(done: str) -> tuple[Any, Any]:
 
 
 def _last_line(error: Exception) -> str:
-    """Of a worker's traceback, what it ends with."""
+    """Return the last line of a worker's traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if "Error" in line and not line.startswith(("at ", "File "))]
     return (told or lines or [""])[-1][:300]

@@ -1,4 +1,4 @@
-"""The rows of a data table as documents need them."""
+"""The rows of a data table, prepared for documents."""
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Window
@@ -10,9 +10,9 @@ from headwater.rag.index_rules import IndexRules
 
 
 def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) -> DataFrame:
-    """The columns that documents are made of, with the row's names and whether it is wanted.
+    """Return the columns for documents, with each row's names and whether it is selected.
 
-    Raises `SearchError` for a condition that cannot be asked.
+    Raises `SearchError` for an invalid condition.
     """
     search = rules.search
     key = F.concat_ws("#", *(F.col(f"`{name}`").cast("string") for name in rules.key))
@@ -41,7 +41,8 @@ def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) ->
 
 
 def newest_of_each(rules: IndexRules, split: DataFrame) -> DataFrame:
-    """Chunks, without the marks of rows that have none; of several rows with one name the newest's."""
+    """Return chunks without the markers of rows that have none; for rows with one name, those of the
+    newest."""
     chunks = split.where(F.col("row_key").isNotNull())
     if not rules.can_repeat:
         return chunks
@@ -50,7 +51,7 @@ def newest_of_each(rules: IndexRules, split: DataFrame) -> DataFrame:
 
 
 def source_key() -> Column:
-    """How the table itself tells its rows apart."""
+    """Return the table's own row identity."""
     return F.concat_ws("\x1f", "_hoodie_partition_path", "_hoodie_record_key").alias("source_key")
 
 

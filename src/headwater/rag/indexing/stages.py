@@ -1,4 +1,4 @@
-"""What runs in executors: rows -> pieces of text, and texts -> vectors, an Arrow batch at a time."""
+"""Stages in executors: rows to chunk texts, and texts to vectors, an Arrow batch at a time."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,11 +42,10 @@ _SPLIT_SCHEMA = pa.schema(list(SPLIT_COLUMNS.items()))
 
 @dataclass(frozen=True)
 class SplitRows:
-    """Rows with `row_key`, `source_key`, `commit` and `is_wanted` -> chunks without vectors, and a row
-    with nothing but its `source_key` for each row that has none.
+    """Splits rows with `row_key`, `source_key`, `commit` and `is_wanted` into chunks without vectors.
 
-    `completed` are the completion times of commits by their instants. `count_empty` is an accumulator of
-    rows without text.
+    A row without chunks gives a row with only its `source_key`. `completed` maps commit instants to
+    completion times. `count_empty` is an accumulator of rows without text.
     """
 
     rules: DocumentRules
@@ -56,7 +55,7 @@ class SplitRows:
     count_empty: Any = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One batch for each."""
+        """Yield one batch per input batch."""
         chunker = load_chunker(self.chunking.model_dump_json())
         for batch in batches:
             columns: dict[str, list[Any]] = {name: [] for name in SPLIT_COLUMNS}
@@ -103,12 +102,12 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class EmbedTexts:
-    """Batches with a `text` column -> the same with `vector`. One model a worker process."""
+    """Adds `vector` to batches with a `text` column. One model per worker process."""
 
     embedder: EmbedderConfig
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One batch for each."""
+        """Yield one batch per input batch."""
         embedder = load_embedder(self.embedder.model_dump_json())
         for batch in batches:
             texts = batch.column("text").to_pylist()
@@ -118,7 +117,7 @@ class EmbedTexts:
 
 
 def embed_in_batches(embedder: Embedder, texts: list[str], size: int) -> "np.ndarray[Any, Any]":
-    """`(len(texts), dimensions)`, `size` texts a call."""
+    """Return vectors of shape `(len(texts), dimensions)`, embedding `size` texts per call."""
     found = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
     for start in range(0, len(texts), size):
         found[start : start + size] = embedder.embed_passages(texts[start : start + size])
@@ -126,7 +125,7 @@ def embed_in_batches(embedder: Embedder, texts: list[str], size: int) -> "np.nda
 
 
 def to_arrow(vectors: "np.ndarray[Any, Any]") -> pa.Array:
-    """Rows of a matrix as lists."""
+    """Convert a matrix to an array of lists."""
     count, dimensions = vectors.shape
     offsets = pa.array(np.arange(count + 1, dtype=np.int32) * np.int32(dimensions))
     return pa.ListArray.from_arrays(offsets, pa.array(vectors.reshape(-1), type=pa.float32()))
@@ -134,11 +133,11 @@ def to_arrow(vectors: "np.ndarray[Any, Any]") -> pa.Array:
 
 @lru_cache(maxsize=2)
 def load_embedder(config: str) -> Embedder:
-    """The embedder of a configuration as JSON; the same object for the same one in this process."""
+    """Return the embedder of a JSON configuration; cached per process."""
     return build_embedder(EmbedderConfig.model_validate(json.loads(config)))
 
 
 @lru_cache(maxsize=2)
 def load_chunker(config: str) -> Chunker:
-    """The chunker of a configuration as JSON; the same object for the same one in this process."""
+    """Return the chunker of a JSON configuration; cached per process."""
     return build_chunker(ChunkConfig.model_validate(json.loads(config)))

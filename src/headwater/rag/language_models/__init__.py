@@ -1,4 +1,4 @@
-"""Who words the answers. A new vendor is one file here and one line in the table."""
+"""Language models that word the answers. To add a vendor: a file here and a line in the table."""
 
 from collections.abc import Callable, Mapping
 
@@ -32,7 +32,7 @@ _NEED_A_KEY = frozenset({"openai"})
 def build_language_model(
     config: LanguageModelConfig | None, environ: Mapping[str, str]
 ) -> LanguageModel | None:
-    """The configured model; None without one, or without its key: answers are extracts then."""
+    """Build the configured model; None without one, or without its key: then answers are extracts."""
     if config is None:
         return None
     key = environ.get(LLM_KEY_VARIABLE, "").strip()

@@ -1,4 +1,4 @@
-"""After a few failures in a row the model is not asked for a while: nobody waits for what will not come."""
+"""A circuit breaker: after a few consecutive failures the model is skipped for a while, to save waiting."""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -12,7 +12,7 @@ REST_SECONDS = 15.0
 
 
 class BreakingModel:
-    """A model that is left alone for `REST_SECONDS` after `FAILURES` in a row; one success forgets them."""
+    """A model that is skipped for `REST_SECONDS` after `FAILURES` in a row; one success resets the count."""
 
     def __init__(self, model: LanguageModel, now: Callable[[], float] = time.monotonic) -> None:
         self._model = model
@@ -22,16 +22,16 @@ class BreakingModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """Return the model's name."""
         return self._model.name
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
-        """As the model does; raises `LanguageModelError` at once while it rests."""
+        """Stream as the model does; raises `LanguageModelError` at once while the breaker is open."""
         if self._now() < self._closed_until:
             raise LanguageModelError(f"{self.name} failed {FAILURES} times in a row and is left alone")
-        # A failure until something else is known: a caller that gives up waiting closes the generator.
+        # Counts as a failure until it succeeds: a caller that gives up waiting closes the generator.
         self._failures += 1
         if self._failures >= FAILURES:
             self._closed_until = self._now() + REST_SECONDS

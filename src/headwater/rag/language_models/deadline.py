@@ -1,4 +1,4 @@
-"""A total time for an answer, whatever its parts take."""
+"""A total time limit for a streamed answer."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,7 +8,7 @@ from headwater.errors import LanguageModelError
 
 
 async def iter_until(parts: AsyncGenerator[str, None], seconds: float) -> AsyncGenerator[str, None]:
-    """The parts; raises `LanguageModelError` when they have not all come `seconds` from now."""
+    """Yield the parts; raise `LanguageModelError` if they are not complete after `seconds`."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     async with aclosing(parts):

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat protocol."""
+"""Any endpoint with OpenAI's chat API."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
@@ -21,12 +21,12 @@ from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
 
 CONNECT_SECONDS = 3.0
 ATTEMPTS = 3
-"""The first, and two more for what may pass."""
+"""The first attempt, and two retries of transient errors."""
 _MAY_PASS = frozenset({408, 409, 429})
 
 
 class OpenAILanguageModel:
-    """Streams chat completions. The SDK's own retries are off: they know nothing of our time."""
+    """Streams chat completions. The SDK's own retries are off: they ignore our deadline."""
 
     def __init__(self, config: LanguageModelConfig, api_key: str) -> None:
         self._config = config
@@ -40,13 +40,13 @@ class OpenAILanguageModel:
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Return the model's name."""
         return str(self._config.model)
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
-        """See the protocol."""
+        """Implement the protocol's `stream`."""
         try:
             chunks = await self._open(messages, schema if self._takes_schema else None)
             async with chunks:
@@ -59,7 +59,7 @@ class OpenAILanguageModel:
         except APIStatusError as error:
             raise LanguageModelError(f"{self._where}: HTTP {error.status_code}") from error
         except APIError as error:
-            # Their texts can hold parts of the request.
+            # The error texts can contain parts of the request.
             raise LanguageModelError(f"{self._where}: {type(error).__name__}") from error
 
     async def close(self) -> None:
@@ -77,7 +77,7 @@ class OpenAILanguageModel:
         except (BadRequestError, UnprocessableEntityError):
             if schema is None:
                 raise
-        # Many endpoints do not know schemas; the answer is parsed leniently then.
+        # Many endpoints do not support schemas; the answer is then parsed leniently.
         found = await self._request(messages, None)
         self._takes_schema = False
         return found

@@ -1,4 +1,4 @@
-"""What headwater asks of a model that words answers."""
+"""The interface of models that word answers."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,29 +9,29 @@ JsonSchema = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """`system` holds instructions, `user` data: what a seller wrote is never an instruction."""
+    """`system` holds instructions, `user` data: a seller's text is never an instruction."""
 
     role: Literal["system", "user"]
     content: str
 
 
 class LanguageModel(Protocol):
-    """Raises `LanguageModelError` when it cannot be asked, is too slow or refuses."""
+    """Raises `LanguageModelError` when it cannot be called, is too slow or refuses."""
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Return the model's name."""
         ...
 
     def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
-        """The answer in parts. Closing the generator ends the request.
+        """Yield the answer in parts. Closing the generator ends the request.
 
-        `schema` is asked for where the model can be held to one; what comes back may be any text.
+        `schema` is requested where the model supports one; the answer may still be any text.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...

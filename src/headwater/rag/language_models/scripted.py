@@ -1,10 +1,10 @@
 """Models in this process: no network, no key.
 
-`ScriptedLanguageModel` answers from the data block like a plain clerk. But every line in the instruction role
-that is not the house's own prompt is obeyed: it says that line, and what the line hides in base64, instead of
-an answer. So a text of a seller that gets out of its block is heard in the answer; tests listen for it.
+`ScriptedLanguageModel` answers literally from the data block. But it obeys every line in the instruction role
+outside headwater's own prompt: it repeats that line, and its base64 content, instead of an answer. So a
+seller's text that escapes from its block appears in the answer; tests check for it.
 
-`ObedientLanguageModel` also obeys whatever the data block holds: the worst that a model can do.
+`ObedientLanguageModel` also obeys everything in the data block: the worst case of a model.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
 _LOUD = re.compile(r"\b[A-Z]{4,}\w*")
-"""What attacks want said stands out from their texts."""
+"""Attacks ask for output in upper-case words, which makes it recognisable in their texts."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 _NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
 
 
 class ScriptedLanguageModel:
-    """See above. `says` replaces the answer, `fails` ends it with an error, `pause` seconds lie between its
-    parts; `heard` keeps what it was sent."""
+    """See above. `says` replaces the answer, `fails` ends it with an error, `pause` is the seconds between
+    its parts; `heard` records its input."""
 
     def __init__(self, *, says: str | None = None, fails: bool = False, pause: float = 0) -> None:
         self.heard: list[Sequence[ChatMessage]] = []
@@ -39,13 +39,13 @@ class ScriptedLanguageModel:
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Return the model's name."""
         return "scripted"
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
-        """See the protocol."""
+        """Implement the protocol's `stream`."""
         del schema
         self.heard.append(messages)
         if self._fails:
@@ -57,17 +57,17 @@ class ScriptedLanguageModel:
             yield answer[at : at + _PART_CHARACTERS]
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
 
 class ObedientLanguageModel(ScriptedLanguageModel):
-    """Obeys every text that it sees, wherever it stands: it says what a text wants said, each sentence of the
-    text, and what that hides in base64, as statements about the product of the text."""
+    """Obeys every text in its input, wherever it occurs. It outputs what a text asks for, its sentences, and
+    its base64 content, as statements about that text's product."""
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
-        """See the protocol."""
+        """Implement the protocol's `stream`."""
         del schema
         self.heard.append(messages)
         statements = [
@@ -79,7 +79,7 @@ class ObedientLanguageModel(ScriptedLanguageModel):
 
 
 def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
-    """What a product's texts want said, the shortest first: that is what orders ask for."""
+    """Yield the outputs that a product's texts ask for, shortest first: that is what orders ask for."""
     texts = [str(value) for value in (item["text"], item["title"], item["id"], *item["fields"].values())]
     for text in texts:
         yield from _LOUD.findall(text)
@@ -91,7 +91,7 @@ def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
 
 
 def iter_orders(messages: Sequence[ChatMessage]) -> Iterator[str]:
-    """All that stands in the instruction role and is not the house's: strangers' orders."""
+    """Yield lines in the instruction role outside headwater's prompt: injected orders."""
     nonce = _find_nonce(messages)
     known = house_lines(nonce)
     for message in messages:
@@ -132,7 +132,7 @@ def _read_data(messages: Sequence[ChatMessage]) -> dict[str, Any]:
 
 
 def _outside_of_data(content: str, nonce: str) -> str:
-    # Up to the first closing line: whoever forges one is outside from there on.
+    # Up to the first closing line: a forged one ends the block there.
     before, opened, rest = content.partition(open_line(nonce))
     if not opened:
         return content

@@ -1,4 +1,4 @@
-"""Text to terms: what the words leg compares. Pure; never raises.
+"""Text to terms, which the lexical leg compares. Pure; never raises.
 
 `ANALYZER_VERSION` is part of an index's fingerprint: change it with anything that changes terms.
 """
@@ -19,7 +19,7 @@ ANALYZER_VERSION = "3"
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"^\d{1,3}(?:,\d{3})+$")
 _MAX_WORD = 64
-# "wh-1000xm4": letters and digits without a space between; longer ones are no names but lists.
+# "wh-1000xm4": letters and digits without a space; longer ones are lists, not names.
 _MAX_JOINED_PARTS = 5
 _APOSTROPHES = frozenset("'\u2019\u00b4`")
 
@@ -28,9 +28,9 @@ _stemmer_lock = threading.Lock()
 
 
 class Term(NamedTuple):
-    """`word` as in the text but lower-case and without accents, `stem` as compared.
+    """`word` is the lower-case text without accents, `stem` the form that is compared.
 
-    A joined term stands beside its parts: "10mm" beside "10", "tshirt" beside "t" and "shirt".
+    A joined term occurs alongside its parts: "10mm" with "10", "tshirt" with "t" and "shirt".
     """
 
     word: str
@@ -41,11 +41,11 @@ class Term(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Normalised, lower-case, without accents."""
+    """Normalise, lower-case, and remove accents."""
     folded = normalise(text).lower()
     if folded.isascii():
         return folded
-    # ss for the German letter, as `casefold` has it; then accents off.
+    # `casefold` maps the German sharp s to ss; then remove accents.
     parts = unicodedata.normalize("NFKD", folded.casefold())
     bare = "".join(char for char in parts if not unicodedata.combining(char))
     # Without its accent a letter may look like a Latin one.
@@ -53,7 +53,7 @@ def fold(text: str) -> str:
 
 
 def analyze(text: str) -> list[Term]:
-    """All terms of a text in their order, stop words too. Places are those in `fold(text)`."""
+    """Return all terms of a text in order, including stop words. Positions refer to `fold(text)`."""
     folded = fold(text)
     tokens = [
         (match.group(), match.start(), match.end())
@@ -65,7 +65,7 @@ def analyze(text: str) -> list[Term]:
     for token in tokens:
         gap = folded[run[-1][2] : token[1]] if run else None
         if gap in _APOSTROPHES and len(token[0]) <= 2:
-            # "chef's", "don't": the tail says nothing.
+            # "chef's", "don't": the ending carries no meaning.
             continue
         if run and gap not in ("", "-") and not _is_measure(run, token, gap):
             _add_run(run, terms)
@@ -77,18 +77,18 @@ def analyze(text: str) -> list[Term]:
 
 
 def list_words(text: str) -> list[str]:
-    """Folded words and numbers as they stand, in their order; cheaper than `analyze`."""
+    """Return folded words and numbers in order; cheaper than `analyze`."""
     return _TOKEN.findall(fold(text))
 
 
 def list_stems(text: str) -> list[str]:
-    """Stems of a text without stop words, in their order, joined ones with them."""
+    """Return the stems of a text in order, without stop words, including joined ones."""
     return [term.stem for term in analyze(text) if term.word not in STOP_WORDS]
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """One form for the forms of a word, and for its British and American spelling."""
+    """Return one form for all forms of a word, and for its British and American spelling."""
     word = IRREGULAR.get(word, word)
     if len(word) > 5:
         if word.endswith(("our", "ours", "oured")):
@@ -106,7 +106,7 @@ def _is_measure(run: list[tuple[str, int, int]], token: tuple[str, int, int], ga
 
 
 def _add_run(run: list[tuple[str, int, int]], terms: list[Term]) -> None:
-    """Tokens without a space between them: each, and all joined."""
+    """Add tokens without a space between them: each, and all joined."""
     first = run[0][0]
     if len(run) == 1 and not first[0].isdigit():
         terms.append(Term(first, stem(first), run[0][1], run[0][2]))
@@ -126,7 +126,7 @@ def _add_run(run: list[tuple[str, int, int]], terms: list[Term]) -> None:
 
 
 def _spell_number(token: str) -> str:
-    """1,500 and 1500; 1,5 and 1.5; 10.0 and 10."""
+    """Unify spellings of a number: 1,500 and 1500; 1,5 and 1.5; 10.0 and 10."""
     token = token.replace(",", "") if _THOUSANDS.match(token) else token.replace(",", ".")
     if token.count(".") == 1:
         token = token.rstrip("0").rstrip(".")

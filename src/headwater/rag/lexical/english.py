@@ -1,4 +1,4 @@
-"""Closed classes of English: words that no catalogue adds to. Product nouns are none of them."""
+"""Closed word classes of English, which no catalogue extends. They contain no product nouns."""
 
 STOP_WORDS = frozenset({
     "a", "about", "all", "also", "am", "an", "and", "any", "anyone", "anything", "are", "as", "at",
@@ -13,7 +13,7 @@ STOP_WORDS = frozenset({
     "while", "who", "whom", "whose", "why", "will", "wish", "with", "would", "you", "your", "yours",
 })  # fmt: skip
 
-# As they are written after a number; the first of a line stands for the others.
+# Spellings after a number; the first of a line represents the others.
 _UNIT_LINES = """
     mm millimetre millimetres millimeter millimeters
     cm centimetre centimetres centimeter centimeters
@@ -55,7 +55,7 @@ _UNIT_LINES = """
     qm sqm"""
 UNITS = {name: line.split()[0] for line in _UNIT_LINES.strip().splitlines() for name in line.split()}
 
-# Plurals and spellings that a stemmer leaves apart.
+# Plurals and spellings that a stemmer does not unify.
 IRREGULAR = {
     "knives": "knife", "leaves": "leaf", "shelves": "shelf", "halves": "half", "calves": "calf",
     "scarves": "scarf", "loaves": "loaf", "wolves": "wolf", "hooves": "hoof", "thieves": "thief",

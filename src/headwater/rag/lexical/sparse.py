@@ -1,7 +1,7 @@
-"""Texts as sparse vectors: BM25's weights of words, and letters of words for mistyped queries. Pure.
+"""Texts as sparse vectors: BM25 weights of words, and trigrams of words for misspelt queries. Pure.
 
-The store multiplies with the IDF of its own points, so nothing here is of the catalogue, and a text has the
-same vectors whatever else is indexed.
+The store applies the IDF of its own points. So nothing here depends on the catalogue, and a text's vectors
+are independent of other texts.
 """
 
 import zlib
@@ -19,7 +19,7 @@ WORDS = "words"
 TRIGRAMS = "trigrams"
 SPARSE_NAMES = (WORDS, TRIGRAMS)
 
-# A field's text that is longer is prose, or an address: not what somebody asks for by its word.
+# A longer field text is prose or an address: users do not search for its words.
 _MAX_KEYWORD_CHARACTERS = 48
 _MAX_SPELLED_WORDS = 64
 _MIN_SPELLED_LETTERS = 4
@@ -27,8 +27,8 @@ _MIN_SPELLED_LETTERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """Weights of a text's parts, and BM25's constants. `lengths` are usual numbers of words: with fixed ones
-    a text's vector never changes because of other texts."""
+    """Weights of a text's parts, and BM25's constants. `lengths` are typical word counts: being fixed, they
+    keep a text's vector independent of other texts."""
 
     title: float = 2.0
     body: float = 1.0
@@ -41,20 +41,20 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class SparseEncoder:
-    """`encode_passage` hangs on the text and on `list_keywords(fields)`: when neither changed, a point keeps
-    its sparse vectors. Prices and other numbers are not among them."""
+    """`encode_passage` depends on the text and on `list_keywords(fields)`. When neither changed, a point
+    keeps its sparse vectors. Prices and other numbers are excluded."""
 
     bm25: Bm25 = Bm25()
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that changes vectors or stems."""
+        """Fingerprint everything that changes vectors or stems."""
         return f"analyzer{ANALYZER_VERSION}:{self.bm25}"
 
     def encode_passage(
         self, text: str, fields: Mapping[str, FieldValue] | None = None
     ) -> dict[str, SparseVector]:
-        """Vectors by name. The first line of several is the title."""
+        """Return vectors by name. The first of several lines is the title."""
         title, body = split_title(text)
         keywords = list_keywords(fields or {})
         bm25 = self.bm25
@@ -70,20 +70,20 @@ class SparseEncoder:
         return {WORDS: build_vector(words), TRIGRAMS: _encode_letters(list(spelled)[:_MAX_SPELLED_WORDS])}
 
     def encode_stems(self, text: str) -> str:
-        """What ranking compares of the text; see `parse_stems`."""
+        """Return the stems that ranking compares; see `parse_stems`."""
         return write_stems(text)
 
     def encode_query(self, terms: Mapping[str, float]) -> SparseVector:
-        """Stems and their weights as a query on `words`."""
+        """Return stems and weights as a query on `words`."""
         return build_vector(terms)
 
     def encode_spelling(self, words: Iterable[str]) -> SparseVector:
-        """Folded words as a query on `trigrams`."""
+        """Return folded words as a query on `trigrams`."""
         return _encode_letters(words)
 
 
 def list_keywords(fields: Mapping[str, FieldValue]) -> list[str]:
-    """Short texts among the fields: brand, colour, category, tags. Sorted by their fields' names."""
+    """Return the short texts among the fields: brand, colour, category, tags. Sorted by field name."""
     found: list[str] = []
     for _, value in sorted(fields.items()):
         values = value if isinstance(value, list) else [value]
@@ -92,7 +92,7 @@ def list_keywords(fields: Mapping[str, FieldValue]) -> list[str]:
 
 
 def is_keyword(value: str) -> bool:
-    """Whether it is short, and no address or code for machines."""
+    """True if it is short, and no address or machine code."""
     return 0 < len(value) <= _MAX_KEYWORD_CHARACTERS and "://" not in value and "@" not in value
 
 
@@ -103,7 +103,7 @@ def _is_spelled(word: str) -> bool:
 def _add_part(
     weights: dict[str, float], text: str, weight: float, b: float = 0.0, usual: float = 1.0
 ) -> None:
-    """Add a part's words; `b` is how much its length counts against them."""
+    """Add a part's words; `b` is the weight of its length normalisation."""
     stems = list_stems(text)
     norm = 1 - b + b * len(stems) / usual
     for term in stems:
@@ -117,7 +117,7 @@ def _encode_letters(words: Iterable[str]) -> SparseVector:
 
 @lru_cache(maxsize=65_536)
 def list_letters(word: str) -> tuple[int, ...]:
-    """Numbers of three letters each, of a folded word with its beginning and end."""
+    """Return the trigram ids of a folded word, including its start and end."""
     padded = f"_{word}_"
     return tuple(_number(padded[start : start + 3]) for start in range(len(padded) - 2))
 
@@ -128,7 +128,7 @@ def _number(term: str) -> int:
 
 
 def build_vector(weights: Mapping[str, float]) -> SparseVector:
-    """Terms and weights by the terms' numbers."""
+    """Return terms and weights by term id."""
     found: dict[int, float] = {}
     for term, weight in weights.items():
         number = _number(term)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Term ids and their weights in one text, without IDF: the store weighs with the IDF of its own points,
-    ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """Term ids and their weights in one text, without IDF. The store applies the IDF of its own points: ln(1
+    + (N - n + 0.5) / (n + 0.5))."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]

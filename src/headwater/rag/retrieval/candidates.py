@@ -1,4 +1,4 @@
-"""Rows that a leg has found, as ranking looks at them. Pure."""
+"""Rows found by a leg, prepared for ranking. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -12,24 +12,24 @@ from headwater.rag.vector_stores.protocol import PassageHit
 _NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
 _NEGATIONS_AFTER = frozenset({"free", "less"})
 _ANY_NEGATION = re.compile(rf"\b(?:{'|'.join((*_NEGATIONS, *_NEGATIONS_AFTER))})\b", re.IGNORECASE)
-# Words before a word among which a negation counts.
+# Number of words before a word in which a negation counts.
 _REACH = 3
 _REMEMBERED = 8_192
 
 
 class Candidate(NamedTuple):
-    """A row with the chunk that matched best, and its score in each leg (None: not found there)."""
+    """A row with its best matching chunk, and its score in each leg (None: not found there)."""
 
     passage: Passage
     scores: Sequence[float | None]
 
     def has(self, stem: str) -> bool:
-        """Whether the stem is anywhere in the row."""
+        """True if the stem occurs anywhere in the row."""
         words = self.passage.words
         return words.text.has(stem) or stem in words.keyword_stems
 
     def affirms(self, stem: str) -> bool:
-        """Whether the stem stands anywhere in its text without a negation beside it."""
+        """True if the stem occurs anywhere in the text without a nearby negation."""
         if not self.passage.words.text.has(stem):
             return False
         affirmed = _find_affirmed(self.passage.text)
@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 
 
 def gather(legs: Sequence[Sequence[PassageHit]]) -> list[Candidate]:
-    """All rows of the legs; of several chunks of a row the one found higher."""
+    """Return all rows of the legs; for several chunks of a row, the highest ranked one."""
     best: dict[str, tuple[int, Passage]] = {}
     scores: dict[str, list[float | None]] = {}
     for leg, hits in enumerate(legs):
@@ -55,8 +55,8 @@ def gather(legs: Sequence[Sequence[PassageHit]]) -> list[Candidate]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _find_affirmed(text: str) -> frozenset[str] | None:
-    """Stems that stand anywhere without a negation beside them; None: the text negates nothing."""
-    # Most texts do not, and need not be analysed; what has accents may yet be one of the words.
+    """Return stems that occur without a nearby negation; None: the text negates nothing."""
+    # Most texts have no negation and need no analysis; accented text may still contain one.
     if text.isascii() and _ANY_NEGATION.search(text) is None:
         return None
     terms = analyze(text)

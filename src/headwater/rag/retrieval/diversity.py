@@ -1,4 +1,4 @@
-"""Rows that are good and unlike each other: maximal marginal relevance. Pure."""
+"""Relevant rows that differ from each other: maximal marginal relevance. Pure."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ import numpy.typing as npt
 def diversify(
     relevance: Sequence[float], vectors: npt.NDArray[np.float32], diversity: float, limit: int
 ) -> list[int]:
-    """Numbers of the chosen in their order.
+    """Return the chosen indexes in order.
 
-    Each is the one with the greatest (1 - diversity) * relevance - diversity * (likeness to the nearest
-    chosen one). Relevance is stretched to 0..1; likeness is the dot product of unit vectors. `diversity` 0
-    keeps the order of relevance, best first; equals keep theirs.
+    Each is the one with the greatest (1 - diversity) * relevance - diversity * (similarity to the nearest
+    chosen one). Relevance is scaled to 0..1; similarity is the dot product of unit vectors. `diversity` 0
+    keeps the order of relevance, best first; ties keep theirs.
     """
     scores = np.asarray(relevance, dtype=np.float64)
     count = len(scores)

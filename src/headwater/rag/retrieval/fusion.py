@@ -1,4 +1,4 @@
-"""One list from several: reciprocal ranks (RRF) or distributions of scores (DBSF). Pure."""
+"""Fusion of several rankings: reciprocal ranks (RRF) or score distributions (DBSF). Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ Ranking = Sequence[tuple[str, float]]
 def fuse_ranks(
     rankings: Sequence[Ranking], *, k: float = 60.0, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
-    """Sum of weight / (k + rank) for each key, ranks from 1, best first; ties by key.
+    """Return the sum of weight / (k + rank) for each key, ranks from 1, best first; ties by key.
 
-    `k` tells how much the first places count more than the next: small, much more.
+    A small `k` favours the first ranks strongly.
     """
     fused: dict[str, float] = {}
     for ranking, weight in _weigh(rankings, weights):
@@ -24,7 +24,7 @@ def fuse_ranks(
 def fuse_distributions(
     rankings: Sequence[Ranking], *, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
-    """Sum of scores, each list's stretched so that mean +- 3 deviations become 0 and 1; ties by key."""
+    """Return the sum of scores, each list scaled so that mean +- 3 deviations become 0 and 1; ties by key."""
     fused: dict[str, float] = {}
     for ranking, weight in _weigh(rankings, weights):
         for key, score in stretch(ranking).items():
@@ -33,7 +33,7 @@ def fuse_distributions(
 
 
 def stretch(ranking: Ranking) -> dict[str, float]:
-    """Scores by key with mean - 3 deviations at 0 and mean + 3 deviations at 1; equal scores are 0.5."""
+    """Scale scores: mean - 3 deviations to 0, mean + 3 deviations to 1; equal scores are 0.5."""
     scores = [score for _, score in ranking]
     if not scores:
         return {}
@@ -45,7 +45,7 @@ def stretch(ranking: Ranking) -> dict[str, float]:
 
 
 def order(scores: Mapping[str, float]) -> dict[str, float]:
-    """Best first; equal scores in the order of keys."""
+    """Sort best first; equal scores in key order."""
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
 

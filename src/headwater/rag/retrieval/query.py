@@ -1,4 +1,4 @@
-"""What is asked and what is found."""
+"""Search queries and their results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from headwater.rag.vector_stores.protocol import IndexCondition
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`text` as typed. `conditions` were asked for explicitly and hold for every row found.
+    """`text` as typed. `conditions` are explicit and hold for every row found.
 
-    `diversity` from 0 (most relevant) to 1 (most unlike each other); None: no re-ordering. `as_of` is an
-    instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
+    `diversity` is from 0 (most relevant) to 1 (most different from each other); None: no re-ordering. `as_of`
+    is an instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
     """
 
     text: str
@@ -26,7 +26,7 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """One row, with the chunk that matched best. `rank` begins at 1; `score` compares within a result."""
+    """One row, with its best matching chunk. `rank` starts at 1; `score` compares within a result."""
 
     row_key: str
     rank: int
@@ -39,10 +39,13 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`as_of` is the newest commit of the data table that the index holds; `understood` are conditions and
-    corrections that were read out of the query's words, for people to see. `complete_at`: the index held all
-    that the table had then; None when that is as `Freshness` tells. Without `is_answerable` the rows are the
-    nearest and not what was asked for; `unmatched` are words for it that no row has."""
+    """`as_of` is the newest data table commit in the index. `understood` are conditions and corrections
+    derived from the query's words, for display.
+
+    At `complete_at` the index held the whole table; None means that `Freshness` gives it. Without
+    `is_answerable` the rows are only the nearest ones; `unmatched` are words for the wanted thing that no row
+    has.
+    """
 
     rows: Sequence[FoundRow]
     index_version: str

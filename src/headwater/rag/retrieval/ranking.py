@@ -1,6 +1,6 @@
-"""Candidates in their order, by what can be seen of them. Pure.
+"""Ranks candidates by their features. Pure.
 
-Every feature is between -1 and 1 before its weight, so that a weight says how much it can do.
+Every feature is between -1 and 1 before its weight, so a weight is the feature's maximum effect.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from headwater.rag.retrieval.candidates import Candidate
 from headwater.rag.retrieval.understanding import Understanding
 
 DENSE, WORDS = 0, 1
-"""Places of the legs in `Candidate.scores`."""
+"""Indexes of the legs in `Candidate.scores`."""
 
 _Marks = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
@@ -23,8 +23,8 @@ _Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature counts. Chosen on tuning queries of two unlike shops; around them the figures are
-    flat: docs/decisions."""
+    """The weight of each feature. Tuned on queries of two different shops; results are flat around these
+    values: docs/decisions."""
 
     words: float = 0.7
     dense: float = 0.4
@@ -48,9 +48,9 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the wanted stems stand: a row a stem, a column a candidate.
+    """Where the wanted stems occur: a row per stem, a column per candidate.
 
-    `contradicted`: the stem is a value of a field in some other candidate, and this one's field has another.
+    `contradicted`: the stem is a field value of some other candidate, and this one's field has another value.
     """
 
     name: _Marks
@@ -67,7 +67,7 @@ def rank(
     weights: Weights = Weights(),
     count: int | None = None,
 ) -> list[Ranked]:
-    """The best `count` (None: all), best first; equal scores in the order of row keys.
+    """Return the best `count` (None: all), best first; equal scores in the order of row keys.
 
     `stems` are the wanted ones, corrected.
     """
@@ -82,7 +82,7 @@ def rank(
         scores += weights.unwanted * _measure_unwanted(candidates, understanding.unwanted)
     if understanding.asks_price:
         scores += _score_prices(candidates, understanding, weights)
-    # Rounded: the last bits of a sum must not decide between equals.
+    # Rounded: the last bits of a sum must not decide ties.
     rounded = np.round(scores, 9)
     values = rounded.tolist()
     order = sorted((-values[at], candidates[at].passage.row_key, at) for at in _list_best(rounded, count))
@@ -90,7 +90,7 @@ def rank(
 
 
 def _list_best(scores: _Numbers, count: int | None) -> Sequence[int]:
-    """Places of the highest `count` scores, and of all that equal the last of them; in no order."""
+    """Return the indexes of the highest `count` scores and their ties with the last one, unordered."""
     if count is None or count >= len(scores):
         return range(len(scores))
     lowest = np.partition(scores, -count)[-count] if count else np.inf
@@ -99,12 +99,12 @@ def _list_best(scores: _Numbers, count: int | None) -> Sequence[int]:
 
 
 def _list_scores(candidates: Sequence[Candidate], leg: int) -> _Numbers:
-    """Not a number where the leg has not found the row."""
+    """Return the leg's scores; NaN where it has not found the row."""
     return np.array([one.scores[leg] for one in candidates], dtype=np.float64)
 
 
 def _stretch(scores: _Numbers, *, from_zero: bool) -> _Numbers:
-    """A leg's scores between 0 (as the worst, or not found) and 1 (as the best)."""
+    """Scale a leg's scores to 0 (the worst, or not found) up to 1 (the best)."""
     found = ~np.isnan(scores)
     if not found.any():
         return np.zeros(len(scores))
@@ -144,7 +144,7 @@ def _mark(rows: Sequence[Sequence[bool]], width: int) -> _Marks:
 
 
 def _score_terms(places: _Places, weights: Weights) -> _Numbers:
-    """Where the wanted words stand, the rarer ones among all candidates counting more."""
+    """Score where the wanted words occur; words rare among the candidates count more."""
     counts = (places.name | places.related | places.body | places.value).sum(axis=1)
     size = places.name.shape[1]
     known = counts > 0
@@ -169,7 +169,7 @@ def _score_terms(places: _Places, weights: Weights) -> _Numbers:
 
 
 def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[str, ...]]) -> _Numbers:
-    """1 for each group that a row has; less than 0 when it says that it has it not."""
+    """Return 1 for each group that a row has; less than 0 when it denies having it."""
     measured = np.zeros(len(candidates))
     words = [one.passage.words for one in candidates]
     for group in groups:
@@ -179,7 +179,7 @@ def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[st
             if own:
                 measured[at] += 1
             elif not names.isdisjoint(words[at].keywords):
-                # The field that would say so says otherwise: "also in red" does not make a thing red.
+                # The relevant field has another value: "also in red" does not make a product red.
                 continue
             elif all(map(candidate.has, group)):
                 measured[at] += 1 if all(map(candidate.affirms, group)) else -0.5
@@ -187,7 +187,7 @@ def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[st
 
 
 def _list_fields(words: PassageWords, group: tuple[str, ...]) -> list[str]:
-    """Fields that have all of the group as a value."""
+    """Return the fields that have all of the group as a value."""
     if not words.keyword_stems.issuperset(group):
         return []
     return [name for name, keywords in words.keywords.items() if keywords.issuperset(group)]
@@ -200,7 +200,7 @@ def _score_prices(
     scores = np.zeros(len(candidates))
     for limit, is_beyond in ((understanding.highest, np.greater), (understanding.lowest, np.less)):
         if limit is not None:
-            # Not a number is beyond nothing.
+            # NaN is never beyond a limit.
             scores[is_beyond(prices, limit)] = weights.price
     priced = ~np.isnan(prices)
     if understanding.direction and priced.any():

@@ -1,8 +1,8 @@
-"""Whether what was found can answer the query at all. Pure.
+"""Judges whether the results can answer the query at all. Pure.
 
-There is always a nearest row. A query is answered only if the words for the thing it asks for occur in the
-rows found: "headphones for swimming" asks for headphones, whatever else is for swimming. Calibrated on the
-judged queries and on hopeless ones (`evaluation/data/hopeless.txt`), see decision record 0008.
+There is always a nearest row. A query is answered only if the words for the wanted thing occur in the rows
+found. "headphones for swimming" asks for headphones, whatever else is for swimming. Calibrated on the judged
+queries and on hopeless ones (`evaluation/data/hopeless.txt`), see decision record 0008.
 """
 
 import re
@@ -13,7 +13,7 @@ from headwater.rag.lexical.analyzer import Term, analyze
 from headwater.rag.lexical.english import STOP_WORDS
 from headwater.rag.retrieval.candidates import Candidate
 
-# What stands after these says what the thing is for, of or like, not what it is.
+# The words after these say what the thing is for, of or like, not what it is.
 _ENDS = frozenset(
     [
         "for",
@@ -57,7 +57,7 @@ _ENDS = frozenset(
         "if",
     ]
 )
-# What everybody says of what they want, and few sellers of what they have.
+# Buyers' praise of what they want, which few sellers use.
 _PRAISE = frozenset(
     [
         "good",
@@ -139,7 +139,7 @@ _BREAK = re.compile(r"[,.;:!?()\u2013\u2014]\s|[,.;:!?]$")
 
 
 class Relevance(NamedTuple):
-    """`unmatched` are words for the wanted thing that no row has; of an answerable query they may be any."""
+    """`unmatched` are words for the wanted thing that no row has; ignore it for an answerable query."""
 
     is_answerable: bool
     unmatched: tuple[str, ...] = ()
@@ -148,10 +148,10 @@ class Relevance(NamedTuple):
 def judge_relevance(
     text: str, candidates: Sequence[Candidate], *, partial_similarity: float, full_similarity: float
 ) -> Relevance:
-    """Judge what was found for a query's corrected text.
+    """Judge the results for a query's corrected text.
 
-    A thing may have other names. With a word that is in no row, the query is answerable if the nearest row is
-    of `full_similarity`, or of `partial_similarity` and the last of the words for the thing is in a row.
+    A thing may have other names. With an unmatched word, the query is answerable if the nearest row has
+    `full_similarity`. With `partial_similarity`, the last word for the thing must also be in a row.
     """
     if not candidates:
         return Relevance(False)
@@ -167,7 +167,7 @@ def judge_relevance(
 
 
 def list_main_words(text: str) -> list[Term]:
-    """The words for the wanted thing itself: up to the first preposition, comma or full stop behind one."""
+    """Return the words for the wanted thing: up to the first preposition, comma or full stop after one."""
     found: list[Term] = []
     end = 0
     for term in analyze(text):
@@ -182,6 +182,6 @@ def list_main_words(text: str) -> list[Term]:
 
 
 def _has(candidate: Candidate, stem: str) -> bool:
-    """True if the row is, has or does what the stem says. A case for headphones is not headphones."""
+    """True if the stem names what the row is, has or does. A case for headphones is not headphones."""
     words = candidate.passage.words
     return words.text.is_name(stem) or words.text.is_in_body(stem) or stem in words.keyword_stems

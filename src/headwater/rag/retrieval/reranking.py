@@ -1,4 +1,4 @@
-"""The best rows read again by a cross-encoder, within a time. Off unless asked for."""
+"""Reranks the best rows with a cross-encoder, within a time budget. Off by default."""
 
 import threading
 import time
@@ -13,10 +13,10 @@ _BATCH = 4
 
 
 class Reranker(Protocol):
-    """Thread-safe. Reads a query and texts together."""
+    """Thread-safe. Scores a query with texts."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text; the greater the better."""
+        """Return one score for each text; higher is better."""
         ...
 
 
@@ -28,7 +28,7 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text."""
+        """Return one score for each text."""
         with self._lock:
             scores = self._model.predict([(query, text) for text in texts], show_progress_bar=False)
         return [float(score) for score in scores]
@@ -41,10 +41,10 @@ def reorder(
     budget: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[int]:
-    """Numbers of the texts in their new order.
+    """Return the indexes of the texts in their new order.
 
-    Read from the top, a few at a time, until `budget` seconds have gone; what was not read stays where it
-    is, below what was.
+    Reads from the top, a few at a time, until `budget` seconds have passed; unread texts keep their order,
+    below the read ones.
     """
     deadline = clock() + budget
     scores: list[float] = []

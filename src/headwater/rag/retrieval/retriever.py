@@ -1,8 +1,8 @@
-"""A query's answer: both legs in one round trip, mistyped words corrected, candidates put in order.
+"""Answers a query: both legs in one round trip, misspelt words corrected, candidates ranked.
 
-A word that no row has is noticed by what was found, and asking again with another one costs two more round
-trips. Where the words of all rows have been learnt, most are corrected before the first one: then the answer
-is checked to be what the long way would have led to.
+A word that no row has is detected from the results, and correcting it costs two more round trips. With a
+learnt vocabulary, most words are corrected before the first one. The result is then verified to equal that of
+the slower method.
 """
 
 import re
@@ -32,19 +32,19 @@ from headwater.rag.vector_stores.conditions import TENANT
 from headwater.rag.vector_stores.protocol import Filter, Index, IndexCondition, PassageHit, SearchRequest
 
 DENSE = "dense"
-# "water proof" also finds "waterproof", but rather what has both words.
+# "water proof" also finds "waterproof", but prefers rows with both words.
 _JOINED_WEIGHT = 0.7
 _SPELLING_DEPTH = 50
-# Texts, those shown last.
+# Number of texts, the most recent ones.
 _REMEMBERED = 8_192
-# Rows among which the unlike ones are looked for, for each one wanted.
+# Candidate rows for diversification, per requested row.
 _DIVERSITY_DEPTH = 5
 _MAX_DIVERSITY_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A query after its words were understood, and corrected."""
+    """A query after understanding and correction of its words."""
 
     query: SearchQuery
     understanding: Understanding
@@ -57,11 +57,11 @@ class _Reading:
 
 
 class Retriever:
-    """Answers queries from one version of an index. Thread-safe; keeps nothing between queries but analysed
-    texts, and words that it was told to learn.
+    """Answers queries from one version of an index. Thread-safe; keeps only analysed texts and the learnt
+    vocabulary between queries.
 
-    `as_of` is the commit that the index stands at, told at the time of the query. Raises `SearchError` when
-    store or model cannot be asked, or for a query as of another commit than that.
+    `as_of` is the index's commit at query time. Raises `SearchError` when store or model cannot be called, or
+    for a query as of another commit.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Retriever:
         self._vocabulary = Vocabulary()
 
     def learn_words(self) -> None:
-        """Read the words of all rows, so that mistyped ones are corrected sooner. Takes some 40 us a chunk;
-        answers are the same without. Raises `SearchError`."""
+        """Read the words of all rows, so that misspelt ones are corrected earlier. Takes some 40 us per
+        chunk; results are the same without. Raises `SearchError`."""
         if self._config.correct_spelling:
             self._vocabulary = Vocabulary(one.list_words() for one in self._index.iter_passages())
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """At most `limit` rows, best first. An empty query finds nothing."""
+        """Return at most `limit` rows, best first. An empty query finds nothing."""
         as_of = self._as_of()
         if query.as_of and query.as_of != as_of:
             raise SearchError(
@@ -132,19 +132,19 @@ class Retriever:
         )
 
     def _find(self, reading: _Reading) -> tuple[list[Candidate], _Reading, dict[str, str]]:
-        """Candidates, and how the query was read for them; with corrections, when a word is in no row."""
+        """Return candidates, the final reading of the query, and corrections of words that no row has."""
         conditions = build_conditions(reading.query)
         return self._find_at_once(reading, conditions) or self._find_in_rounds(reading, conditions)
 
     def _find_at_once(
         self, reading: _Reading, conditions: Filter
     ) -> tuple[list[Candidate], _Reading, dict[str, str]] | None:
-        """By learnt words, in one round trip; None when there is nothing to correct, or it did not fit."""
+        """Search with learnt words, in one round trip; None without corrections, or if unconfirmed."""
         corrections = self._guess(reading.wanted) if self._config.correct_spelling else {}
         if not corrections:
             return None
         corrected = _respell(reading, corrections)
-        # The words as typed are asked for, too: a row that has one came since the words were learnt.
+        # Also query the words as typed: a newer row than the vocabulary may have one.
         candidates = gather(self._ask(corrected, conditions, beside=corrections))
         if find_unknown(corrected.wanted, candidates) or not _is_confirmed(corrections, candidates):
             return None
@@ -158,7 +158,7 @@ class Retriever:
     def _find_in_rounds(
         self, reading: _Reading, conditions: Filter
     ) -> tuple[list[Candidate], _Reading, dict[str, str]]:
-        """A second time with corrected words, when a word is in none of the candidates."""
+        """Search again with corrected words when a word is in none of the candidates."""
         legs = self._ask(reading, conditions)
         candidates = gather(legs)
         unknown = find_unknown(reading.wanted, candidates) if self._config.correct_spelling else []
@@ -175,13 +175,14 @@ class Retriever:
     def _ask(
         self, reading: _Reading, conditions: Filter, beside: Iterable[str] = ()
     ) -> list[list[PassageHit]]:
-        """Hits of the dense leg and of the words leg, that one also of the words `beside`."""
+        """Return hits of the dense leg and of the lexical leg; the latter also searches the words
+        `beside`."""
         depth = max(self._config.depth, reading.query.limit)
         vector = self._embedder.embed_queries([reading.text])[0]
         weights = dict.fromkeys(map(stem, beside), 1.0) | weigh_terms(reading.wanted)
         words = self._encoder.encode_query(weights)
         requests = {
-            # A text without any known word has no direction: all rows would be as near.
+            # A text without any known word has no direction: all rows would be equally near.
             0: SearchRequest(DENSE, vector.tolist(), depth, conditions) if vector.any() else None,
             1: SearchRequest(WORDS, words, depth, conditions) if words.indices else None,
         }
@@ -204,7 +205,7 @@ class Retriever:
         return ranked
 
     def _count_wanted(self, query: SearchQuery) -> int:
-        """Rows that have to be in order: those shown, and those that they are chosen from."""
+        """Return how many rows must be ranked: those shown, and those they are chosen from."""
         limit = max(query.limit, 0)
         read_again = self._config.rerank.depth if self._reranker and self._config.rerank else 0
         unlike = 0 if query.diversity is None else _choose_diversity_pool(limit)
@@ -234,7 +235,7 @@ class Retriever:
         pool = ranked[: _choose_diversity_pool(limit)]
         points = self._index.load([one.candidate.passage.row_key for one in pool])
         vectors = {point.chunk_id: point.dense for point in points}
-        # A row that went away since it was found has no vector any more.
+        # A row deleted since it was found has no vector.
         kept = [one for one in pool if one.candidate.passage.chunk_id in vectors]
         matrix = np.asarray([vectors[one.candidate.passage.chunk_id] for one in kept], dtype=np.float32)
         return [kept[number] for number in diversify([one.score for one in kept], matrix, diversity, limit)]
@@ -245,13 +246,13 @@ def _choose_diversity_pool(limit: int) -> int:
 
 
 def build_conditions(query: SearchQuery) -> list[IndexCondition]:
-    """What must hold of every row: what was asked for explicitly, and the tenant."""
+    """Return the conditions for every row: the explicit ones, and the tenant."""
     tenant = [] if query.tenant is None else [IndexCondition(TENANT, "eq", query.tenant)]
     return [*query.conditions, *tenant]
 
 
 def weigh_terms(wanted: Sequence[Term]) -> dict[str, float]:
-    """Stems of the words, and of neighbours written as one."""
+    """Return weights of the words' stems, and of neighbours written as one."""
     weights = {term.stem: _JOINED_WEIGHT if term.joined else 1.0 for term in wanted}
     words = [term.word for term in wanted if not term.joined and term.word.isalpha()]
     for first, second in pairwise(words):
@@ -266,7 +267,7 @@ def _respell(reading: _Reading, corrections: Mapping[str, str]) -> _Reading:
 
 
 def _is_confirmed(corrections: Mapping[str, str], candidates: Sequence[Candidate]) -> bool:
-    """Whether no row has a word as it was typed, and some row each as it was corrected."""
+    """True if no row has a word as typed, and each correction occurs in some row."""
 
     def is_anywhere(word: str) -> bool:
         return any(candidate.has(stem(word)) for candidate in candidates)
@@ -288,7 +289,7 @@ def _reread(
     order = reorder(
         reading.text, [one.candidate.passage.text for one in best], reranker, config.rerank.budget
     )
-    # Scores stay in their order, whoever has which place now.
+    # Scores stay in descending order, whatever the new ranks are.
     reread = [Ranked(best[number].candidate, best[place].score) for place, number in enumerate(order)]
     return [*reread, *ranked[len(best) :]]
 
@@ -302,5 +303,5 @@ def _to_row(ranked: Ranked, place: int, stems: Sequence[str]) -> FoundRow:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _list_spellings(text: str) -> tuple[tuple[str, str], ...]:
-    """Each word of the text with its stem, once, in their order."""
+    """Return each distinct word of the text with its stem, in order."""
     return tuple((word, stem(word)) for word in dict.fromkeys(list_words(text)))

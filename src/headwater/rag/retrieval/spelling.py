@@ -1,7 +1,7 @@
-"""The nearest word to one that no row has. Pure.
+"""The nearest known word to one that no row has. Pure.
 
-Whether a word is known is what the words leg has found, and the words to choose from are those of rows whose
-words have the same letters. So a word that came with the newest row is known at once.
+A word is known if the lexical leg found it; the choices are words of rows with similar trigrams. So a word of
+the newest row is known at once.
 """
 
 from collections import Counter
@@ -17,12 +17,12 @@ from headwater.rag.lexical.english import STOP_WORDS
 from headwater.rag.retrieval.candidates import Candidate
 
 _MIN_LETTERS = 4
-# From this length on two wrong letters may be in a word.
+# From this length on, a word may have two wrong letters.
 _LONG = 7
 
 
 def find_unknown(wanted: Sequence[Term], found: Sequence[Candidate]) -> list[str]:
-    """Words of the query that none of the rows has, and that English has neither."""
+    """Return words of the query that occur in none of the rows and are not English words."""
     return [
         term.word
         for term in wanted
@@ -31,7 +31,7 @@ def find_unknown(wanted: Sequence[Term], found: Sequence[Candidate]) -> list[str
 
 
 def correct(words: Sequence[str], pool: Sequence[Candidate]) -> dict[str, str]:
-    """The nearest word of the pool's rows, where one is near enough; see `choose_nearest`."""
+    """Return the nearest word of the pool's rows, where one is near enough; see `choose_nearest`."""
     choices: Counter[str] = Counter()
     for candidate in pool:
         choices.update(candidate.passage.list_words())
@@ -41,30 +41,30 @@ def correct(words: Sequence[str], pool: Sequence[Candidate]) -> dict[str, str]:
 
 
 def is_choice(word: str) -> bool:
-    """Whether a mistyped word may have been meant to be this one."""
+    """True if a misspelt word may stand for this one."""
     return len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS
 
 
 def count_edits(word: str) -> int:
-    """How many letters of it may be wrong."""
+    """Return how many letters of it may be wrong."""
     return 2 if len(word) >= _LONG else 1
 
 
 def choose_nearest(word: str, choices: Sequence[str], counts: Mapping[str, int]) -> str | None:
-    """Of equally near ones that with the same first letter, then the commoner one; None when none is near."""
+    """Return the nearest word. Ties: same first letter, then the more common one; None when none is near."""
     near = list_nearest(word, choices)
     return min(near, key=lambda one: (one[0] != word[0], -counts[one], one)) if near else None
 
 
 def list_nearest(word: str, choices: Sequence[str]) -> list[str]:
-    """All choices that are near enough, and as near as the nearest."""
+    """Return all near enough choices at the smallest distance."""
     near = process.extract(word, choices, scorer=OSA.distance, score_cutoff=count_edits(word), limit=None)
     # Nearest first.
     return [choice for choice, distance, _ in near if distance == near[0][1]]
 
 
 def respell(wanted: Sequence[Term], corrections: Mapping[str, str]) -> tuple[Term, ...]:
-    """The terms with corrected words in place of wrong ones."""
+    """Return the terms with corrections applied."""
     return tuple(
         term
         if term.word not in corrections
@@ -74,7 +74,7 @@ def respell(wanted: Sequence[Term], corrections: Mapping[str, str]) -> tuple[Ter
 
 
 def may_be_wrong(term: Term) -> bool:
-    """Whether it is a word as people type them, and not one that English has."""
+    """True if people type the term as a word, and it is not an English word."""
     return (
         len(term.word) >= _MIN_LETTERS
         and term.word.isalpha()
@@ -85,6 +85,7 @@ def may_be_wrong(term: Term) -> bool:
 
 @lru_cache(maxsize=1)
 def _load_english() -> frozenset[str]:
-    """Words that are right though this catalogue has them not: "couch" is no mistyped "pouch"."""
+    """Return English words that are correct even if the catalogue lacks them: "couch" is no misspelt
+    "pouch"."""
     lines = (files("symspellpy") / "frequency_dictionary_en_82_765.txt").read_text("utf-8-sig").splitlines()
     return frozenset(line.partition(" ")[0] for line in lines)

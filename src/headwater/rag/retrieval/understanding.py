@@ -1,7 +1,7 @@
-"""What a query's words ask for beside their topic: what is not wanted, and at which price. Pure.
+"""Reads negations and prices out of a query, in addition to its topic. Pure.
 
-Only closed classes of words are known here. What is read out of a query is never a filter: it moves rows up
-and down, so a wrong reading cannot hide anything.
+Only closed word classes are known here. A reading is never a filter: it only moves rows up and down, so a
+wrong reading cannot hide anything.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headwater.rag.lexical.analyzer import Term, analyze, fold
 from headwater.rag.lexical.english import STOP_WORDS, UNITS
 
-# The longest that is taken from a query; what is longer says no more about what is wanted.
+# Maximum length read from a query; longer text adds nothing to its meaning.
 MAX_CHARACTERS = 2_000
 _MAX_NEGATED_WORDS = 3
 
@@ -38,7 +38,7 @@ _TWO_WORD_NEGATORS = frozenset(
         ("not", "have"), ("not", "like"), ("not", "contain"), ("not", "include"),
     }
 )  # fmt: skip
-# After these, `not` says what something does, not what it lacks: "does not slip".
+# After these, `not` describes an action, not a missing feature: "does not slip".
 _VERBS_BEFORE_NOT = frozenset(
     {
         "do",
@@ -57,7 +57,7 @@ _VERBS_BEFORE_NOT = frozenset(
         "have",
     }
 )
-# Between `not` and what is not wanted.
+# Words between `not` and the unwanted thing.
 _FILLERS = frozenset(
     {
         "a",
@@ -96,7 +96,7 @@ _JOINERS = frozenset({"or", "nor", "and"})
 _CONTRACTION = re.compile(r"\b(is|are|do|does|has|have|was|were|did|ca|wo|should|would|could)n['\u2019]?t\b")
 _CURRENCY = r"(?:€|\$|£|eur|euros?|usd|dollars?|gbp|pounds?|bucks|chf|francs?)"
 _NUMBER = r"(\d+(?:[.,]\d+)*)(?!\s*-?\s*(?:%|percent))"
-# A number is a price when a currency stands beside it, or when nothing follows that it could count.
+# A number is a price next to a currency, or when no countable word follows.
 _AFTER = r"(?:for|with|without|that|which|and|but|in|to|no|not|please|or|from|of)"
 _AMOUNT = (
     rf"(?:{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}(?!\w)"
@@ -130,10 +130,10 @@ _DEAR = re.compile(r"\b(?:expensive|luxury|luxurious|high[\s-]?end|upmarket|upsc
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """`wanted` are the terms that rows are compared with, `text` is what a model embeds; neither holds what
-    is not wanted or a price. `unwanted` are groups of stems: a row offends with all of a group.
+    """`wanted` are the terms that rows are compared with, `text` is what a model embeds. Both exclude
+    unwanted words and prices. `unwanted` are groups of stems: a row matches a group with all of its stems.
 
-    Prices are in whatever the catalogue has; `direction` is -1 for cheap, 1 for dear.
+    Prices are in the catalogue's currency; `direction` is -1 for cheap, 1 for expensive.
     """
 
     text: str
@@ -145,11 +145,11 @@ class Understanding:
 
     @property
     def asks_price(self) -> bool:
-        """Whether a price was read."""
+        """True if a price was read."""
         return self.lowest is not None or self.highest is not None or self.direction != 0
 
     def describe(self) -> dict[str, str]:
-        """For people: what was read out of the words."""
+        """Describe the reading for display."""
         found: dict[str, str] = {}
         if self.unwanted:
             found["not wanted"] = ", ".join(" ".join(group) for group in self.unwanted)
@@ -172,7 +172,7 @@ def understand(query: str) -> Understanding:
     kept = [term for number, term in enumerate(terms) if number not in dropped]
     wanted = tuple(term for term in kept if term.word not in STOP_WORDS)
     if not wanted:
-        # Nothing but stop words and prices: better these than nothing.
+        # Only stop words and prices: better these than nothing.
         kept = [term for number, term in enumerate(terms) if number not in dropped] or terms
         wanted = tuple(kept)
     return Understanding(_write_text(rest, terms, dropped), wanted, unwanted, lowest, highest, direction)
@@ -188,7 +188,7 @@ def _write_text(rest: str, terms: Sequence[Term], dropped: frozenset[int]) -> st
 
 
 def _read_price(text: str) -> tuple[str, float | None, float | None, int]:
-    """The text without its price, the bounds, the direction."""
+    """Return the text without its price, the bounds, and the direction."""
     if not any(char.isdigit() for char in text):
         return _read_direction(text, None, None)
     for pattern in (_BETWEEN, _RANGE):
@@ -228,7 +228,7 @@ def _read_direction(
 
 def _cut(text: str, match: "re.Match[str]") -> str:
     rest = f"{text[: match.start()]} {text[match.end() :]}"
-    # A query that is nothing but a price word is about that word.
+    # A query that is only a price word is about that word.
     return rest if rest.strip() else text
 
 
@@ -244,7 +244,7 @@ def _parse_number(text: str) -> float:
 
 
 def _read_negations(text: str, terms: Sequence[Term]) -> tuple[tuple[tuple[str, ...], ...], frozenset[int]]:
-    """Groups of stems that are not wanted, and the numbers of the terms that said so."""
+    """Return groups of unwanted stems, and the indexes of the terms that negate them."""
     groups: list[tuple[str, ...]] = []
     dropped: set[int] = set()
     number = 0
@@ -270,7 +270,7 @@ def _read_negations(text: str, terms: Sequence[Term]) -> tuple[tuple[tuple[str, 
 
 
 def _measure_negator(text: str, terms: Sequence[Term], number: int) -> int:
-    """How many terms the negation is that begins here; 0 for none."""
+    """Return the number of terms of the negation that starts here; 0 for none."""
     word = terms[number].word
     following = terms[number + 1] if number + 1 < len(terms) else None
     if following is None:
@@ -286,7 +286,7 @@ def _measure_negator(text: str, terms: Sequence[Term], number: int) -> int:
 
 
 def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[list[int]], int]:
-    """Groups of term numbers after a negation, and where it ends."""
+    """Return groups of term indexes after a negation, and where it ends."""
     groups: list[list[int]] = [[]]
     number = start
     while number < len(terms) and len(groups[-1]) < _MAX_NEGATED_WORDS:
@@ -309,16 +309,16 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
 
 
 def _goes_on(terms: Sequence[Term], number: int) -> bool:
-    """Whether what stands after "or", "and" is one more word that is not wanted."""
+    """True if the word after "or", "and" is also unwanted."""
     following = terms[number + 1] if number + 1 < len(terms) else None
     return following is not None and following.word not in STOP_WORDS and terms[number].word != "and"
 
 
 def is_measure(term: Term) -> bool:
-    """Whether it is a number with its unit."""
+    """True if it is a number with its unit."""
     return term.joined and term.stem[0].isdigit() and term.stem.lstrip("0123456789.") in UNITS.values()
 
 
 def spell_corrections(corrections: Mapping[str, str]) -> dict[str, str]:
-    """For people."""
+    """Describe the corrections for display."""
     return {f"spelling of {word}": other for word, other in sorted(corrections.items())}

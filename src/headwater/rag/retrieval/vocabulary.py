@@ -1,6 +1,6 @@
-"""The words of all rows, and the nearest of them to a mistyped one. Pure.
+"""The words of all rows, and the nearest of them to a misspelt one. Pure.
 
-It need not be the newest: what is chosen by it is checked against the rows that are found with it.
+It may be outdated: choices are verified against the rows found with them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _LETTERS_AN_EDIT = 3
 
 
 class Vocabulary:
-    """Made once of the words of each row; never changes."""
+    """Built once from the words of each row; immutable."""
 
     def __init__(self, rows: Iterable[Iterable[str]] = ()) -> None:
         words = set(chain.from_iterable(rows))
@@ -26,30 +26,30 @@ class Vocabulary:
         self._postings = _build_postings(self._choices)
 
     def has(self, stem_: str) -> bool:
-        """Whether a row has a word of that stem."""
+        """True if a row has a word of that stem."""
         return stem_ in self._stems
 
     def find_nearest(self, word: str) -> str | None:
-        """The word that was meant; None when none is near, or several are as near: what they stand beside
-        would have to decide."""
+        """Return the intended word; None when none is near, or several are equally near: only context could
+        decide."""
         near = list_nearest(word, self._list_alike(word))
-        # Forms of one word are found alike.
+        # Forms of one word find the same rows.
         return near[0] if len(set(map(stem, near))) == 1 else None
 
     def _list_alike(self, word: str) -> Sequence[str]:
-        """All choices that are near enough, and some more: those that share the letters such a word has."""
+        """Return all near enough choices, and some others with enough common trigrams."""
         letters = set(list_letters(word))
         found = [self._postings[one] for one in letters if one in self._postings]
         if not found:
             return ()
         shared = np.bincount(np.concatenate(found))
-        # An edit changes three groups of letters; a swap of two letters changes four.
+        # An edit changes three trigrams; swapping two letters changes four.
         least = max(1, len(letters) - (_LETTERS_AN_EDIT + 1) * count_edits(word))
         return [self._choices[number] for number in np.flatnonzero(shared >= least)]
 
 
 def _build_postings(words: Sequence[str]) -> dict[int, npt.NDArray[np.int32]]:
-    """Numbers of the words that have them, by groups of letters."""
+    """Return word ids by trigram."""
     found: dict[int, list[int]] = {}
     for number, word in enumerate(words):
         for letters in set(list_letters(word)):

@@ -1,1 +1,1 @@
-"""Chunks table -> index, without a JVM."""
+"""Syncs the chunks table to an index, without a JVM."""

@@ -1,4 +1,4 @@
-"""What an index lacks, has too much or has wrong, as a merge of two streams by ranges of keys. Pure."""
+"""Missing, extra and wrong points of an index, as a merge of two streams by key ranges. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from headwater.errors import SearchError
 from headwater.rag.vector_stores.protocol import PointState
 
 _PREFIX_CHARACTERS = 2
-"""Hex characters of a chunk id that make a range: 256 of them."""
+"""Hex characters of a chunk id that form a range: 256 ranges."""
 
 
 @dataclass(slots=True)
 class Divergence:
-    """Chunk ids by what has to be done about them; `rows` are the keys of their rows."""
+    """Chunk ids by required action; `rows` are the keys of their rows."""
 
     missing: list[str] = field(default_factory=list)
     changed_text: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The states whose ids begin with `prefix`, and one digest of all of them."""
+    """The states whose ids start with `prefix`, and one digest of all of them."""
 
     prefix: str
     digest: bytes
@@ -35,9 +35,9 @@ class KeyRange:
 
 
 def compare_states(wanted: Iterable[PointState], found: Iterable[PointState]) -> Divergence:
-    """What differs. Both streams come in the order of chunk ids; one range of each is in memory at a time.
+    """Return the differences. Both streams are ordered by chunk id; one range of each is in memory at a time.
 
-    Raises `SearchError` for a stream in another order.
+    Raises `SearchError` for an unordered stream.
     """
     divergence = Divergence()
     left, right = iter_ranges(wanted, "the chunks"), iter_ranges(found, "the index")
@@ -53,7 +53,7 @@ def compare_states(wanted: Iterable[PointState], found: Iterable[PointState]) ->
 
 
 def digest_states(states: Iterable[PointState]) -> str:
-    """One digest of all states, which come in the order of chunk ids."""
+    """Return one digest of all states, which are ordered by chunk id."""
     total = blake2b(digest_size=16)
     for part in iter_ranges(states, "the index"):
         total.update(part.digest)
@@ -61,7 +61,7 @@ def digest_states(states: Iterable[PointState]) -> str:
 
 
 def iter_ranges(states: Iterable[PointState], name: str) -> Iterator[KeyRange]:
-    """The states by ranges of keys. Raises `SearchError` when they are not in order."""
+    """Yield the states by key range. Raises `SearchError` when they are unordered."""
     last = ""
     for prefix, group in groupby(states, key=lambda state: state.chunk_id[:_PREFIX_CHARACTERS]):
         digest = blake2b(digest_size=16)

@@ -1,4 +1,4 @@
-"""The chunks table, read by hudi-rs: no JVM."""
+"""Reads the chunks table with hudi-rs: no JVM."""
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
@@ -38,7 +38,8 @@ class LakeChunks:
         self._options = storage_options
 
     def look(self) -> "LakeLook":
-        """What is there now. Raises `IndexNotFoundError` when nothing was ever indexed, and `LakeError`."""
+        """Return the current snapshot. Raises `IndexNotFoundError` when nothing was ever indexed, and
+        `LakeError`."""
         reader = SnapshotReader(self._path, self._options)
         state = self.find_state(reader)
         if state is None:
@@ -49,7 +50,7 @@ class LakeChunks:
         return LakeLook(reader, self._fingerprint, state)
 
     def find_state(self, reader: SnapshotReader | None = None) -> IndexState | None:
-        """What the newest commit says; None when nothing was ever indexed."""
+        """Return the newest commit's state; None when nothing was ever indexed."""
         reader = reader or SnapshotReader(self._path, self._options)
         if not reader.exists():
             return None
@@ -66,12 +67,12 @@ class LakeLook:
 
     @cached_property
     def position(self) -> SyncPosition:
-        """What it holds."""
+        """Return the snapshot's offset."""
         completed = self._reader.commit_names[-1].completed
         return SyncPosition(self.state.table_id, completed, self.state.revision, self.state.as_of)
 
     def iter_changes(self, since: SyncPosition) -> Iterator[Chunk] | None:
-        """Chunks written behind `since`; None when commits of then have left the timeline or its deleted
+        """Yield chunks written after `since`; None when commits since then have left the timeline, or deleted
         chunks were purged."""
         first = self._reader.commit_names[0].completed
         is_told = (
@@ -84,7 +85,7 @@ class LakeLook:
         return parse_chunks(rows.filter(pc.equal(rows.column("fingerprint"), self._fingerprint)))
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Those of the chunks that are there, or all."""
+        """Yield those of the chunks that exist, or all."""
         if chunk_ids is not None and not chunk_ids:
             return iter(())
         found = select_present(self._reader.read(CHUNK_COLUMNS), self._fingerprint)
@@ -94,7 +95,7 @@ class LakeLook:
         return parse_chunks(found.filter(wanted))
 
     def iter_states(self) -> Iterator[PointState]:
-        """All that are there, by id."""
+        """Yield the states of all existing chunks, by id."""
         found = select_present(self._reader.read(_STATE_COLUMNS), self._fingerprint).sort_by("chunk_id")
         names = ("chunk_id", "row_key", "content_hash", "fields_hash")
         for batch in found.select(names).to_batches():
@@ -103,13 +104,13 @@ class LakeLook:
 
 
 def select_present(rows: pa.Table, fingerprint: str) -> pa.Table:
-    """Those of the fingerprint that are not deleted."""
+    """Return rows of the fingerprint that are not deleted."""
     is_own = pc.equal(rows.column("fingerprint"), fingerprint)
     return rows.filter(pc.and_(is_own, pc.invert(rows.column("deleted"))))
 
 
 def parse_chunks(rows: pa.Table) -> Iterator[Chunk]:
-    """Rows of `CHUNK_COLUMNS`."""
+    """Parse rows of `CHUNK_COLUMNS`."""
     for batch in rows.to_batches(max_chunksize=4_096):
         yield from _parse_batch(batch)
 
@@ -125,7 +126,7 @@ def _parse_batch(batch: pa.RecordBatch) -> Iterator[Chunk]:
 
 
 def _read_vectors(column: pa.Array) -> list[Any]:
-    """Rows of numbers, as numpy has them: an object a number would cost more than all the rest."""
+    """Return the vectors as numpy rows: one object per number would cost more than everything else."""
     offsets = column.offsets.to_pylist()
     numbers = column.values.to_numpy(zero_copy_only=False)
     return [numbers[start:end] for start, end in pairwise(offsets)]

@@ -24,24 +24,24 @@ class MemoryChunks:
 
     @property
     def revision(self) -> int:
-        """Of the newest commit."""
+        """Return the revision of the newest commit."""
         return self._revision
 
     def commit(self, chunks: Iterable[Chunk], as_of: str) -> None:
-        """One indexing run: chunks new, changed or deleted."""
+        """Commit one indexing run: new, changed or deleted chunks."""
         with self._lock:
             self._revision += 1
             self._as_of = as_of
             self._rows |= {chunk.chunk_id: (self._revision, chunk) for chunk in chunks}
 
     def purge(self) -> None:
-        """Forget what was deleted; positions from before can only compare from now on."""
+        """Purge deleted chunks; sync from earlier offsets then requires a comparison."""
         with self._lock:
             self._purged = self._revision
             self._rows = {key: row for key, row in self._rows.items() if not row[1].deleted}
 
     def look(self) -> "MemoryLook":
-        """What is there now."""
+        """Return the current snapshot."""
         with self._lock:
             if not self._revision:
                 raise IndexNotFoundError("nothing has been indexed yet", hint="headwater index build")
@@ -51,23 +51,23 @@ class MemoryChunks:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLook:
-    """Chunks as they were."""
+    """A snapshot of the chunks."""
 
     rows: Mapping[str, tuple[int, Chunk]]
     position: SyncPosition
     purged: int
 
     def iter_changes(self, since: SyncPosition) -> Iterator[Chunk] | None:
-        """Chunks written behind `since`."""
+        """Yield chunks written after `since`."""
         if since.table_id != self.position.table_id or since.revision < self.purged:
             return None
         return (chunk for revision, chunk in self.rows.values() if revision > since.revision)
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Those that are there, or all."""
+        """Yield the existing chunks among them, or all."""
         found = (self.rows.get(chunk_id) for chunk_id in (self.rows if chunk_ids is None else chunk_ids))
         return (row[1] for row in found if row is not None and not row[1].deleted)
 
     def iter_states(self) -> Iterator[PointState]:
-        """All that are there, by id."""
+        """Yield the states of all existing chunks, by id."""
         return (self.rows[key][1].state for key in sorted(self.rows) if not self.rows[key][1].deleted)

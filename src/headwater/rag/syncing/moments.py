@@ -1,4 +1,4 @@
-"""Which commit of the chunks answers as of an instant. Pure."""
+"""Chooses the chunks commit that answers as of an instant. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ _INSTANT = re.compile(r"[0-9]{17}")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One commit of the chunks: when it was requested, and what it says of itself."""
+    """One commit of the chunks: when it was requested, and its state."""
 
     requested: str
     state: IndexState
 
     @property
     def as_of(self) -> str:
-        """Completion time of the data table's newest commit in it."""
+        """Return the completion time of the data table's newest commit in it."""
         return self.state.as_of
 
 
@@ -35,16 +35,16 @@ class Choice:
 
 
 def keep_answerable(moments: Sequence[Moment], selection: str) -> list[Moment]:
-    """The newest of the moments (oldest first), back to where other rows, fields or tenants were chosen.
+    """Return the newest moments (oldest first), back to the last change of rows, fields or tenant.
 
-    A chunk of then may belong to a tenant by another column, or be of a row that nobody is to find now.
+    An older chunk may belong to another tenant, or be of a row that is now excluded.
     """
     found = list(takewhile(lambda moment: moment.state.selection == selection, reversed(moments)))
     return found[::-1]
 
 
 def check_instant(asked: str, newest: str) -> None:
-    """Raises `AsOfUnavailableError` for what is no instant, or behind `newest`, which the index holds."""
+    """Raise `AsOfUnavailableError` for an invalid instant, or one after `newest`, the index's commit."""
     if not _is_instant(asked):
         raise AsOfUnavailableError(
             f"{asked!r} is no instant; one is `yyyyMMddHHmmssSSS` in UTC, such as {newest}", hint=_HINT
@@ -57,10 +57,10 @@ def check_instant(asked: str, newest: str) -> None:
 
 
 def choose_moment(answerable: Sequence[Moment], asked: str, newest: str) -> Choice:
-    """The newest of the moments (oldest first) that holds nothing behind `asked`, an instant up to `newest`.
+    """Return the newest moment (oldest first) without data after `asked`, an instant up to `newest`.
 
-    Of several as of the same commit the last one counts: a purge, or the same rows looked at again. Raises
-    `AsOfUnavailableError` when all are of later.
+    Among several as of the same commit, the last one counts, such as a purge or a repeated pass. Raises
+    `AsOfUnavailableError` when all are later.
     """
     earlier = [moment for moment in answerable if moment.as_of <= asked]
     if not earlier:
@@ -69,7 +69,7 @@ def choose_moment(answerable: Sequence[Moment], asked: str, newest: str) -> Choi
             f"there is no answer as of {asked} any more: the oldest is of {oldest}, the newest of {newest}",
             hint="search.keep_commits says how far back answers reach, from the next commit on",
         )
-    # Not simply the next one's: after a restore of the data table a commit is as of an earlier one again.
+    # Not simply the next one's: after a restore of the data table, a commit may be as of an earlier one.
     later = (moment.as_of for moment in answerable if moment.as_of > asked)
     return Choice(earlier[-1], min(later, default=newest))
 

@@ -1,4 +1,4 @@
-"""The chunks table as it was, read by hudi-rs."""
+"""Earlier states of the chunks table, read with hudi-rs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from headwater.rag.syncing.moments import Moment
 
 
 class PastChunks:
-    """The chunks of one fingerprint, at every commit that can still be read whole. For one thread at a time.
+    """The chunks of one fingerprint, at every commit that is still complete. For one thread at a time.
 
     Raises `LakeError` when the lake cannot be read.
     """
@@ -20,13 +20,13 @@ class PastChunks:
         self._path = path
         self._fingerprint = fingerprint
         self._options = storage_options
-        # What a commit says never changes, and each costs a read.
+        # Commit metadata never changes, and each read has a cost.
         self._states: dict[str, IndexState | None] = {}
 
     def list_moments(self) -> list[Moment]:
-        """Oldest first."""
+        """Return the moments, oldest first."""
         reader = self._open()
-        # Of older commits hudi-rs reads what the cleaner has left, without a word of what is missing.
+        # For older commits hudi-rs silently returns only the files that the cleaner has left.
         earliest = reader.find_earliest_retained()
         names = [name for name in reader.commit_names if name.requested >= earliest]
         states = {name.requested: self._load_state(reader, name.requested) for name in names}
@@ -34,7 +34,7 @@ class PastChunks:
         return [Moment(requested, state) for requested, state in states.items() if state]
 
     def read(self, moment: Moment) -> Iterator[Chunk] | None:
-        """All chunks that were there; None when the cleaner has taken from them meanwhile."""
+        """Yield all chunks of that time; None when the cleaner has removed some of them."""
         reader = self._open()
         try:
             rows = reader.read(CHUNK_COLUMNS, as_of=moment.requested)
@@ -42,7 +42,7 @@ class PastChunks:
             if self._is_cleaned(reader, moment):
                 return None
             raise
-        # A clean says what it will take before it takes anything: one that began during the read is seen.
+        # A clean records its plan before it deletes: one that started during the read is detected.
         if self._is_cleaned(reader, moment):
             return None
         return parse_chunks(select_present(rows, self._fingerprint))

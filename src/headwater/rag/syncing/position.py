@@ -1,4 +1,4 @@
-"""How far an index has followed the chunks table, as the text that its checkpoint keeps. Pure."""
+"""How far an index has consumed the chunks table, in the form of its checkpoint. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from headwater.errors import SearchError
 
 @dataclass(frozen=True, slots=True)
 class SyncPosition:
-    """`table_id` is of the chunks table, which may have been made anew; `completed` of its newest commit;
-    `revision` counts its indexing runs; `as_of` is the data table's newest commit that they have seen."""
+    """`table_id` identifies the chunks table, which may be re-created; `completed` is its newest commit.
+    `revision` counts its indexing runs; `as_of` is their newest data table commit."""
 
     table_id: str
     completed: str
@@ -16,12 +16,12 @@ class SyncPosition:
     as_of: str
 
     def to_text(self) -> str:
-        """Inverse of `parse_position`."""
+        """Serialise for `parse_position`."""
         return "/".join((self.table_id, self.completed, str(self.revision), self.as_of))
 
 
 def parse_position(text: str) -> SyncPosition:
-    """The position in a checkpoint. Raises `SearchError` for what nobody of us wrote."""
+    """Parse the offset in a checkpoint. Raises `SearchError` for a text of another format."""
     parts = text.split("/")
     if len(parts) != 4 or not parts[2].isdecimal():
         raise SearchError(

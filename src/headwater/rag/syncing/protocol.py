@@ -1,4 +1,4 @@
-"""What a sync asks of the chunks: one look at a time, which does not change after it was taken."""
+"""The interface of chunk sources: immutable snapshots, one at a time."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
@@ -11,44 +11,44 @@ from headwater.rag.vector_stores.protocol import PointState
 
 
 class ChunkLook(Protocol):
-    """All chunks of one fingerprint at one time. Raises `HeadwaterError` when they cannot be read."""
+    """A snapshot of all chunks of one fingerprint. Raises `HeadwaterError` when they cannot be read."""
 
     @property
     def position(self) -> SyncPosition:
-        """What it holds."""
+        """Return the snapshot's offset."""
         ...
 
     def iter_changes(self, since: SyncPosition) -> Iterator[Chunk] | None:
-        """The present state, deleted ones included, of all chunks written behind `since`; None when that
-        cannot be told any more: then only a comparison helps."""
+        """Yield the current state of all chunks written after `since`, including deleted ones. Returns None
+        when that is no longer known: then only a comparison helps."""
         ...
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Those of the chunks that are there, or all of them, in no order."""
+        """Yield those of the chunks that exist, or all of them, in no order."""
         ...
 
     def iter_states(self) -> Iterator[PointState]:
-        """All chunks that are there, in the order of their ids."""
+        """Yield the states of all existing chunks, in the order of their ids."""
         ...
 
 
 class ChunkSource(Protocol):
-    """Where chunks come from."""
+    """A source of chunks."""
 
     def look(self) -> ChunkLook:
-        """What is there now. Raises `IndexNotFoundError` when nothing was ever indexed."""
+        """Return the current snapshot. Raises `IndexNotFoundError` when nothing was ever indexed."""
         ...
 
 
 class PassageEncoder(Protocol):
-    """Texts as sparse vectors and as stems; pure and thread-safe."""
+    """Encodes texts as sparse vectors and as stems; pure and thread-safe."""
 
     def encode_passage(
         self, text: str, fields: Mapping[str, FieldValue] | None = None
     ) -> Mapping[str, SparseVector]:
-        """Vectors by name; they hang on the text and on `list_keywords(fields)` only."""
+        """Return vectors by name; they depend only on the text and on `list_keywords(fields)`."""
         ...
 
     def encode_stems(self, text: str) -> str:
-        """`Point.stems`."""
+        """Return the text for `Point.stems`."""
         ...

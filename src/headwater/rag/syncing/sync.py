@@ -1,4 +1,4 @@
-"""Bring an index up to the chunks: write what is new, then remove what is old, then the checkpoint."""
+"""Brings an index up to date with the chunks: writes new points, removes old ones, then the checkpoint."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ _ATTEMPTS = 5
 
 @dataclass(slots=True)
 class SyncReport:
-    """What one sync did. `compared`: the changes could not be told any more, so everything was compared.
+    """The result of one sync. `compared`: the changes were no longer known, so everything was compared.
 
-    Then `divergent_rows` are those that were missing, wrong or too many.
+    Then `divergent_rows` are those that were missing, wrong or extra.
     """
 
     upserted: int = 0
@@ -39,14 +39,14 @@ class SyncReport:
 
     @property
     def has_changed(self) -> bool:
-        """Whether anything was written."""
+        """True if anything was written."""
         return bool(self.upserted or self.fields_set or self.deleted)
 
 
 class IndexSync:
-    """Follows chunks with one version of the index. Safe to kill anywhere, to repeat, and beside others.
+    """Follows chunks with one version of the index. Safe to kill, to repeat, and to run concurrently.
 
-    All that it knows is in the index itself. Raises `HeadwaterError`; then trying again is safe.
+    Keeps all state in the index itself. Raises `HeadwaterError`; then a retry is safe.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class IndexSync:
         self._now = now
 
     def run(self) -> SyncReport:
-        """Write what changed since the checkpoint; nothing when nothing did."""
+        """Write the changes since the checkpoint; write nothing when there are none."""
         stored = self._index.read_checkpoint()
         look = self._source.look()
         if stored is not None and parse_position(stored.position) == look.position:
@@ -66,16 +66,16 @@ class IndexSync:
         return self._follow(look, stored, always_compare=False)
 
     def reconcile(self) -> SyncReport:
-        """Compare all of the index with all of the chunks, and mend what differs."""
+        """Compare all of the index with all of the chunks, and repair the differences."""
         self.run()
         stored = self._index.read_checkpoint()
         look = self._source.look()
         if stored is None or parse_position(stored.position) != look.position:
-            return SyncReport(as_of=look.position.as_of)  # it moves on just now: the next time
+            return SyncReport(as_of=look.position.as_of)  # the chunks have advanced: compare next time
         return self._follow(look, stored, always_compare=True)
 
     def count_divergence(self) -> int:
-        """Rows that are not as in the chunks now; those that a sync would bring count, too."""
+        """Count rows that differ from the chunks now, including those that a sync would write."""
         return len(compare_states(self._source.look().iter_states(), self._index.iter_states()).rows)
 
     def _follow(self, look: ChunkLook, stored: Checkpoint | None, *, always_compare: bool) -> SyncReport:
@@ -88,8 +88,8 @@ class IndexSync:
                 return report
             if self._write_checkpoint(look, stored):
                 return report
-            # Another sync was quicker. What we wrote may be older than what it wrote, so the newest state
-            # of all that we may have touched is written again.
+            # Another sync was faster. Our writes may be older than its writes, so the newest state of
+            # everything we may have touched is written again.
             _log.warning("another process brings this index up to date, too; doing it again")
             stored = self._index.read_checkpoint()
             look = self._source.look()
@@ -131,7 +131,7 @@ class IndexSync:
         self._mend(look, found, report)
 
     def _mend(self, look: ChunkLook, found: Divergence, report: SyncReport) -> None:
-        # Fields may have brought other words to be found by, so all of the point is written.
+        # Changed fields may have changed indexed words, so the whole point is written.
         wrong = {*found.missing, *found.changed_text, *found.changed_fields}
         for page in _in_pages(look.iter_chunks(wrong)):
             self._upsert(page, report)
@@ -161,13 +161,13 @@ class IndexSync:
 
 
 def fill_index(index: Index, chunks: Iterable[Chunk], encoder: PassageEncoder) -> None:
-    """Write chunks that are there into an empty index that nobody asks yet."""
+    """Write existing chunks to an empty index that is not searched yet."""
     for page in _in_pages(chunks):
         index.upsert(build_points(page, encoder))
 
 
 def build_points(chunks: Sequence[Chunk], encoder: PassageEncoder) -> list[Point]:
-    """Whole points of chunks that are there."""
+    """Build complete points of existing chunks."""
     bare = [build_bare_point(chunk) for chunk in chunks]
     return [
         replace(
@@ -181,7 +181,7 @@ def build_points(chunks: Sequence[Chunk], encoder: PassageEncoder) -> list[Point
 
 
 def build_bare_point(chunk: Chunk) -> Point:
-    """A point for `set_fields`: without vectors."""
+    """Build a point for `set_fields`, without vectors."""
     return Point(
         chunk_id=chunk.chunk_id,
         row_key=chunk.row_key,

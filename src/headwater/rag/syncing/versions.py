@@ -1,4 +1,5 @@
-"""Versions of the index: a new one is filled beside the live one, proved, and switched to in one step."""
+"""Versions of the index: a new one is filled while the old one is live, validated, and switched to
+atomically."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +11,14 @@ from headwater.rag.syncing.sync import IndexSync, SyncReport
 from headwater.rag.vector_stores.protocol import Index, IndexSpec, SearchRequest, VectorStore
 
 KEPT_VERSIONS = 2
-"""Besides the live one."""
+"""In addition to the live one."""
 
 _NAME = re.compile(r"v(\d{4,})")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a new version may go live. `reason` is a sentence, `figures` what it rests on."""
+    """Whether a new version may go live. `reason` is a sentence, `figures` its evidence."""
 
     passed: bool
     reason: str
@@ -26,7 +27,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """A version was filled; `is_live` when searches ask it now. `dropped` are versions removed."""
+    """A filled version; `is_live` when searches use it now. `dropped` are the removed versions."""
 
     version: str
     points: int
@@ -37,7 +38,7 @@ class BuildReport:
 
 
 Gate = Callable[[Index | None, Index], Verdict]
-"""Judges a new version beside the live one, if there is one."""
+"""Judges a new version against the live one, if any."""
 
 OpenSync = Callable[[Index], IndexSync]
 """The sync that fills a version."""
@@ -50,12 +51,12 @@ class IndexVersions:
         self._store = store
 
     def open_live(self) -> tuple[str, Index] | None:
-        """Name and index that searches ask."""
+        """Return name and index of the live version."""
         name = self._store.find_live()
         return (name, self._store.open(name)) if name else None
 
     def build(self, spec: IndexSpec, open_sync: OpenSync, gate: Gate) -> BuildReport:
-        """Fill a new version and switch to it when the gate lets it through; else it is dropped."""
+        """Fill a new version and switch to it if it passes the gate; else drop it."""
         self._drop_unfinished()
         live = self.open_live()
         name = self._name_next()
@@ -67,13 +68,13 @@ class IndexVersions:
             points = index.count()
             self._store.drop([name])
             return BuildReport(name, points, False, verdict, report)
-        sync.run()  # what came meanwhile
+        sync.run()  # changes since then
         crash_point("before_index_switch")
         self._store.set_live(name)
         return BuildReport(name, index.count(), True, verdict, report, self._drop_old())
 
     def rollback(self) -> str:
-        """Let searches ask the version before the live one again; gives its name."""
+        """Make the version before the live one live again; return its name."""
         live = self._store.find_live()
         older = [name for name in self._list_finished() if live is not None and name < live]
         if not older:
@@ -106,7 +107,7 @@ class IndexVersions:
 
 
 def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> Verdict:
-    """Without judged queries: is anything in it, and does each of some rows find itself?"""
+    """Judge without judged queries: the index is not empty, and each of some rows finds itself."""
     points = new.count()
     figures: dict[str, float] = {"points": points, "live_points": live.count() if live else 0}
     if not points and figures["live_points"]:
@@ -115,7 +116,7 @@ def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> 
     asked = [point for point in new.load([state.row_key for state in states[:canaries]]) if any(point.dense)]
     found = new.search([SearchRequest("dense", point.dense, 10) for point in asked])
     texts = {(hit.passage.row_key, hit.passage.text) for hits in found for hit in hits}
-    # Rows with the same text cannot be told apart by it.
+    # Rows with the same text cannot be distinguished by it.
     hits = sum(
         1
         for point, answer in zip(asked, found, strict=True)
@@ -131,7 +132,7 @@ def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> 
 
 
 def check_spec(spec: IndexSpec, live: IndexSpec) -> None:
-    """Raises `SearchError` when the live version was made for another configuration."""
+    """Raise `SearchError` when the live version was built for another configuration."""
     if spec.dimensions != live.dimensions:
         problem = (
             f"its vectors have {live.dimensions} numbers, those of the configured model {spec.dimensions}"

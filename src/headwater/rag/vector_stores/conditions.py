@@ -1,4 +1,4 @@
-"""Whether a point's fields satisfy conditions; the same answer in every store."""
+"""Evaluates conditions on a point's fields; every store gives the same result."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
@@ -11,7 +11,7 @@ _Scalar = str | int | float | bool
 
 
 def satisfies(conditions: Filter, fields: Mapping[str, FieldValue], tenant: str | None) -> bool:
-    """Whether all conditions hold."""
+    """True if all conditions hold."""
     return all(
         _holds(condition, tenant if condition.field == TENANT else fields.get(condition.field))
         for condition in conditions
@@ -33,7 +33,7 @@ def _scalar(asked: object) -> _Scalar | None:
 
 
 def _same(one: _Scalar, other: _Scalar | None) -> bool:
-    # To Python True is 1; to a filter it is not.
+    # Python's True equals 1; a filter must distinguish them.
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 

@@ -1,4 +1,4 @@
-"""One hit a row out of a store that finds chunks: ask deeper until enough rows are there. Pure."""
+"""One hit per row from a store that finds chunks: queries deeper until there are enough rows. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from headwater.rag.vector_stores.protocol import PassageHit, SearchRequest
 
-# Sums of the same numbers differ in the last bits from segment to segment; ties must not depend on that.
+# Sums of the same numbers differ in the last bits between segments; ties must not depend on that.
 _DECIMALS = 6
-# Most rows are one chunk, and each chunk asked for costs; where that is too few, one asks again, deeper.
+# Most rows are one chunk, and each requested chunk has a cost; if too few, the query is repeated deeper.
 _FIRST_SHARE = 1.1
 _FIRST_EXTRA = 8
-# Of rows that are all as good as the last one wanted, those that lie deeper than this are left in the order
-# of the store: letters of a word tie thousands, and each that is read costs.
+# Among rows that tie with the last one, those deeper than this stay in the store's order. Trigrams tie
+# thousands of rows, and each read has a cost.
 _TIE_DEPTH = 128
 _NEARLY = 1.25
 _DEEPEST = 1_000_000
@@ -22,7 +22,7 @@ Fetch = Callable[[Sequence[tuple[SearchRequest, int]]], list[list[PassageHit]]]
 
 
 def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[PassageHit]]:
-    """For each request the best chunk of each of the best rows; equal scores in the order of row keys."""
+    """Return, per request, the best chunk of each of the best rows; equal scores in the order of row keys."""
     found: list[list[PassageHit]] = [[] for _ in requests]
     depths = {at: _choose_first_depth(one.limit) for at, one in enumerate(requests) if one.limit > 0}
     while depths:
@@ -38,11 +38,11 @@ def search_rows(requests: Sequence[SearchRequest], fetch: Fetch) -> list[list[Pa
 
 
 def group_hits(hits: Sequence[PassageHit]) -> list[PassageHit]:
-    """The best hit of each row, best first. `hits` are in the order of their scores."""
+    """Return the best hit of each row, best first. `hits` are ordered by score."""
     scores = np.round([hit.score for hit in hits], _DECIMALS)
     ordered = list(hits)
     start = 0
-    # Only what is tied has to be put in order.
+    # Only ties need sorting.
     for end in (*(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(hits)):
         if end - start > 1:
             ordered[start:end] = sorted(
@@ -57,12 +57,12 @@ def group_hits(hits: Sequence[PassageHit]) -> list[PassageHit]:
 
 def _choose_first_depth(limit: int) -> int:
     depth = int(_FIRST_SHARE * limit) + _FIRST_EXTRA
-    # Ties are many: where little is missing, it is asked for at once.
+    # Ties are frequent: request the small remainder at once.
     return _TIE_DEPTH if _TIE_DEPTH / _NEARLY <= depth < _TIE_DEPTH else depth
 
 
 def _choose_depth(found: Sequence[PassageHit], hits: Sequence[PassageHit], limit: int, depth: int) -> int:
-    """How deep to ask next; the same depth when what lies deeper does not change the answer."""
+    """Return the next depth; the same depth when deeper hits cannot change the result."""
     if len(found) < limit:
         return min(depth * 8, max(_DEEPEST, depth))
     is_tied = round(found[-1].score, _DECIMALS) == round(hits[-1].score, _DECIMALS)

@@ -1,4 +1,4 @@
-"""Exact vector store in this process: every point is compared. Gone with the process."""
+"""Exact in-memory vector store: compares every point. Not persistent."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,18 +22,18 @@ from headwater.rag.vector_stores.protocol import (
 )
 
 DENSE = "dense"
-# Sums of the same numbers differ in the last bits from row to row; ties must not depend on that.
+# Sums of the same numbers differ in the last bits between rows; ties must not depend on that.
 _DECIMALS = 6
 _FIRST_CAPACITY = 1_024
 
 
 class MemoryIndex:
-    """One version. One lock: a search sees all of a write or nothing of it."""
+    """One version. With one lock, a search sees all of a write or nothing of it."""
 
     def __init__(self, spec: IndexSpec) -> None:
         self._spec = spec
         self._lock = threading.RLock()
-        # Points by slot, without their vectors: those lie in `_matrix` and `_sparse`.
+        # Points by slot, without their vectors: those are in `_matrix` and `_sparse`.
         self._points: list[Point | None] = []
         self._free: list[int] = []
         self._slots: dict[str, int] = {}
@@ -45,11 +45,11 @@ class MemoryIndex:
 
     @property
     def spec(self) -> IndexSpec:
-        """What it was made for."""
+        """Return the spec of this version."""
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             self._check(point)
         with self._lock:
@@ -58,7 +58,7 @@ class MemoryIndex:
                 self._add(point)
 
     def set_fields(self, points: Sequence[Point]) -> None:
-        """Write all but text and vectors of points that are there."""
+        """Update existing points, except for text and vectors."""
         with self._lock:
             for point in points:
                 slot = self._slots.get(point.chunk_id)
@@ -70,24 +70,24 @@ class MemoryIndex:
                 self._points[slot] = replace(point, text=old.text, stems=old.stems, dense=(), sparse={})
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; those not there are no error."""
+        """Remove points; missing ones are no error."""
         with self._lock:
             for chunk_id in chunk_ids:
                 self._remove(chunk_id)
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
-        """One list of hits for each request."""
+        """Return one list of hits for each request."""
         with self._lock:
             return [self._search(request) for request in requests]
 
     def load(self, row_keys: Sequence[str]) -> list[Point]:
-        """All chunks of the rows, in the order of keys and chunk numbers."""
+        """Return all chunks of the rows, in the order of keys and chunk numbers."""
         with self._lock:
             found = [self._whole(slot) for key in row_keys for slot in self._rows.get(key, ())]
         return sorted(found, key=lambda point: (point.row_key, point.chunk_number))
 
     def iter_states(self) -> Iterator[PointState]:
-        """All points as they are now, in the order of chunk ids."""
+        """Yield the current states of all points, in the order of chunk ids."""
         with self._lock:
             states = [
                 PointState(point.chunk_id, point.row_key, point.content_hash, point.fields_hash)
@@ -97,21 +97,21 @@ class MemoryIndex:
         yield from sorted(states, key=lambda state: state.chunk_id)
 
     def iter_passages(self) -> Iterator[Passage]:
-        """All points as they are now."""
+        """Yield all current points."""
         with self._lock:
             passages = [_show(point) for point in self._points if point is not None]
         yield from passages
 
     def count(self) -> int:
-        """Points."""
+        """Return the number of points."""
         return len(self._slots)
 
     def read_checkpoint(self) -> Checkpoint | None:
-        """The newest written."""
+        """Return the newest checkpoint."""
         return self._checkpoint
 
     def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
-        """Write it if the stored one is still `expected`; False otherwise."""
+        """Write the checkpoint if the stored one is still `expected`; False otherwise."""
         with self._lock:
             if self._checkpoint != expected:
                 return False
@@ -184,7 +184,7 @@ class MemoryIndex:
         slots, scores = self._score(request)
         wanted = max(request.limit, 0)
         found: list[PassageHit] = []
-        # Deeper each time, because conditions and chunks of the same row take hits away.
+        # Deeper each time, because conditions and chunks of the same row remove hits.
         depth = 4 * wanted + 16
         while wanted:
             best, best_scores = _take_best(slots, scores, depth)
@@ -243,7 +243,7 @@ def _show(point: Point) -> Passage:
 def _take_best(
     slots: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """The `depth` best, and all that are as good as the last of them."""
+    """Return the `depth` best, and all ties with the last of them."""
     if len(slots) <= depth:
         return slots, scores
     least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
@@ -260,11 +260,11 @@ class MemoryVectorStore:
         self._live: str | None = None
 
     def list_versions(self) -> list[str]:
-        """Names, in their order."""
+        """Return the version names in order."""
         return sorted(self._versions)
 
     def create(self, version: str, spec: IndexSpec) -> MemoryIndex:
-        """An empty version, or the one that is there with the same spec."""
+        """Create an empty version, or open the existing one with the same spec."""
         with self._lock:
             index = self._versions.setdefault(version, MemoryIndex(spec))
         if index.spec != spec:
@@ -275,7 +275,7 @@ class MemoryVectorStore:
         return index
 
     def open(self, version: str) -> MemoryIndex:
-        """Raises `IndexNotFoundError` when there is none of that name."""
+        """Open a version. Raises `IndexNotFoundError` for an unknown name."""
         index = self._versions.get(version)
         if index is None:
             raise IndexNotFoundError(
@@ -297,14 +297,14 @@ class MemoryVectorStore:
                 self._versions.pop(name, None)
 
     def find_live(self) -> str | None:
-        """The version that searches ask."""
+        """Return the version that searches use."""
         return self._live
 
     def set_live(self, version: str) -> None:
-        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        """Make a version live. Raises `IndexNotFoundError` for an unknown name."""
         self.open(version)
         with self._lock:
             self._live = version
 
     def close(self) -> None:
-        """Nothing to let go of: versions end with the process."""
+        """Do nothing: versions end with the process."""

@@ -1,4 +1,4 @@
-"""Passages that searches found lately, by the numbers of their points: what the store does not read again."""
+"""A cache of recently found passages by point number, to save reads from the store."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,8 @@ from headwater.rag.passage import Passage
 
 
 class PassageCache:
-    """Thread-safe; the oldest go when it is full. Right as long as every write is between `begin_write` and
-    `end_write`: what was read beside one is not kept."""
+    """Thread-safe; evicts the oldest when full. Every write must be between `begin_write` and `end_write`:
+    concurrent reads are not cached."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -22,20 +22,20 @@ class PassageCache:
 
     @property
     def known(self) -> Mapping[int, Passage]:
-        """What is here now; others may change it meanwhile."""
+        """Return the current contents; other threads may change them concurrently."""
         return self._passages
 
     def find(self, numbers: Iterable[int]) -> dict[int, Passage | None]:
-        """Each, or None where it is not here."""
+        """Return each passage, or None where it is not cached."""
         known = self._passages
         return {number: known.get(number) for number in numbers}
 
     def begin_read(self) -> int:
-        """Before the store is read; what `add` wants to know."""
+        """Call before reading the store; returns the token for `add`."""
         return self._writes
 
     def add(self, read: Mapping[int, Passage], begun: int) -> None:
-        """Keep what was read since `begun`, unless something was written meanwhile."""
+        """Cache what was read since `begun`, unless there was a write since then."""
         with self._lock:
             if self._writes != begun:
                 return
@@ -45,12 +45,12 @@ class PassageCache:
                 del self._passages[number]
 
     def begin_write(self) -> None:
-        """Before the store is written."""
+        """Call before writing to the store."""
         with self._lock:
             self._writes += 1
 
     def end_write(self, numbers: Iterable[int]) -> None:
-        """After the points were written, or perhaps were."""
+        """Call after the points were written, or may have been."""
         with self._lock:
             self._writes += 1
             for number in numbers:

@@ -1,4 +1,4 @@
-"""How a point lies in Qdrant, as server or embedded: its payload and the paths of its fields. Pure."""
+"""A point in Qdrant, server or embedded: its payload and field paths. Pure."""
 
 import json
 import re
@@ -24,13 +24,13 @@ Payload = dict[str, Any]
 
 
 def build_payload(point: Point) -> Payload:
-    """All of a point but its vectors."""
+    """Return everything of a point except its vectors."""
     return {**build_fields_payload(point), "text": point.text, "stems": point.stems}
 
 
 def build_fields_payload(point: Point) -> Payload:
-    """What `set_fields` writes."""
-    # Embedded Qdrant 0.9 takes a truth value in a filter for a number, so those are kept as words, too.
+    """Return what `set_fields` writes."""
+    # Embedded Qdrant 0.9 treats a boolean in a filter as a number, so booleans are also stored as words.
     flags = {name: _to_word(value) for name, value in point.fields.items() if isinstance(value, bool)}
     return {
         "row_key": point.row_key,
@@ -45,7 +45,7 @@ def build_fields_payload(point: Point) -> Payload:
 
 
 def parse_passage(point_id: object, payload: Payload) -> Passage:
-    """A point as searches show it."""
+    """Parse a point into a search result."""
     return Passage(
         chunk_id=str(point_id),
         row_key=payload["row_key"],
@@ -59,14 +59,14 @@ def parse_passage(point_id: object, payload: Payload) -> Passage:
 
 
 def parse_state(point_id: object, payload: Payload) -> PointState:
-    """What is compared."""
+    """Parse the state that is compared."""
     return PointState(str(point_id), *(payload[key] for key in STATE_KEYS))
 
 
 def parse_point(
     point_id: object, payload: Payload, dense: list[float], sparse: Mapping[str, SparseVector]
 ) -> Point:
-    """Inverse of `build_payload`, with the vectors."""
+    """Parse the output of `build_payload`, with the vectors."""
     return Point(
         chunk_id=str(point_id),
         row_key=payload["row_key"],
@@ -84,7 +84,7 @@ def parse_point(
 
 
 def write_checkpoint_payload(checkpoint: Checkpoint) -> Payload:
-    """The payload of the reserved point."""
+    """Return the payload of the reserved checkpoint point."""
     return {
         "position": checkpoint.position,
         "sequence": checkpoint.sequence,
@@ -93,12 +93,12 @@ def write_checkpoint_payload(checkpoint: Checkpoint) -> Payload:
 
 
 def parse_checkpoint(payload: Payload) -> Checkpoint:
-    """Inverse of `write_checkpoint_payload`."""
+    """Parse the output of `write_checkpoint_payload`."""
     return Checkpoint(payload["position"], payload["sequence"], payload["written_at"])
 
 
 def write_spec(spec: IndexSpec) -> str:
-    """As JSON."""
+    """Serialise the spec as JSON."""
     return json.dumps(
         {
             "dimensions": spec.dimensions,
@@ -110,7 +110,7 @@ def write_spec(spec: IndexSpec) -> str:
 
 
 def parse_spec(text: str) -> IndexSpec:
-    """Inverse of `write_spec`."""
+    """Parse the output of `write_spec`."""
     found = json.loads(text)
     return IndexSpec(
         found["dimensions"], tuple(found["sparse_names"]), found["fingerprint"], found["filtered"]
@@ -118,21 +118,21 @@ def parse_spec(text: str) -> IndexSpec:
 
 
 def build_path(name: str, *, is_flag: bool = False) -> str:
-    """Where a field, or the tenant, lies in the payload."""
+    """Return the payload path of a field or the tenant."""
     if name == TENANT:
         return TENANT
     return f"{'flags' if is_flag else 'fields'}.{name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)}"
 
 
 def to_match(value: object) -> tuple[bool, str | int | float]:
-    """A value as it is asked for: whether as a flag, and as what."""
+    """Return whether a value is matched as a flag, and the value to match."""
     if isinstance(value, bool):
         return True, _to_word(value)
     return False, value if isinstance(value, (str, int, float)) else str(value)
 
 
 def check_point(point: Point, spec: IndexSpec) -> None:
-    """Raises `SearchError` when the point's vectors are not those of the version."""
+    """Raise `SearchError` when the point's vectors do not match the version."""
     if len(point.dense) != spec.dimensions:
         raise SearchError(
             f"chunk {point.chunk_id} has a vector of {len(point.dense)} numbers; "
@@ -144,7 +144,7 @@ def check_point(point: Point, spec: IndexSpec) -> None:
 
 
 def check_request(request: SearchRequest, spec: IndexSpec) -> None:
-    """Raises `SearchError` when the version cannot answer that."""
+    """Raise `SearchError` when the version cannot answer the request."""
     if isinstance(request.vector, SparseVector):
         _check_name(request.using, spec)
     elif request.using != DENSE or len(request.vector) != spec.dimensions:

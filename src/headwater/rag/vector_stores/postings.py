@@ -1,4 +1,4 @@
-"""Inverted lists of one kind of sparse vectors, in this process."""
+"""In-memory inverted lists of one kind of sparse vectors."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,23 +10,23 @@ _DECIMALS = 6
 
 
 class Postings:
-    """Not thread-safe: the index that holds it has the lock."""
+    """Not thread-safe: the index that owns it has the lock."""
 
     def __init__(self) -> None:
         self._vectors: dict[int, SparseVector] = {}
         self._terms: dict[int, dict[int, float]] = {}
-        # As arrays, made when first asked for after a write.
+        # As arrays, built on first use after a write.
         self._arrays: dict[int, _Posting] = {}
 
     def add(self, slot: int, vector: SparseVector) -> None:
-        """Of a slot that has none."""
+        """Add the vector of a new slot."""
         self._vectors[slot] = vector
         for term, value in zip(vector.indices, vector.values, strict=True):
             self._terms.setdefault(term, {})[slot] = value
             self._arrays.pop(term, None)
 
     def remove(self, slot: int) -> None:
-        """Forget a slot's vector, if it has one."""
+        """Remove a slot's vector, if it has one."""
         vector = self._vectors.pop(slot, None)
         for term in vector.indices if vector is not None else ():
             del self._terms[term][slot]
@@ -35,13 +35,13 @@ class Postings:
             self._arrays.pop(term, None)
 
     def find(self, slot: int) -> SparseVector | None:
-        """The vector of a slot."""
+        """Return the vector of a slot."""
         return self._vectors.get(slot)
 
     def score(self, query: SparseVector, size: int, count: int) -> _Posting:
-        """Slots that share a term with the query, and their scores.
+        """Return slots that share a term with the query, and their scores.
 
-        Slots are below `size`; `count` are all points, for the IDF.
+        Slots are below `size`; `count` is the number of all points, for the IDF.
         """
         scores = np.zeros(size, dtype=np.float32)
         touched = np.zeros(size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What headwater asks of a store of vectors. Versions of the index lie side by side; one is live."""
+"""The interface of vector stores. Several versions of the index exist; one is live."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ Filter = Sequence[IndexCondition]
 class Point:
     """One chunk in the index.
 
-    `chunk_id` is a UUID as text, the same for the same row key and chunk number. `content_hash` is of what
-    was embedded, `fields_hash` of the fields. `instant` is the completion time of the data table's commit
-    that brought the row as it is. `stems` are those of the text, as `write_stems` has them.
+    `chunk_id` is a UUID as text, the same for the same row key and chunk number. `content_hash` is of the
+    embedded text, `fields_hash` of the fields. `instant` is the completion time of the data table's commit
+    with the row's current state. `stems` are those of the text, from `write_stems`.
     """
 
     chunk_id: str
@@ -51,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """What is compared to find out whether the index equals the chunks."""
+    """The state compared to find out whether the index equals the chunks."""
 
     chunk_id: str
     row_key: str
@@ -60,7 +60,7 @@ class PointState:
 
 
 class PassageHit(NamedTuple):
-    """A point found; `score` only compares within one answer."""
+    """A point found; `score` only compares within one result."""
 
     passage: Passage
     score: float
@@ -70,7 +70,7 @@ class PassageHit(NamedTuple):
 class SearchRequest:
     """One leg: `vector` is dense (`using="dense"`) or sparse (`using` is its name).
 
-    Answered best first, at most one hit a row, at most `limit`; equal scores in the order of row keys.
+    Answered best first, at most one hit per row, at most `limit`; equal scores in the order of row keys.
     """
 
     using: str
@@ -81,8 +81,9 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """What a version of the index is made for. `fingerprint` is of model, normaliser, chunking and analysis:
-    vectors of different ones never mix. `filtered` are fields that queries filter on, with their kinds."""
+    """What a version of the index is built for. `fingerprint` covers model, normaliser, chunking and
+    analysis: vectors of different ones never mix. `filtered` are fields that queries filter on, with their
+    kinds."""
 
     dimensions: int
     sparse_names: tuple[str, ...]
@@ -92,7 +93,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far the chunks table is in the index; `sequence` rises by one with each write."""
+    """How far the index has consumed the chunks table; `sequence` increases by one with each write."""
 
     position: str
     sequence: int
@@ -100,81 +101,81 @@ class Checkpoint:
 
 
 class Index(Protocol):
-    """One version. All writes are idempotent. Raises `SearchError` when the store cannot be asked."""
+    """One version. All writes are idempotent. Raises `SearchError` when the store cannot be called."""
 
     @property
     def spec(self) -> IndexSpec:
-        """What it was made for."""
+        """Return the spec of this version."""
         ...
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points; returns when searches see them."""
+        """Write whole points; return when searches see them."""
         ...
 
     def set_fields(self, points: Sequence[Point]) -> None:
-        """Write all but text and vectors of points that are there; others are left out."""
+        """Update existing points, except for text and vectors; ignore the others."""
         ...
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; those not there are no error."""
+        """Remove points; missing ones are no error."""
         ...
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
-        """One list of hits for each request, in one round trip."""
+        """Return one list of hits for each request, in one round trip."""
         ...
 
     def load(self, row_keys: Sequence[str]) -> list[Point]:
-        """All chunks of the rows."""
+        """Return all chunks of the rows."""
         ...
 
     def iter_states(self) -> Iterator[PointState]:
-        """All points, in the order of chunk ids."""
+        """Yield the states of all points, in the order of chunk ids."""
         ...
 
     def iter_passages(self) -> Iterator[Passage]:
-        """All points, in no order."""
+        """Yield all points, in no order."""
         ...
 
     def count(self) -> int:
-        """Points."""
+        """Return the number of points."""
         ...
 
     def read_checkpoint(self) -> Checkpoint | None:
-        """The newest written."""
+        """Return the newest checkpoint."""
         ...
 
     def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
-        """Write it if the stored one is still `expected`; False otherwise."""
+        """Write the checkpoint if the stored one is still `expected`; False otherwise."""
         ...
 
 
 class VectorStore(Protocol):
-    """All versions of the index of one name. Raises `SearchError` when the store cannot be asked."""
+    """All versions of the index of one name. Raises `SearchError` when the store cannot be called."""
 
     def list_versions(self) -> list[str]:
-        """Names, in their order."""
+        """Return the version names in order."""
         ...
 
     def create(self, version: str, spec: IndexSpec) -> Index:
-        """An empty version; one that is there is opened when its spec is the same, else `SearchError`."""
+        """Create an empty version, or open the existing one with the same spec, else raise `SearchError`."""
         ...
 
     def open(self, version: str) -> Index:
-        """Raises `SearchError` when there is none of that name."""
+        """Open a version. Raises `SearchError` for an unknown name."""
         ...
 
     def drop(self, versions: Iterable[str]) -> None:
-        """Remove versions; those not there are no error. The live one is refused with `SearchError`."""
+        """Remove versions; missing ones are no error. Raises `SearchError` for the live one."""
         ...
 
     def find_live(self) -> str | None:
-        """The version that searches ask."""
+        """Return the version that searches use."""
         ...
 
     def set_live(self, version: str) -> None:
-        """Switch, in one step: a search sees the one or the other."""
+        """Make a version live atomically: a search sees either the old one or the new one."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

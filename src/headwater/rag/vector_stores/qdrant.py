@@ -53,7 +53,7 @@ _INDEX_KINDS = {
 
 
 class QdrantIndex:
-    """One version: a collection. What it knows is on the server; writes wait until searches see them."""
+    """One version: a collection. All state is on the server; writes block until searches see them."""
 
     def __init__(self, client: QdrantClient, collection: str, spec: IndexSpec) -> None:
         self._client = client
@@ -62,11 +62,11 @@ class QdrantIndex:
 
     @property
     def spec(self) -> IndexSpec:
-        """What it was made for."""
+        """Return the spec of this version."""
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             check_point(point, self._spec)
         if points:
@@ -74,7 +74,7 @@ class QdrantIndex:
                 self._client.upsert(self._name, [_to_point(point) for point in points])
 
     def set_fields(self, points: Sequence[Point]) -> None:
-        """Write all but text and vectors of points that are there."""
+        """Update existing points, except for text and vectors."""
         with explained(self._name):
             ids: list[Any] = [point.chunk_id for point in points]
             records = self._client.retrieve(self._name, ids, with_payload=False)
@@ -92,19 +92,19 @@ class QdrantIndex:
                 self._client.batch_update_points(self._name, operations)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; those not there are no error."""
+        """Remove points; missing ones are no error."""
         if chunk_ids:
             with explained(self._name):
                 self._client.delete(self._name, models.PointIdsList(points=list(chunk_ids)))
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
-        """One list of hits for each request."""
+        """Return one list of hits for each request."""
         for request in requests:
             check_request(request, self._spec)
         return search_rows(requests, self._fetch)
 
     def load(self, row_keys: Sequence[str]) -> list[Point]:
-        """All chunks of the rows."""
+        """Return all chunks of the rows."""
         found: list[Point] = []
         for start in range(0, len(row_keys), _PAGE):
             match = models.MatchAny(any=list(row_keys[start : start + _PAGE]))
@@ -113,29 +113,30 @@ class QdrantIndex:
         return found
 
     def iter_states(self) -> Iterator[PointState]:
-        """All points, in the order of chunk ids."""
+        """Yield the states of all points, in the order of chunk ids."""
         for record in self._scroll(STATE_KEYS):
             yield parse_state(record.id, record.payload or {})
 
     def iter_passages(self) -> Iterator[Passage]:
-        """All points."""
+        """Yield all points."""
         for record in self._scroll(PASSAGE_KEYS):
             yield parse_passage(record.id, record.payload or {})
 
     def count(self) -> int:
-        """Points."""
+        """Return the number of points."""
         with explained(self._name):
             total: int = self._client.count(self._name, exact=True).count
             return total - len(self._client.retrieve(self._name, [CHECKPOINT_ID], with_payload=False))
 
     def read_checkpoint(self) -> Checkpoint | None:
-        """The newest written."""
+        """Return the newest checkpoint."""
         with explained(self._name):
             found = self._client.retrieve(self._name, [CHECKPOINT_ID])
         return parse_checkpoint(found[0].payload or {}) if found else None
 
     def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
-        """Write it if the stored one is still `expected`: the server decides, so two writers cannot both."""
+        """Write the checkpoint if the stored one is still `expected`. The server decides, so two writers
+        cannot both succeed."""
         if self.read_checkpoint() != expected:
             return False
         point = models.PointStruct(id=CHECKPOINT_ID, vector={}, payload=write_checkpoint_payload(checkpoint))
@@ -170,7 +171,7 @@ class QdrantIndex:
 
 
 class QdrantStore:
-    """All versions on one server. `client` may be a server's or one in this process.
+    """All versions on one server. `client` may be of a server or in-process.
 
     Raises `IndexUnavailableError` when the server does not answer, `SearchError` when it refuses.
     """
@@ -181,21 +182,21 @@ class QdrantStore:
 
     @classmethod
     def connect(cls, url: str, collection: str, *, api_key: str | None, prefer_grpc: bool) -> "QdrantStore":
-        """A client of the server at `url`; nothing is asked yet."""
+        """Create a client of the server at `url`; sends no request yet."""
         client = QdrantClient(
             url=url, api_key=api_key, prefer_grpc=prefer_grpc, timeout=_SECONDS, check_compatibility=False
         )
         return cls(client, collection)
 
     def list_versions(self) -> list[str]:
-        """Names, in their order."""
+        """Return the version names in order."""
         prefix = self._to_name("")
         with explained(self._collection):
             found = [one.name for one in self._client.get_collections().collections]
         return sorted(name.removeprefix(prefix) for name in found if name.startswith(prefix))
 
     def create(self, version: str, spec: IndexSpec) -> QdrantIndex:
-        """An empty version, or the one that is there with the same spec."""
+        """Create an empty version, or open the existing one with the same spec."""
         name = self._to_name(version)
         if version not in self.list_versions():
             with explained(name):
@@ -211,7 +212,7 @@ class QdrantStore:
         return index
 
     def open(self, version: str) -> QdrantIndex:
-        """Raises `IndexNotFoundError` when there is none of that name."""
+        """Open a version. Raises `IndexNotFoundError` for an unknown name."""
         self._check(version)
         name = self._to_name(version)
         with explained(name):
@@ -233,14 +234,14 @@ class QdrantStore:
                 self._client.delete_collection(self._to_name(version))
 
     def find_live(self) -> str | None:
-        """The version that searches ask."""
+        """Return the version that searches use."""
         with explained(self._collection):
             aliases = self._client.get_aliases().aliases
         found = [one.collection_name for one in aliases if one.alias_name == self._collection]
         return found[0].removeprefix(self._to_name("")) if found else None
 
     def set_live(self, version: str) -> None:
-        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        """Make a version live. Raises `IndexNotFoundError` for an unknown name."""
         self._check(version)
         operations: list[Any] = []
         if self.find_live() is not None:
@@ -252,7 +253,7 @@ class QdrantStore:
             self._client.update_collection_aliases(operations)
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._client.close()
 
     def _to_name(self, version: str) -> str:
@@ -270,7 +271,7 @@ class QdrantStore:
 
 @contextmanager
 def explained(collection: str) -> Iterator[None]:
-    """Turn what the client throws meanwhile into one sentence with a fix."""
+    """Convert errors of the client inside the block to one sentence with a fix."""
     try:
         yield
     except UnexpectedResponse as error:
@@ -308,7 +309,7 @@ def _create_collection(client: QdrantClient, name: str, spec: IndexSpec) -> None
 
 
 def _create_indexes(client: QdrantClient, name: str, spec: IndexSpec) -> None:
-    """Repeated after a creation that was cut short; those that are there are left as they are."""
+    """Create the payload indexes. Also completes an interrupted creation; existing ones stay unchanged."""
     client.create_payload_index(
         name, "tenant", models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
     )
@@ -376,7 +377,7 @@ def _build_condition(condition: IndexCondition) -> Any:
         limit: Any = {operator: value}
         return models.FieldCondition(key=build_path(condition.field), range=models.Range(**limit))
     values = value if isinstance(value, (list, tuple)) else [value]
-    # An empty list has no match: a filter of nothing would let all through.
+    # An empty list has no match: an empty filter would match everything.
     nothing: Any = models.HasIdCondition(has_id=[])
     return models.Filter(should=[_build_match(condition.field, one) for one in values] or [nothing])
 

@@ -1,6 +1,6 @@
 """Qdrant in this process, in a folder. One process at a time may have it open.
 
-<folder>/<collection>/lock, live (the version that searches ask), <version>/spec.json, <version>/shard/
+<folder>/<collection>/lock, live (the live version), <version>/spec.json, <version>/shard/
 """
 
 import fcntl
@@ -50,9 +50,9 @@ _SPEC = "spec.json"
 _LIVE = "live"
 _PAGE = 1_000
 OPTIMIZE_AFTER = 10_000
-"""So many points written, and the graph is worth building: until then they are looked through one by one."""
+"""Number of written points that makes building the graph worthwhile: until then searches scan them."""
 KEPT_PASSAGES = 100_000
-"""In memory, some 2 kB each."""
+"""Passages in memory, some 2 kB each."""
 
 _INDEX_KINDS = {
     "keyword": qdrant.PayloadSchemaType.Keyword,
@@ -62,7 +62,7 @@ _INDEX_KINDS = {
 
 
 class EdgeIndex:
-    """One version: a shard. Searches run beside writes; writes wait for each other."""
+    """One version: a shard. Searches run concurrently with writes; writes are serialised."""
 
     def __init__(self, folder: Path, spec: IndexSpec) -> None:
         self._spec = spec
@@ -75,11 +75,11 @@ class EdgeIndex:
 
     @property
     def spec(self) -> IndexSpec:
-        """What it was made for."""
+        """Return the spec of this version."""
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when vectors are not those of the spec."""
+        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             check_point(point, self._spec)
         if not points:
@@ -90,7 +90,7 @@ class EdgeIndex:
         self._unoptimized += len(points)
 
     def set_fields(self, points: Sequence[Point]) -> None:
-        """Write all but text and vectors of points that are there."""
+        """Update existing points, except for text and vectors."""
         ids: list[Any] = [point.chunk_id for point in points]
         with self._writing(ids):
             there = {str(record.id) for record in self._shard.retrieve(ids, False, False)}
@@ -100,19 +100,19 @@ class EdgeIndex:
                     self._shard.update(qdrant.UpdateOperation.set_payload([point.chunk_id], payload))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; those not there are no error."""
+        """Remove points; missing ones are no error."""
         if chunk_ids:
             with self._writing(chunk_ids):
                 self._shard.update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
-        """One list of hits for each request."""
+        """Return one list of hits for each request."""
         for request in requests:
             check_request(request, self._spec)
         return search_rows(requests, self._fetch)
 
     def load(self, row_keys: Sequence[str]) -> list[Point]:
-        """All chunks of the rows."""
+        """Return all chunks of the rows."""
         found: list[Point] = []
         for start in range(0, len(row_keys), _PAGE):
             match = qdrant.MatchAny(list(row_keys[start : start + _PAGE]))
@@ -121,12 +121,12 @@ class EdgeIndex:
         return found
 
     def iter_states(self) -> Iterator[PointState]:
-        """All points, in the order of chunk ids."""
+        """Yield the states of all points, in the order of chunk ids."""
         for record in self._scroll(STATE_KEYS):
             yield parse_state(record.id, record.payload or {})
 
     def iter_passages(self) -> Iterator[Passage]:
-        """All points; searches find them in memory from then on, as many as it holds."""
+        """Yield all points, and cache them for searches up to the memory limit."""
         begun = self._passages.begin_read()
         for records in self._iter_pages(PASSAGE_KEYS):
             read = {_number(one.id): parse_passage(one.id, one.payload or {}) for one in records}
@@ -135,19 +135,19 @@ class EdgeIndex:
             begun = self._passages.begin_read()
 
     def count(self) -> int:
-        """Points."""
+        """Return the number of points."""
         with explained(self._folder):
             total = self._shard.count(qdrant.CountRequest(exact=True))
             return total - len(self._shard.retrieve([CHECKPOINT_ID], False, False))
 
     def read_checkpoint(self) -> Checkpoint | None:
-        """The newest written."""
+        """Return the newest checkpoint."""
         with explained(self._folder):
             found = self._shard.retrieve([CHECKPOINT_ID], True, False)
         return parse_checkpoint(found[0].payload or {}) if found else None
 
     def write_checkpoint(self, checkpoint: Checkpoint, expected: Checkpoint | None) -> bool:
-        """Write it if the stored one is still `expected`; what was written before is on disk then."""
+        """Write the checkpoint if the stored one is still `expected`; earlier writes are on disk then."""
         with self._lock, explained(self._folder):
             if self.read_checkpoint() != expected:
                 return False
@@ -159,13 +159,14 @@ class EdgeIndex:
         return True
 
     def close(self) -> None:
-        """Write what is open and let go of the files."""
+        """Flush writes and close the files."""
         with self._lock, explained(self._folder):
             self._shard.flush()
             self._shard.close()
 
     def _build_graph(self) -> None:
-        # Takes a minute for 100,000 points; searches go on meanwhile, and the checkpoint is written already.
+        # Takes a minute for 100,000 points; searches continue concurrently, and the checkpoint is already
+        # written.
         with explained(self._folder):
             if self._unoptimized >= max(OPTIMIZE_AFTER, self.count() // 5):
                 self._unoptimized = 0
@@ -187,7 +188,7 @@ class EdgeIndex:
             answers: list[list[Any]] = self._shard.query_batch(qdrant.QueryBatchRequest(queries))
             known = self._passages.known
             try:
-                # As nearly always, in one pass: each hit that is touched costs.
+                # The usual case, in one pass: touching a hit has a cost.
                 return [[PassageHit(known[hit.id.int], hit.score) for hit in answer] for answer in answers]
             except KeyError:
                 return self._read_hits(answers, begun)
@@ -197,7 +198,7 @@ class EdgeIndex:
         passages = self._passages.find({number for hits in numbered for number, _ in hits})
         if missing := [number for number, passage in passages.items() if passage is None]:
             passages |= self._read_passages(missing, begun)
-        # What was removed since it was found is no hit any more.
+        # A point removed since it was found is no hit.
         return [
             [
                 PassageHit(passage, score)
@@ -208,7 +209,7 @@ class EdgeIndex:
         ]
 
     def _read_passages(self, numbers: Sequence[int], begun: int) -> dict[int, Passage]:
-        """Those that are there, without the checkpoint."""
+        """Return the existing points, without the checkpoint."""
         ids: list[Any] = [str(UUID(int=number)) for number in numbers if number]
         records = self._shard.retrieve(ids, PASSAGE_KEYS, False)
         read = {_number(one.id): parse_passage(one.id, one.payload or {}) for one in records}
@@ -248,11 +249,11 @@ class EdgeVectorStore:
             self._lock_file = _lock_folder(self._folder)
 
     def list_versions(self) -> list[str]:
-        """Names, in their order."""
+        """Return the version names in order."""
         return sorted(path.parent.name for path in self._folder.glob(f"*/{_SPEC}"))
 
     def create(self, version: str, spec: IndexSpec) -> EdgeIndex:
-        """An empty version, or the one that is there with the same spec."""
+        """Create an empty version, or open the existing one with the same spec."""
         with self._threads:
             folder = self._folder / version
             if not (folder / _SPEC).exists():
@@ -270,7 +271,7 @@ class EdgeVectorStore:
         return index
 
     def open(self, version: str) -> EdgeIndex:
-        """Raises `IndexNotFoundError` when there is none of that name."""
+        """Open a version. Raises `IndexNotFoundError` for an unknown name."""
         with self._threads:
             if version not in self._open:
                 self._check(version)
@@ -287,7 +288,7 @@ class EdgeVectorStore:
                     f"version {self.find_live()!r} of the index is live", hint="set another live before"
                 )
             for name in names & set(self.list_versions()):
-                # Without its spec a folder is no version, also when the rest is not removed any more.
+                # Without its spec a folder is no version, even if removing the rest fails.
                 (self._folder / name / _SPEC).unlink()
                 index = self._open.pop(name, None)
                 if index is not None:
@@ -295,21 +296,21 @@ class EdgeVectorStore:
                 shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def find_live(self) -> str | None:
-        """The version that searches ask."""
+        """Return the version that searches use."""
         try:
             return (self._folder / _LIVE).read_text("utf-8")
         except FileNotFoundError:
             return None
 
     def set_live(self, version: str) -> None:
-        """Switch to it. Raises `IndexNotFoundError` when there is none of that name."""
+        """Make a version live. Raises `IndexNotFoundError` for an unknown name."""
         with self._threads:
             self._check(version)
             with explained(self._folder):
                 _write_file(self._folder / _LIVE, version)
 
     def close(self) -> None:
-        """Write what is open, and let others have the folder."""
+        """Flush writes, and release the folder."""
         with self._threads:
             for index in self._open.values():
                 index.close()
@@ -327,19 +328,19 @@ class EdgeVectorStore:
 
 
 def _number(point_id: Any) -> int:
-    """Of a point, by which it is found quicker than by its UUID."""
+    """Return a point's number, which makes lookups faster than its UUID."""
     number: int = point_id.int
     return number
 
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Turn what the engine or the disk throw meanwhile into one sentence."""
+    """Convert errors of the engine or the disk inside the block to one sentence."""
     try:
         yield
     except HeadwaterError:
         raise
-    # The engine knows no narrower class than Exception.
+    # The engine raises plain `Exception`.
     except Exception as error:
         raise SearchError(
             f"the index in {folder} cannot be used: {error}",
@@ -387,7 +388,7 @@ def _open_shard(folder: Path, spec: IndexSpec) -> qdrant.EdgeShard:
 
 
 def _write_file(path: Path, text: str) -> None:
-    """All of it or nothing of it."""
+    """Write the file atomically."""
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8") as file:
         file.write(text)

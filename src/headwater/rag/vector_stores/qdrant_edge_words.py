@@ -1,4 +1,4 @@
-"""Points, queries and conditions in the words of embedded Qdrant."""
+"""Converts points, queries and conditions to embedded Qdrant's types."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from headwater.rag.vector_stores.protocol import Filter, IndexCondition, Point, 
 
 
 def to_point(point: Point) -> qdrant.Point:
-    """A whole point."""
+    """Convert a whole point."""
     vectors: dict[str, Any] = {DENSE: point.dense}
     for name, vector in point.sparse.items():
         if vector.indices:
@@ -26,7 +26,7 @@ def to_point(point: Point) -> qdrant.Point:
 
 
 def parse_record(record: qdrant.Record) -> Point:
-    """Inverse of `to_point`."""
+    """Parse the output of `to_point`."""
     vectors: Mapping[str, Any] = record.vector if isinstance(record.vector, dict) else {}
     sparse = {
         name: SparseVector(tuple(vector.indices), tuple(vector.values))
@@ -37,7 +37,7 @@ def parse_record(record: qdrant.Record) -> Point:
 
 
 def build_query(request: SearchRequest, depth: int) -> qdrant.QueryRequest:
-    """One leg, to `depth` chunks."""
+    """Build the query of one leg, to `depth` chunks."""
     vector: Any = request.vector
     if isinstance(vector, SparseVector):
         vector = qdrant.SparseVector(list(vector.indices), list(vector.values))
@@ -45,7 +45,7 @@ def build_query(request: SearchRequest, depth: int) -> qdrant.QueryRequest:
         limit=depth,
         query=qdrant.Query.Nearest(vector, using=request.using),
         filter=_build_filter(request.conditions),
-        # What the payloads hold is converted for each hit, which costs more than finding it.
+        # Converting a hit's payload costs more than finding it.
         with_payload=False,
     )
 
@@ -66,7 +66,7 @@ def _build_condition(condition: IndexCondition) -> Any:
         limit: Any = {operator: value}
         return qdrant.FieldCondition(key=build_path(condition.field), range=qdrant.RangeFloat(**limit))
     values = value if isinstance(value, (list, tuple)) else [value]
-    # An empty list has no match: a filter of nothing would let all through.
+    # An empty list has no match: an empty filter would match everything.
     return qdrant.Filter(should=[_build_match(condition.field, one) for one in values] or [_NOTHING])
 
 

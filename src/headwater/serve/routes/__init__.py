@@ -1,1 +1,1 @@
-"""One module a group of addresses; each has `build_router(service)`."""
+"""One module per group of routes; each has `build_router(service)`."""

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/metrics`, `/status`: for those who run it."""
+"""`/healthz`, `/readyz`, `/metrics`, `/status`: for operators."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from headwater.serve.service import Service
 
 
 def build_router(service: Service) -> APIRouter:
-    """The routes. Health and readiness need no key: what asks them has none."""
+    """Build the routes. Health and readiness need no key: probes have none."""
     router = APIRouter(tags=["operations"])
     Operator = Annotated[Caller, Depends(service.access.admit_operator)]  # noqa: N806 - a type, made from an object
 
@@ -48,7 +48,7 @@ def build_router(service: Service) -> APIRouter:
 
 
 def describe_index(service: Service) -> dict[str, Any]:
-    """How the index stands, and how old it was lately."""
+    """Return the state of the index, and its recent age."""
     return {
         "now": service.now().isoformat(),
         "search": judge_readiness(service).model_dump(),
@@ -61,7 +61,7 @@ def describe_index(service: Service) -> dict[str, Any]:
 
 
 def judge_readiness(service: Service) -> Readiness:
-    """Whether answers are fresh enough to be sent visitors to."""
+    """Judge whether answers are fresh enough to receive traffic."""
     known, lag = service.searcher.freshness(), service.lag_seconds()
     most = service.config.ready_lag
     if not known.index_version:

@@ -1,4 +1,4 @@
-"""The page: static files of this package, and what it has to know before it asks anything."""
+"""The page: static files of this package, and the settings that it needs first."""
 
 from importlib.resources import files
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg"
 
 
 def build_router(service: Service) -> APIRouter:
-    """The routes. The files need no key; what they then ask does."""
+    """Build the routes. The files need no key; their requests do."""
     router = APIRouter(include_in_schema=False)
     assets = {
         item.name: item.read_bytes()

@@ -31,7 +31,7 @@ _STREAM_DOCS: dict[int | str, dict[str, Any]] = {
 
 
 def build_router(service: Service) -> APIRouter:
-    """The route."""
+    """Build the route."""
     router = APIRouter(tags=["recommend"])
     Admitted = Annotated[Caller, Depends(service.access.admit)]  # noqa: N806 - a type, made from an object
 
@@ -43,7 +43,7 @@ def build_router(service: Service) -> APIRouter:
         query = build_query(body, body.limit, caller, service)
         if body.stream or EVENT_STREAM in request.headers.get("Accept", ""):
             events = _iter_events(service, query, caller, started, request.state.request_id)
-            # The search is done before the first byte, so that its failure still has a status.
+            # Search before the first byte, so that a failure still has a status.
             first = await anext(events)
             return StreamingResponse(
                 _chain(first, events), media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"}
@@ -81,7 +81,7 @@ async def _iter_events(
     except Exception as error:
         if found is None:
             raise
-        # The status has gone out: an event says it.
+        # The status has been sent: an event reports the error.
         log.exception("answer broke off")
         problem = translate_error(error) if isinstance(error, HeadwaterError) else RequestError("internal")
         yield _event("error", problem.to_body(request_id))

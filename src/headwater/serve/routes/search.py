@@ -14,7 +14,7 @@ from headwater.serve.service import Service, id_of, plain_fields, score_of
 
 
 def build_query(body: Request, limit: int, caller: Caller, service: Service) -> SearchQuery:
-    """What is asked; the tenant is the key's, whatever the body says. Raises `RequestError`."""
+    """Build the query; the tenant comes from the key, never from the body. Raises `RequestError`."""
     allowed = service.config.max_query_characters
     if len(body.query) > allowed:
         raise RequestError("query_too_long", f"{len(body.query)} characters; at most {allowed}")
@@ -29,7 +29,7 @@ def build_query(body: Request, limit: int, caller: Caller, service: Service) -> 
 
 
 def build_router(service: Service) -> APIRouter:
-    """The routes."""
+    """Build the routes."""
     router = APIRouter(tags=["search"])
     Admitted = Annotated[Caller, Depends(service.access.admit)]  # noqa: N806 - a type, made from an object
 

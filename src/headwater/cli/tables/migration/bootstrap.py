@@ -59,7 +59,7 @@ def bootstrap(
 
 
 def render_plan(plan: "BootstrapPlan", *, dry_run: bool, as_json: bool) -> None:
-    """What becomes of which partition."""
+    """Print the mode of each partition."""
     if as_json:
         render_json({"dry_run": dry_run, **asdict(plan)})
         return

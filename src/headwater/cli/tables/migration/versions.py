@@ -41,7 +41,7 @@ def downgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_jso
 def change(
     ctx: typer.Context, direction: "Direction", to: int | None, *, dry_run: bool, as_json: bool
 ) -> None:
-    """Report the plan, then carry it out unless it is a dry run. The report needs no JVM."""
+    """Report the plan, then execute it unless it is a dry run. The report needs no JVM."""
     from headwater.lake.migration.old_lists import find_old_lists, rewrite_lists
     from headwater.lake.migration.upgrading import change_version
     from headwater.lake.migration.versions import plan_versions
@@ -73,7 +73,7 @@ def change(
 
 
 def render_plan(plan: "VersionPlan") -> None:
-    """The steps, in words."""
+    """Print the steps in words."""
     if not plan.steps:
         render_text(f"the table has version {plan.before} already")
         return

@@ -1,1 +1,1 @@
-"""Commands of a table that are about what it keeps: its partitions, its metadata table."""
+"""Commands that maintain a table's partitions, files and metadata table."""

@@ -1,4 +1,4 @@
-"""`headwater table NAME check`: is every file there, as its commit wrote it? No JVM."""
+"""`headwater table NAME check`: checks every file against what its commit wrote. No JVM."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -46,7 +46,7 @@ def check(
 
 
 def render_check(found: "FileCheck") -> None:
-    """A line a damaged file, a compaction that left out blocks, and a commit that cannot be read."""
+    """Print a line per corrupt file, per compaction that skipped blocks, and per unreadable commit."""
     if found.damaged:
         rows = [(one.path, one.what, one.instant, one.rows, one.promised, one.found) for one in found.damaged]
         render_table(("file", "what", "commit", "rows", "bytes written", "bytes now"), rows)

@@ -1,1 +1,1 @@
-"""The catalogue that ships: products, queries and judgements, written by a seeded generator."""
+"""The shipped catalogue: products, queries and judgements from a seeded generator."""

@@ -10,13 +10,13 @@ SEED = 20260101
 
 
 def generate(seed: int = SEED) -> JudgedSet:
-    """The same for the same seed, on every machine."""
-    draw = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    """Generate the set; deterministic for a seed on every machine."""
+    draw = random.Random(seed)  # noqa: S311 - reproducible, not secret
     items = build_items(draw)
     queries: list[JudgedQuery] = []
     gains: dict[str, dict[str, int]] = {}
     for number, (kind, wanted) in enumerate(draw_queries(items, draw), start=1):
-        # Kinds come one after the other, so that each is halved.
+        # Kinds come in sequence, so that each is halved.
         split: Split = "tuning" if number % 2 else "held-out"
         query = JudgedQuery(f"q{number:03}", wanted.text, kind, split)
         queries.append(query)

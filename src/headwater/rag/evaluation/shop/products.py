@@ -1,4 +1,4 @@
-"""Products of the shipped catalogue, drawn from the vocabulary. Pure: the same seed, the same shop."""
+"""Products of the shipped catalogue, drawn from the vocabulary. Pure: deterministic for a seed."""
 
 import random
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ COMPLEMENTS_A_TYPE = 4
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is true of a product, beside how it is described. A complement has its type's name in its
-    title, and none of its features."""
+    """The facts of a product, apart from its description. A complement has its type's name in its title, and
+    none of its features."""
 
     product: JudgedProduct
     category: Category
@@ -30,7 +30,7 @@ class Item:
 
 
 def build_items(generator: random.Random) -> list[Item]:
-    """All products, in the order of their ids."""
+    """Return all products in order of id."""
     items: list[Item] = []
     for category in CATEGORIES:
         for kind in category.types:
@@ -79,7 +79,7 @@ def _write_fields(item: Item) -> dict[str, FieldValue]:
 def _write_title(item: Item, draw: random.Random) -> str:
     if item.is_complement:
         return f"{item.brand} {item.type.complement} for {item.type.name}"
-    # Some sellers speak like some buyers.
+    # Some sellers use the buyers' words.
     name = item.type.name if draw.random() < 0.85 else draw.choice(item.type.others)
     patterns = (
         "{brand} {model} {name}",
@@ -103,7 +103,7 @@ def _write_description(item: Item, draw: random.Random) -> str:
 
 
 def _list_sentences(item: Item, draw: random.Random) -> list[tuple[float, str]]:
-    """Sentences and how likely each is; some name what the product is not, as sellers do."""
+    """Return sentences with their probabilities; some name what the product is not, as sellers do."""
     unit, other = item.category.size_unit, draw.choice(item.category.types)
     space = draw.choice(("", " "))
     found = [

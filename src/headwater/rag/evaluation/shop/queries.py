@@ -1,4 +1,4 @@
-"""Queries on the shipped catalogue, each graded by what is true of the products. Pure."""
+"""Queries on the shipped catalogue, graded by the facts of the products. Pure."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ MOST_EXACT = 40
 
 @dataclass(frozen=True, slots=True)
 class QueryIntent:
-    """What a buyer means. One of `tests` failed makes a substitute; what is `unwanted` is irrelevant."""
+    """The buyer's intent. One failed `tests` entry makes a substitute; `unwanted` makes it irrelevant."""
 
     text: str
     type: Type
@@ -24,7 +24,7 @@ class QueryIntent:
 
 
 def grade(item: Item, wanted: QueryIntent) -> Grade:
-    """How well a product answers."""
+    """Grade how well a product answers."""
     if item.type is not wanted.type or any(test(item) for test in wanted.unwanted):
         return "I"
     if item.is_complement:
@@ -34,7 +34,7 @@ def grade(item: Item, wanted: QueryIntent) -> Grade:
 
 
 def draw_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, QueryIntent]]:
-    """Kinds and queries; each has a product that answers it exactly, and not very many."""
+    """Return kinds and queries; each has an exact answer, and not very many."""
     products = [item for item in items if not item.is_complement]
     found: list[tuple[str, QueryIntent]] = []
     seen: set[str] = set()
@@ -123,7 +123,7 @@ def _write_typo(item: Item, draw: random.Random) -> QueryIntent | None:
 
 
 def misspell(word: str, draw: random.Random) -> str:
-    """One letter left out, doubled, replaced or swapped with the next."""
+    """Misspell: omit, double or replace one letter, or swap it with the next."""
     place = draw.randrange(1, len(word) - 1)
     letter = draw.choice("aeioustnr")
     return draw.choice(

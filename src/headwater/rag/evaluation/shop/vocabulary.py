@@ -1,4 +1,4 @@
-"""What the shipped catalogue is made of. Search itself knows none of these words."""
+"""The vocabulary of the shipped catalogue. Search itself knows none of these words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A kind of product. `others` are words that buyers use for it and sellers do not; `wish` is what one
-    wants it for, without naming it."""
+    """A kind of product. `others` are buyers' words for it that sellers do not use; `wish` is its purpose,
+    without naming it."""
 
     name: str
     others: tuple[str, ...]
@@ -17,8 +17,8 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """`text` is how a seller writes of it, `need` what a buyer says who wants it; `lack` names what
-    `without` takes away, when there is such a thing."""
+    """`text` is the seller's wording, `need` that of a buyer who wants it; `lack` names what `without`
+    excludes, if anything."""
 
     name: str
     text: str
@@ -28,7 +28,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Types and what they vary in; prices in euros."""
+    """Types and their varying features; prices in euros."""
 
     name: str
     types: tuple[Type, ...]
