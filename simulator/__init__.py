@@ -1,1 +1,2 @@
-"""The whole pipeline in one thread and without Spark: the real decisions in a world that fails on purpose."""
+"""Simulates the whole pipeline in one thread without Spark: real decisions in a world with injected faults.
+"""

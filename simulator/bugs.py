@@ -1,4 +1,4 @@
-"""Mistakes that can be switched on, the test of the test: if one is not caught, something is not watched."""
+"""Bugs that can be switched on to test the simulator: each one that goes undetected shows a missing check."""
 
 BUGS: dict[str, str] = {
     # capture

@@ -1,4 +1,4 @@
-"""The row of the events table: its Spark schema, and `CapturedEvent` <-> row."""
+"""The row of the events table: its Spark schema and the conversion from and to `CapturedEvent`."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -77,13 +77,13 @@ def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
 
 
 def select_read_columns() -> list[Column]:
-    """`READ_COLUMNS`, with times as microseconds: PySpark would hand out the driver's local time."""
+    """Selects `READ_COLUMNS` with times in microseconds: PySpark would return the driver's local time."""
     times = {"event_time", "received_at"}
     return [F.unix_micros(name).alias(name) if name in times else F.col(name) for name in READ_COLUMNS]
 
 
 def select_history_columns() -> list[Column]:
-    """Everything, for people: times as text, and the instant of the commit."""
+    """Selects all columns for display: times as text, and the instant of the commit."""
     times = {"event_time", "received_at"}
     shown = [
         F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
@@ -94,7 +94,7 @@ def select_history_columns() -> list[Column]:
 
 
 def to_stored_event(row: Any, completed: str) -> StoredEvent:
-    """A row of `select_read_columns`."""
+    """Converts a row of `select_read_columns`."""
     event = ObjectEvent(
         provider=row["provider"],
         bucket=row["bucket"],

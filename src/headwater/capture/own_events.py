@@ -1,4 +1,4 @@
-"""Events that headwater makes itself, about objects that a person or a retry wants decided again. Pure."""
+"""Control events, with which headwater requests a new decision about an object, by command or retry. Pure."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +28,7 @@ TAGGED_EVENT: Final = "headwater:Tagged"
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
-    """An event without a place in the object's order, as if a listing had told of it."""
+    """Builds an event without an order among the object's events, like one observed by listing."""
     event = ObjectEvent(
         provider=provider,
         bucket=bucket,
@@ -48,10 +48,11 @@ def build_own_event(name: str, provider: str, bucket: str, key: str, now: dateti
 def build_retry(
     provider: str, bucket: str, key: str, version_id: str | None, event_time: datetime | None, now: datetime
 ) -> CapturedEvent:
-    """An event that reads a quarantined object again: the version that failed, or else its current content.
+    """Builds a control event that re-reads a quarantined object: the failed version, or else the current
+    content.
 
-    A version keeps the time of its own event, by which merged rows are ordered. The sequencer tells one
-    attempt from the next.
+    A version keeps the time of its own event, which orders merged rows. The sequencer distinguishes
+    attempts.
     """
     captured = build_own_event(RETRY_EVENT, provider, bucket, key, now)
     when = event_time if version_id and event_time else now
@@ -64,5 +65,5 @@ def build_retry(
 def with_content(
     captured: CapturedEvent, kind: EventKind, etag: str | None, size: int | None = None
 ) -> CapturedEvent:
-    """The same event, of the content that it is about."""
+    """Returns the same event with the given content."""
     return replace(captured, event=replace(captured.event, kind=kind, etag=etag, size=size))

@@ -1,4 +1,4 @@
-"""S3 events as EventBridge sends them: other field names, and the key raw."""
+"""S3 events in EventBridge's format: other field names and a raw key."""
 
 from collections.abc import Mapping
 

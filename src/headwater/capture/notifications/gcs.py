@@ -16,7 +16,7 @@ from headwater.capture.notifications.times import read_time
 from headwater.capture.object_event import EventKind, ObjectEvent, build_order_key
 
 _MARKS = ("notificationConfig", "payloadFormat", "bucketId", "objectId")
-# An archived object is no longer the live one: deleted, or overwritten, in a versioned bucket.
+# In a versioned bucket, an archived object is no longer the live one: it was deleted or overwritten.
 _KINDS: Mapping[str, EventKind] = {
     "OBJECT_FINALIZE": "created",
     "OBJECT_DELETE": "removed",
@@ -83,10 +83,11 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
 
 
 def _build_generation_order_key(generation: str | None, kind: EventKind) -> str | None:
-    """Order by generation: there is no sequencer, and an overwrite's two events have one time.
+    """Builds an order key from the generation: there is no sequencer, and an overwrite's two events share a
+    time.
 
-    Generations are microseconds, so of one width. The removal of a generation comes after its
-    creation and before the next generation: overwriting sends both, in any order.
+    Generations are microseconds of equal width. The removal of a generation comes after its creation and
+    before the next generation: an overwrite sends both, in any order.
     """
     if generation is None:
         return None
