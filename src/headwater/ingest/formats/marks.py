@@ -1,6 +1,6 @@
-"""Marks in front of a record's text that cannot become a row, and why. They travel with it to Spark.
+"""Marks before the text of records that cannot become rows, with the reason. They are passed on to Spark.
 
-A mark is two Unicode noncharacters, which text that is exchanged never contains.
+A mark is two Unicode noncharacters, which exchanged text never contains.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ UNDECODED = "\udcff"
 
 
 def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
-    """Mark the texts that contain undecodable bytes, which U+FFFD then stands for."""
+    """Marks texts with undecodable bytes, which U+FFFD replaces."""
     if not any(UNDECODED in text for text in texts):
         return texts
     return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]

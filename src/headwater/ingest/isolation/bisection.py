@@ -1,4 +1,4 @@
-"""Bisection: which of many units fail, found by trying groups of them. Pure."""
+"""Finds failing units by bisection: tries groups of them. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -10,14 +10,14 @@ Attempt = Callable[[Sequence[Unit]], str | None]
 
 
 class TooManyTriesError(Exception):
-    """Bisection was given up: too many units fail."""
+    """Raised when bisection is aborted because too many units fail."""
 
 
 def find_failing(units: Sequence[Unit], attempt: Attempt[Unit], max_tries: int) -> Mapping[Unit, str]:
-    """The units that fail on their own, each with the reason; `units` fail together.
+    """Returns the units that fail on their own, each with the reason; `units` fail together.
 
     Empty if they fail only in combination. With k of n failing it takes at most 2 k (log2(n) + 1) tries and
-    never more than 2 n. Raises `TooManyTriesError`, and whatever `attempt` raises.
+    never more than 2 n. Raises `TooManyTriesError`, and the errors of `attempt`.
     """
     search = _Search(attempt, max_tries)
     search.split(units, "")
@@ -31,7 +31,8 @@ class _Search(Generic[Unit]):
         self.found: dict[Unit, str] = {}
 
     def split(self, units: Sequence[Unit], reason: str) -> None:
-        """Search in units that fail together; without a `reason` that is inferred and not yet tried."""
+        """Searches units that fail together; without a `reason`, the failure is inferred and not yet tried.
+        """
         if len(units) == 1:
             reason = reason or self._try(units) or ""
             if reason:
@@ -44,7 +45,7 @@ class _Search(Generic[Unit]):
             if reason_right := self._try(right):
                 self.split(right, reason_right)
         else:
-            # The left half works, so the right one is at fault: that need not be tried.
+            # The left half works, so the right one fails: no try is needed.
             self.split(right, "")
 
     def _try(self, units: Sequence[Unit]) -> str | None:

@@ -1,9 +1,9 @@
 """Files of a folder as objects: the bucket is the folder's path, the key is relative to it.
 
-A file has no versions; its etag is made of modification time (ns) and size, and a read that saw
-the file change under it counts as superseded. Two contents can have the same time and size, so the etag of a
-content ends in its digest, as in the watcher's events. Events of older releases have etags without it, which
-any content of that time and size matches.
+A file has no versions; its etag consists of modification time (ns) and size. A file that changes during a
+read counts as superseded. Two contents can have the same time and size, so the etag of a content ends in its
+digest, as in the watcher's events. Events of older releases have etags without it, which match any content
+of that time and size.
 """
 
 import errno
@@ -42,10 +42,10 @@ _TRIES_WHILE_CHANGING = 3
 
 
 def resolve_key(ref: ObjectRef) -> Path:
-    """The path of `ref`, symbolic links followed, proven to lie inside the bucket's folder.
+    """Returns the path of `ref` with symbolic links resolved, which must be inside the bucket's folder.
 
-    Raises ObjectForbiddenError when it does not, and ObjectMissingError for keys that no file of a
-    listing can have (empty, or with `.` or empty parts, which would name another key's file).
+    Raises ObjectForbiddenError if it is not. Raises ObjectMissingError for keys that no listed file can have:
+    empty, or with `.` or empty parts, which would name another key's file.
     """
     parts = ref.key.split("/")
     if ".." in parts or ref.key.startswith("/") or "\0" in ref.key:
