@@ -1,2 +1,1 @@
-"""Simulates the whole pipeline in one thread without Spark: real decisions in a world with injected faults.
-"""
+"""Simulates the whole pipeline in one thread without Spark: real decisions, injected faults."""

@@ -22,8 +22,7 @@ def build_content(number: int) -> bytes:
 
 
 def list_rows(data: bytes) -> tuple[str, ...]:
-    """Lists the good rows of a content, which a table must hold. Shares no code with the product's parsers.
-    """
+    """Lists a content's good rows, which a table must hold, without the product's parsers."""
     if data.startswith(_UNREADABLE[:1]):
         return ()
     return tuple(line for line in data.decode().split("\n") if line and not line.startswith("!"))

@@ -233,8 +233,7 @@ class Watch:
     # --- at rest ---
 
     def check_dead_letters(self, returns: int) -> None:
-        """Checks that messages reach the dead-letter queue only through crashed or stalled processes (I13).
-        """
+        """Checks that messages reach the dead-letter queue only after crashes or stalls (I13)."""
         if self._queue.dead and returns < self._queue.limits.max_receives:
             raise InvariantBrokenError("I13", f"{len(self._queue.dead)} messages in the dead-letter queue")
 
@@ -326,8 +325,7 @@ class Watch:
             raise InvariantBrokenError("I15", "reading in pages does not give what the table holds")
 
     def snapshot(self) -> dict[str, Counter[object]]:
-        """Returns the rows of all existing tables. A table without a commit decides again, in other batches.
-        """
+        """Returns the rows of existing tables. A table without a commit decides again, in other batches."""
         return {str(kind): Counter(table.peek()) for kind, table in self._lake.data.items() if table.exists}
 
     def check_unchanged(self, before: dict[str, Counter[object]]) -> None:

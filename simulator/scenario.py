@@ -146,8 +146,7 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
 
 
 def _mix_requests(steps: list[Step], seed: int) -> list[Step]:
-    """Turns some steps into requests in most episodes, with a separate generator: seeds keep their meaning.
-    """
+    """Turns some steps of most episodes into requests, by a separate generator: seeds keep their meaning."""
     dice = random.Random(f"requests {seed}")
     share = dice.choice((0.0, 0.02, 0.08))
     return [step._replace(name="request") if dice.random() < share else step for step in steps]

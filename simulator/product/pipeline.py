@@ -1,5 +1,4 @@
-"""One data table: the real `TablePipeline` on simulated ports, with checks and bugs that can be switched on.
-"""
+"""One data table: the real `TablePipeline` on simulated ports, with checks and optional bugs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -325,8 +325,7 @@ class _Tail:
             self._since = self._newest = newest.completed if newest else ""
 
     def forget(self) -> None:
-        """Drops the cache, because a commit may be missing: everything up to the next one is read from disk.
-        """
+        """Drops the cache if a commit may be missing: everything up to the next one is read from disk."""
         with self._lock:
             self._commits.clear()
             self._size = 0

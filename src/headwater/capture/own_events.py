@@ -51,7 +51,7 @@ def build_retry(
     """Builds a control event that re-reads a quarantined object: the failed version, or else the current
     content.
 
-    A version keeps the time of its own event, which orders merged rows. The sequencer distinguishes
+    A version keeps the time of its notification, which orders merged rows. The sequencer distinguishes
     attempts.
     """
     captured = build_own_event(RETRY_EVENT, provider, bucket, key, now)

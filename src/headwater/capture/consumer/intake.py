@@ -61,8 +61,7 @@ class Intake:
         self.failure: Exception | None = None
 
     def wait_for_turn(self, index: int) -> int:
-        """Waits until receiver `index` is needed and there is room; returns the message count, 0 at the end.
-        """
+        """Waits until receiver `index` is needed and has room; returns the message limit, 0 at the end."""
         asked = self._options.max_messages_per_request
         with self._lock:
             while not self._closed:

@@ -28,8 +28,7 @@ def read_file_clock() -> int:
 
 
 def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, from_listing: bool) -> str:
-    """Builds the body for an existing file, with the values that distinguish it from others of the same etag.
-    """
+    """Builds the body for an existing file, with values that distinguish equal etags."""
     described = {"key": key, "size": size, "eTag": file.etag}
     told = {"identity": file.identity, "digest": file.digest}
     return _build(

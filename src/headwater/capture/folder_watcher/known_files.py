@@ -1,7 +1,7 @@
 """The last announcement of each file, and how a file found now compares with it. Pure.
 
 A listing is authoritative. Its files get an order after all announcements of their keys, however old their
-own times are: the files of a folder that is moved away and back keep their change times.
+own times are. The files of a folder that is moved away and back keep their change times.
 """
 
 from bisect import bisect_left, insort

@@ -39,7 +39,7 @@ class UnusablePath:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile(ListedObject):
-    """A listed file. `changed_ns` is its change time (ctime). `identity` combines that and the inode: it
+    """A listed file. `changed_ns` is its change time (ctime). `identity` combines that and the inode. It
     differs for a replaced or rewritten file, and also after a change of permissions or a new hard link.
     """
 

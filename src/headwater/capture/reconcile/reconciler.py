@@ -1,5 +1,4 @@
-"""`Reconciler`: compares a listing with the events table in one pass, which can be interrupted and resumed.
-"""
+"""`Reconciler`: compares a listing with the events table in one resumable pass."""
 
 import threading
 import uuid

@@ -30,7 +30,7 @@ _EXAMPLES_A_REASON = 20
 @dataclass(slots=True)
 class CleanReport:
     """`objects` counts objects in the bucket by decision, due ones included. `results` counts the due ones by
-    result: cleaned, changed, gone, failed. `examples` are some keys of each reason.
+    `CleanResult` and failures. `examples` are some keys of each reason.
     """
 
     action: str

@@ -76,8 +76,7 @@ class CleanDecision:
 def iter_clean_decisions(
     present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: SourceCleanPolicy, now: datetime
 ) -> Iterator[CleanDecision]:
-    """Yields one decision per object in the bucket, in the order of keys. `tables` are all configured tables.
-    """
+    """Yields one decision per object of the bucket, in key order. `tables` are all configured tables."""
     for key, listed, knowns in merge_streams(present, tables):
         if listed is None:
             continue

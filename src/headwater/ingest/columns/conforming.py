@@ -12,8 +12,7 @@ _EXACT = 2**53
 
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
-    """Returns the wanted columns in order, widened from the frame's or null, then the frame's other columns.
-    """
+    """Returns the wanted columns in order, widened or null, then the frame's other columns."""
     known = {field.name.lower(): field for field in frame.schema}
     columns = []
     for field in wanted:

@@ -11,8 +11,7 @@ from headwater.ingest.documents.source_text import SourceText
 
 
 def parse_markdown(data: bytes) -> ParsedDocument:
-    """Parses Markdown. The title is the first heading of the highest level. Raises `ValueError` for no text.
-    """
+    """Parses Markdown. The title is the first heading of the highest level. Raises `ValueError`."""
     source = SourceText(data)
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(source.text)
     headings = list(_iter_headings(tokens))

@@ -38,8 +38,7 @@ class ColumnSampler:
     def sample_lines(
         self, lines_format: LinesFormat, source: ObjectData, lines: Lines
     ) -> tuple[Sequence[str], Sequence[str | None], SchemaSample | None]:
-        """Returns the texts (with the table's spelling of names), the rescued data of each, and any sample.
-        """
+        """Returns the texts (with the table's spelling of names), their rescued data, and any sample."""
         if self._records_name_fields:
             found = self._scanner.scan(lines.texts, rescues=self._rescues)
             if not found.sample:

@@ -45,8 +45,7 @@ def add_version(
     brought_by: Mapping[str, str],
     now: datetime,
 ) -> tuple[SchemaVersion, ...]:
-    """Returns the history with a further version if the columns differ. `brought_by`: object by column path.
-    """
+    """Returns the history, with a new version if columns differ. `brought_by`: object by column path."""
     if after is None or before == after:
         return tuple(history)
     if before is None:

@@ -49,7 +49,7 @@ def conform_table(
     """Returns the target's columns in order with exactly its types, then the dropped and null-filled names.
 
     Columns are found by name, in any case if the exact name is absent. Numbers are widened, and narrowed if
-    every value fits. A column that does not fit raises ObjectSchemaError with its name and both types; with
+    every value fits. A column that does not fit raises ObjectSchemaError with its name and both types. With
     `misfits` its name is added to them instead, and it is filled with nulls.
     """
     exact, folded = _index_names(table.column_names)

@@ -48,8 +48,7 @@ class CsvFormat:
         return Lines(numbers, [reorder(record) for record in records], order.note, order.unknown, rescued)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the names, from the header or `_c0`, `_c1` ... as in Spark, and records without the header.
-        """
+        """Returns the names, from the header or Spark's `_c0`, `_c1` ..., and records without the header."""
         dialect = CsvDialect.from_options(options)
         _, records = _read_records(source, options, dialect)
         good = [r for r in records[: max_lines + 1] if not r.startswith(MARK) and UNDECODED not in r]
@@ -106,8 +105,7 @@ def _name_columns(uri: str, dialect: CsvDialect, header: str) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ColumnOrder:
-    """For each column of the table, the index of its field; for an absent column, the index after the last.
-    """
+    """The index of each table column's field; for an absent column, the index after the last."""
 
     indexes: tuple[int, ...]
     note: str

@@ -53,8 +53,7 @@ def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
 
 
 def find_other_delimiter(dialect: CsvDialect, records: Sequence[str]) -> str | None:
-    """Returns the delimiter that an object seems to use, if the dialect's finds one column in its first line.
-    """
+    """Returns the object's likely delimiter, if the dialect's finds one column in its first line."""
     if not records or len(dialect.split(records[0])) > 1:
         return None
     for delimiter in _DELIMITERS:

@@ -31,8 +31,7 @@ class _Search(Generic[Unit]):
         self.found: dict[Unit, str] = {}
 
     def split(self, units: Sequence[Unit], reason: str) -> None:
-        """Searches units that fail together; without a `reason`, the failure is inferred and not yet tried.
-        """
+        """Searches units that fail together; without a `reason`, the failure is inferred, not tried."""
         if len(units) == 1:
             reason = reason or self._try(units) or ""
             if reason:

@@ -49,8 +49,7 @@ def describe_cause(error: Exception) -> str:
 
 
 def is_data_message(text: str) -> bool:
-    """Same as `is_data_failure` for the class and text of an exception, with or without a Java stack trace.
-    """
+    """True if the class and text of an exception, with or without a stack trace, indicate bad data."""
     if _OPERATIONAL.search(text):
         return False
     root = find_root_cause(text)

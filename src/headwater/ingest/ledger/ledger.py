@@ -1,7 +1,7 @@
 """The ledger: one row per object and data table, with the object's state in the table.
 
-It is written periodically, outside the row path, and can be rebuilt from commits: each commit of a data
-table carries the outcomes it decided (`outcome_log`).
+It is written periodically, outside the row path, and can be rebuilt from commits. Each commit of a data table
+carries the outcomes it decided (`outcome_log`).
 """
 
 import json

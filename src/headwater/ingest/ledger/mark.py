@@ -8,7 +8,7 @@ from headwater.capture.position import BEGINNING, Position
 @dataclass(frozen=True, slots=True)
 class Mark:
     """The ledger includes the table's commits completed up to `commit`, whose checkpoint is `position`.
-    `has_looked`: content was found by a read or a listing, and may still lack its own event.
+    `has_looked`: content was found by a read or a listing, and may still lack its notification.
     """
 
     commit: str = ""

@@ -69,7 +69,7 @@ class TableLedger:
 
     @property
     def has_looked(self) -> bool:
-        """True if content was found without an event of its own, which may still come."""
+        """True if content was found without a notification, which may still arrive."""
         return self._has_looked or self._load().has_looked
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
@@ -99,8 +99,7 @@ class TableLedger:
         return len(self._groups[-1].outcomes)
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
-        """Returns metadata for the table's next commit: outcomes that no commit carries yet, and `outcomes`.
-        """
+        """Returns metadata for the next commit: outcomes that no commit carries yet, and `outcomes`."""
         group = self._groups[-1]
         group.batch = group.batch or uuid.uuid4().hex
         return {_BATCH_KEY: group.batch, OUTCOMES_KEY: encode_outcomes([*group.outcomes, *outcomes])}
@@ -243,7 +242,7 @@ def load_newest_states(
 
 
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
-    """True if the content was found without an event of its own, which may still come."""
+    """True if the content was found without a notification, which may still arrive."""
     is_listed = is_from_listing(outcome.stored) and not is_cleaning(outcome.stored.event)
     return is_found(outcome) or is_listed
 

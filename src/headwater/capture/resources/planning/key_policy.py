@@ -29,8 +29,7 @@ def is_managed_by_aws(key: str) -> bool:
 
 
 def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[SetupFinding]:
-    """Returns a finding for each service that the key's policy (JSON text) does not allow, or one that is ok.
-    """
+    """Returns a finding for each service that the key policy (JSON text) denies, or one that is ok."""
     statements = list_statements(_parse(text))
     missing = [service for service in services if not _allows(statements, service)]
     for service in missing:

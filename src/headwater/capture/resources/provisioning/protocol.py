@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningScope:
-    """Permissions of a provisioner: `adopt` takes ownership of other resources, `prune` removes our orphans.
-    """
+    """The scope of a provisioner: `adopt` takes ownership of resources, `prune` removes our orphans."""
 
     adopt: bool = False
     prune: bool = False

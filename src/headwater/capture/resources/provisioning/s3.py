@@ -24,8 +24,7 @@ MergeInto = Callable[[Configuration], Merge]
 
 
 class BucketNotification:
-    """Reads and writes one bucket's configuration. `owner_account` guards against another account's bucket.
-    """
+    """Reads and writes one bucket's configuration. `owner_account` excludes other accounts' buckets."""
 
     def __init__(
         self,
