@@ -50,7 +50,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
-    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
+    """Returns rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
     events = [captured.event for captured in batch]
     columns: dict[str, Any] = {
         "event_id": [event.event_id for event in events],

@@ -53,7 +53,7 @@ class EventsTable:
     """Append-only changelog of the bucket. One writer at a time; readers from any thread or process."""
 
     def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
-        """`metadata` is stored with every commit."""
+        """Opens the table at `path`; `metadata` is stored with every commit."""
         self._spark = spark
         self.path = path
         self._metadata = metadata or {}

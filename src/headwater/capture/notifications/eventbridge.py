@@ -31,10 +31,10 @@ def is_eventbridge_event(body: Mapping[str, object]) -> bool:
 
 
 def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
-    """Parse the one event of the body.
+    """Parses the one event of the body.
 
     Raises:
-        UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.
+    UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.
     """
     detail_type = body.get("detail-type")
     is_s3 = body.get("source") == "aws.s3"

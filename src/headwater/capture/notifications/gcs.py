@@ -26,7 +26,7 @@ _TRANSPORT_ATTRIBUTE = "MessageId"
 
 
 def is_gcs_pull(attributes: Mapping[str, object]) -> bool:
-    """True when a pulled message's attributes hold a storage event."""
+    """True if a pulled message's attributes hold a storage event."""
     return "eventType" in attributes and any(mark in attributes for mark in _MARKS)
 
 
@@ -36,10 +36,10 @@ def is_gcs_push(body: Mapping[str, object]) -> bool:
 
 
 def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
-    """Parse a pulled message: `text` is the payload, empty with payload format `NONE`.
+    """Parses a pulled message: `text` is the payload, empty with payload format `NONE`.
 
     Raises:
-        UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
+    UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
     """
     resource: object = None
     if attributes.get("payloadFormat") != "NONE":
@@ -50,7 +50,7 @@ def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
 
 
 def parse_gcs_push(body: Mapping[str, object]) -> ObjectEvent:
-    """Parse a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
+    """Parses a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
     message = read_object(body, "message")
     data = message.get("data")
     try:

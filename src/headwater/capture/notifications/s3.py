@@ -51,10 +51,10 @@ def is_test_event(body: Mapping[str, object]) -> bool:
 
 
 def parse_s3_record(record: object) -> ObjectEvent:
-    """Parse one element of `Records`.
+    """Parses one element of `Records`.
 
     Raises:
-        UnusableRecordError: the record is of another sender or version, or a field is unusable.
+    UnusableRecordError: the record is of another sender or version, or a field is unusable.
     """
     if not isinstance(record, dict):
         raise UnusableRecordError("unknown_shape", "the record is not an object")

@@ -45,7 +45,7 @@ def read_time(parent: Mapping[str, object], name: str) -> datetime:
 
 
 def read_time_or_epoch(parent: Mapping[str, object], name: str) -> datetime:
-    """As `read_time`, but a number counts as seconds since 1970."""
+    """Returns the time as `read_time` does; a number counts as seconds since 1970."""
     value = parent.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return read_time(parent, name)

@@ -25,7 +25,7 @@ class QueueView:
 
     @property
     def partition(self) -> str:
-        """`aws`, `aws-cn`, ..."""
+        """Returns the partition: `aws`, `aws-cn`, ..."""
         return self.arn.split(":")[1]
 
     @property

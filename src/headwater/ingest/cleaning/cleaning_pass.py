@@ -102,7 +102,7 @@ class CleaningPass:
             report.finished_at = self._ports.now()
 
     def _act(self, due: Sequence[CleanDecision]) -> Iterator[None]:
-        """A crash in here leaves announced objects, which a later pass cleans."""
+        """Announces and cleans the objects. A crash leaves announced objects, which a later pass cleans."""
         yield
         self._announce([decision for decision in due if not decision.is_announced], CLEANED_EVENT)
         crash_point("after_clean_commit")

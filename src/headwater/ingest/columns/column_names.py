@@ -119,7 +119,7 @@ def _choose_old_names(fields: Sequence[StructField], known: Mapping[str, StructF
 
 
 def _spell(name: str) -> str:
-    """`größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
+    """Returns an ASCII name: `größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
     spelled = "".join(map(_spell_character, unicodedata.normalize("NFC", name))) or "_"
     if is_reserved(spelled):
         return f"field{spelled}"

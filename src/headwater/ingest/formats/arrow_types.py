@@ -194,7 +194,7 @@ def _write_value(value: object) -> str:
 
 
 def _write_duration(count: int, unit: str) -> str:
-    """ISO 8601, in seconds: `PT-1.5S`."""
+    """Returns ISO 8601, in seconds: `PT-1.5S`."""
     seconds = Decimal(count).scaleb(-{"s": 0, "ms": 3, "us": 6, "ns": 9}[unit])
     return f"PT{seconds:f}S"
 

@@ -177,7 +177,7 @@ class Ledger:
 
 
 def _is_seen() -> Column:
-    """`find_seen_after`, for Spark."""
+    """Returns `find_seen_after` as a Spark column."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
         & ~F.col("status").isin("pending", "removed")

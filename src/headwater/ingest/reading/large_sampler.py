@@ -41,7 +41,7 @@ class LargeSampler:
         self._known = to_arrow_schema(config.schema)
 
     def look(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
-        """Samples the objects; records of `flagged` ones may have unknown names (never in columns formats)."""
+        """Samples the objects; records of `flagged` ones may have unknown names, never in columns formats."""
         config, findings = self._config, LargeFindings()
         if not requests or not (config.reports or config.rescues):
             return findings

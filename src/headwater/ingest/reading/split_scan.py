@@ -231,7 +231,7 @@ class SplitScan:
         return value.contains(self._dialect.quote)
 
     def _is_complete(self, value: Column) -> Column:
-        """As `CsvDialect.is_complete`."""
+        """True for values with `CsvDialect.is_complete`."""
         dialect = self._dialect
         if dialect.is_strict:
             return value.rlike(f"(?s)^(?:{dialect.build_pattern()})$")

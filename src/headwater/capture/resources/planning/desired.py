@@ -56,7 +56,7 @@ class Addresses:
 
     @classmethod
     def of(cls, source: S3SourceConfig, site: Site, queue_arn: str = "") -> "Addresses":
-        """`queue_arn` is that of an existing queue, which may be in another account."""
+        """Builds the ARNs; `queue_arn` is that of an existing queue, which may be in another account."""
         name = name_resources(source)
         queue = queue_arn or site.build_arn("sqs", name_queue_of(source))
         return cls(

@@ -12,7 +12,7 @@ class Wish(Protocol):
     """`settle` returns the value to write, which is the found value if no change is needed."""
 
     def settle(self, found: str) -> str:
-        """`found` is empty if the attribute is absent. Idempotent."""
+        """Returns the value to write; `found` is empty if the attribute is absent. Idempotent."""
         ...
 
 
