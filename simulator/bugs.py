@@ -56,7 +56,7 @@ BUGS: dict[str, str] = {
     "seen_not_asked": "a reconcile forgets what only a table has seen",
     "listing_of_known": "a reconcile compares sizes only",
 }
-"""Name -> what is wrong."""
+"""Name -> the bug."""
 
 Bugs = frozenset[str]
 NO_BUGS: Bugs = frozenset()

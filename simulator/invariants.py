@@ -105,8 +105,8 @@ class Watch:
                 )
 
     def _note_stale(self, letter: Letter) -> None:
-        """Counts deletes with an old handle, which delete nothing: a few are legitimate, an endless series is
-        a bug.
+        """Counts deletes with an old handle, which delete nothing: a few are legitimate, an endless series a
+        bug.
         """
         self._stale[letter.message_id] += 1
         if self._stale[letter.message_id] > _STALE_DELETIONS:
@@ -156,9 +156,7 @@ class Watch:
             self._looked = {}
 
     def check_looked(self, kind: TableKind = "mirror") -> None:
-        """Checks that the mirror holds each object read after its last write, even if notifications were lost
-        (I4).
-        """
+        """Checks that the mirror holds objects read after their last write, despite lost notifications (I4)."""
         self.note_begun(kind)
         table = self._lake.data[kind]
         for key, write in self._seen.items():

@@ -180,9 +180,7 @@ class Bucket:
 
 
 def _build_sequencer(number: int, salt: int) -> str:
-    """Builds a sequencer in lower case that sorts by `number` only if right-padded with zeros, as S3
-    documents.
-    """
+    """Builds a lower-case sequencer that sorts by `number` only if right-padded with zeros, as in S3."""
     text = f"{number:05x}" + f"{salt * 2654435761:x}"[: salt % 7]
     text = text.rstrip("0")
     return text.upper() if salt % 2 else text

@@ -43,7 +43,7 @@ CrashPlace = Literal[
     "cleaning announced",
     "object cleaned",
 ]
-"""Between which two effects the process dies."""
+"""Crash points, each between two effects."""
 
 PLACES: tuple[CrashPlace, ...] = get_args(CrashPlace)
 

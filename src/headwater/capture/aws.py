@@ -87,9 +87,7 @@ class AwsPlace:
 
 
 def error_code(error: ClientError) -> str:
-    """Returns the code without its namespace: the query protocol sends
-    `AWS.SimpleQueueService.NonExistentQueue`.
-    """
+    """Returns the code without its namespace: SQS sends `AWS.SimpleQueueService.NonExistentQueue`."""
     return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
 
 

@@ -43,7 +43,7 @@ EVENTS_SCHEMA = StructType(
 READ_COLUMNS = tuple(
     name for name in EVENTS_SCHEMA.fieldNames() if name not in {"raw", "message_id", "event_day", "object_id"}
 )
-"""What a consumer needs; the raw JSON stays on disk."""
+"""The columns that a consumer needs; the raw JSON stays on disk."""
 
 _ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _CACHED_EVENTS = 50_000
 _MAX_COMMITS_A_PAGE = 1_000
 _UNKNOWN = "9" * 17
-"""Behind every completion time."""
+"""Later than every completion time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,7 @@ class EventsTable:
         return build_page(events, position, Position(chosen[-1].completed), more=more)
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
-        """Reads all events of the commits, which record `promised` as their number. Raises `LakeError` for
-        fewer.
+        """Reads all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
 
         Hudi's incremental read may return fewer rows, even none, without an error: apache/hudi issue 20286.
         """
@@ -205,9 +204,7 @@ class EventsTable:
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
-        """Yields keys of the bucket's events after the position, sorted, without duplicates, in constant
-        memory.
-        """
+        """Yields keys of the bucket's events after the position, sorted and distinct, in constant memory."""
         if self._is_empty():
             return
         timeline = self._table.load_timeline()
@@ -275,9 +272,7 @@ class EventsTable:
             self._changed.notify_all()
 
     def refresh(self, at_most_every: float = 0) -> None:
-        """Detects commits of other processes; does nothing within `at_most_every` seconds of the last
-        refresh.
-        """
+        """Detects commits of other processes, at most once per `at_most_every` seconds."""
         now = time.monotonic()
         if now - self._refreshed_at < at_most_every:
             return

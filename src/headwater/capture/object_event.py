@@ -70,9 +70,7 @@ class ObjectEvent:
 
 
 def name_version(version_id: str | None, etag: str | None) -> str:
-    """Returns the version id, else the etag. Objects written with versioning suspended have version id
-    `null`.
-    """
+    """Returns the version id, else the etag. The version id is `null` while versioning is suspended."""
     return (version_id if version_id != "null" else "") or etag or ""
 
 

@@ -8,23 +8,23 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.object_event import EventKind, ObjectEvent
 
 REPAIR_EVENT: Final = "headwater:Repair"
-"""Read the object again, whatever is known of it, and replace the rows of its content."""
+"""Requests a read of the object, whatever its state, and replaces the rows of its content."""
 RETRY_EVENT: Final = "headwater:Retry"
-"""Read an object again that was quarantined; content that a table has already is left alone."""
+"""Requests another read of a quarantined object; content that a table already has is unchanged."""
 REQUESTS: Final = frozenset({REPAIR_EVENT, RETRY_EVENT})
-"""Ask for a read. They say nothing about what is stored under the key."""
+"""Request a read. They say nothing about the object under the key."""
 DROP_EVENT: Final = "headwater:Drop"
-"""The object is given up as it is."""
+"""Gives up the object in its current state."""
 LISTED_EVENT: Final = "headwater:ListedObject"
-"""A listing has shown an object of which the events told something else, or nothing."""
+"""An object observed by listing that the events have differently, or not at all."""
 VANISHED_EVENT: Final = "headwater:VanishedObject"
-"""A listing has not shown an object that is there as far as the events tell."""
+"""An object that exists according to the events and is absent from the listing."""
 RETRACT_EVENT: Final = "headwater:Retract"
-"""Tables whose rules do not take the object any more let go of its rows."""
+"""Retracts the object's rows from tables whose rules no longer include it."""
 CLEANED_EVENT: Final = "headwater:Cleaned"
-"""The tables have this content, and it may now leave the bucket by `clean_source`: nobody removed it."""
+"""The tables have this content, and `clean_source` may now delete it: no other process removed it."""
 TAGGED_EVENT: Final = "headwater:Tagged"
-"""The same, and `clean_source: tag` has put its tags on."""
+"""The tables have this content, and `clean_source: tag` has added its tags."""
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
@@ -48,8 +48,7 @@ def build_own_event(name: str, provider: str, bucket: str, key: str, now: dateti
 def build_retry(
     provider: str, bucket: str, key: str, version_id: str | None, event_time: datetime | None, now: datetime
 ) -> CapturedEvent:
-    """Builds a control event that re-reads a quarantined object: the failed version, or else the current
-    content.
+    """Builds a control event that re-reads a quarantined object: the failed version, else the current one.
 
     A version keeps the time of its notification, which orders merged rows. The sequencer distinguishes
     attempts.

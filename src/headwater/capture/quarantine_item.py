@@ -11,7 +11,7 @@ Stage = Literal["capture", "ingest"]
 MAX_PAYLOAD_CHARS = 100_000
 
 Resolved = tuple[str, str, str | None]
-"""Bucket, key and version of an object that needs no further attempt; None for all its versions."""
+"""Bucket, key and version of an object that needs no further attempt; version None means all."""
 
 
 @dataclass(frozen=True, slots=True)

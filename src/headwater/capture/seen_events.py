@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 LoadIds = Callable[[Collection[str]], Mapping[str, Iterable[str]]]
-"""Event ids (32 hex digits) already stored, by day; a day that is asked for and has none may be absent."""
+"""Stored event ids (32 hex digits) by day; a requested day without ids may be absent."""
 
 _ID = np.dtype("S16")
 _RECENT_LIMIT = 20_000

@@ -20,11 +20,11 @@ ROW = "_headwater_row"
 EVENT_ID = "_headwater_event_id"
 EVENT_TIME = "_headwater_event_time"
 SOURCE_KEY = "_headwater_source_key"
-"""Of a table built from a table: which row of that one the row comes from."""
+"""In a table built from another table: the source row of a row."""
 SOURCE_ROW = "_headwater_source_row"
-"""Its place among the rows that come from the same one."""
+"""Its index among the rows from the same source row."""
 REMOVED_AT = "_headwater_removed_at"
-"""Set in rows of releases that could mark the rows of a removed object instead of deleting them."""
+"""Set in rows of releases that marked the rows of a removed object instead of deleting them."""
 
 _LITERAL_LIMIT = 100
 

@@ -20,7 +20,7 @@ from headwater.lake.table import Table
 _log = logging.getLogger(__name__)
 
 _SCHEMA_ROUNDS = 5
-"""A batch is read at most so often for the columns its objects bring; mostly that is once."""
+"""Maximum number of reads of a batch for new columns; usually one is enough."""
 
 
 class SparkObjects:

@@ -22,7 +22,7 @@ from headwater.ingest.reading.resolution import FindIngested
 from headwater.observability.crash_points import CrashPointName
 
 Settle = Callable[[ObjectOutcome], ObjectOutcome]
-"""What reading an object means to the table."""
+"""Converts the result of reading an object to the table's outcome."""
 
 
 class ObjectsRead(Protocol):

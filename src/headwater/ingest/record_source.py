@@ -51,7 +51,7 @@ from headwater.lake.logical_types.columns import check_convertible, convert, fin
 from headwater.lake.table import Table
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
-"""Of one object read whole, after decompression; more is quarantined as `oversize`."""
+"""Limit for one object read whole, after decompression; larger ones are quarantined as `oversize`."""
 
 _log = logging.getLogger(__name__)
 
@@ -112,8 +112,7 @@ class RecordSource:
         return self._evolution.brought_by
 
     def ensure_schema(self, events: Sequence[StoredEvent], state: CommittedState) -> None:
-        """Determines the columns: declared, else stored with the table, else inferred from these events'
-        objects.
+        """Determines the columns: declared, else stored with the table, else inferred from these objects.
 
         Raises `ConfigError` if a key field is not among them.
         """
@@ -182,8 +181,7 @@ class RecordSource:
         return schema
 
     def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
-        """Adds the columns of the objects just read; returns whether the table's change and require another
-        read.
+        """Adds the columns of the objects just read; returns True if they must be read again.
 
         Raises `NewColumnsError` if the table's mode rejects new columns. A column of whole numbers does not
         become doubles if that would round values of `table`.
@@ -246,9 +244,7 @@ class RecordSource:
         return [(row["object_index"], row["text"]) for row in sample]
 
     def read(self, requests: Sequence[ReadRequest]) -> Records:
-        """Returns records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and
-        text.
-        """
+        """Returns the objects' lazy records: see `ObjectReader`. `corrupt` has reason and text."""
         prepared = self._prepare()
         large, small = self._divide(requests)
         frames = []

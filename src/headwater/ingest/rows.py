@@ -56,9 +56,7 @@ class HudiRows:
         self._state: CommittedState | None = None
 
     def load_state(self) -> CommittedState:
-        """Returns the state in the table's newest commit with a checkpoint; read once. Raises
-        `TableMismatchError`.
-        """
+        """Returns the state in the newest commit with a checkpoint, cached. Raises `TableMismatchError`."""
         if self._state is None:
             with explained_read(self._name):
                 found = load_metadata(self._name, self._table)

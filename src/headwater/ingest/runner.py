@@ -39,11 +39,11 @@ from headwater.lake.prerequisites.run_log import describe_run_log
 _log = logging.getLogger(__name__)
 
 _FOREIGN_COMMITS_SECONDS = 5.0
-"""How often to look for events committed by another process; our own announce themselves."""
+"""How often to check for commits of other processes; commits of this process notify the runner."""
 
 _ONCE_ATTEMPTS = 5
 _DEFECT_ATTEMPTS = 5
-"""A table that fails so often in a row with an unforeseen exception is given up."""
+"""A table is given up after this number of consecutive unexpected exceptions."""
 _MAX_BACKOFF_SECONDS = 60.0
 
 _LASTING = (
@@ -54,7 +54,7 @@ _LASTING = (
     TableMismatchError,
     TransformError,
 )
-"""What stays as it is until somebody does something."""
+"""Errors that persist until a user fixes the cause."""
 
 OnBatch = Callable[[BatchResult], None]
 

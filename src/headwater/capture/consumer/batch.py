@@ -10,11 +10,11 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer.reading import MessageReading
 from headwater.capture.quarantine_item import QuarantineItem
 
-# After a pause, a batch that stopped growing closes at this share of its maximum age.
+# After a pause, a batch closes when it has not grown for this share of its maximum age.
 _QUIET_SHARE = 0.25
 _PAUSE_FACTOR = 4
 Demand = Literal["all", "some", "none"]
-"""How many of those who read the events wait for the next commit, and have nothing else to do."""
+"""How many readers of the events wait for the next commit and are idle."""
 
 # Objects that arrive together are committed together if all tables wait. If none waits, a commit now would
 # only delay theirs, and they would read it no sooner.

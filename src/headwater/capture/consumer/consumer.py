@@ -125,8 +125,8 @@ class Consumer:
 
         The queue counts as empty after `empty_polls` consecutive long polls without an older message; its
         approximate depth can only trigger further polls. Waits for the messages of a dead predecessor,
-        slightly longer than the visibility timeout at most. While `is_fed` returns False, another thread of
-        this process is still sending.
+        slightly longer than the visibility timeout at most. Keeps polling while `is_fed` returns False:
+        another thread of this process is still sending.
         """
 
         def is_over(intake: Intake) -> bool:

@@ -61,7 +61,7 @@ class Intake:
         self.failure: Exception | None = None
 
     def wait_for_turn(self, index: int) -> int:
-        """Waits until receiver `index` is needed and has room; returns the message limit, 0 at the end."""
+        """Waits until receiver `index` is needed and has room; returns the request size, 0 at the end."""
         asked = self._options.max_messages_per_request
         with self._lock:
             while not self._closed:
@@ -100,9 +100,7 @@ class Intake:
                 self._clock.wait(self._room, left)
 
     def add(self, messages: Sequence[Message]) -> tuple[bool, list[str]]:
-        """Accepts messages unless the run has ended; returns whether it did, and which to delete without a
-        commit.
-        """
+        """Accepts messages unless the run has ended; returns whether it did, and messages to delete."""
         with self._lock:
             if self._closed:
                 return False, []

@@ -11,7 +11,7 @@ from headwater.capture.queues.protocol import Message
 MessageParser = Callable[[str, Mapping[str, str]], ParsedMessage]
 
 SOURCE_ATTRIBUTE = "headwater-source"
-"""Message attribute by which our own listings say what they are."""
+"""Message attribute with which headwater's own listings identify themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from headwater.lake.jvm import explained_lake
 
 
 def read_announced_files(events: EventsTable, bucket: str) -> dict[str, KnownFile]:
-    """Returns announced files by key, including deleted ones: files re-created under their keys get a later
-    order.
+    """Returns announced files by key, with deleted ones: files re-created there must get a later order.
 
     Raises `LakeError`.
     """

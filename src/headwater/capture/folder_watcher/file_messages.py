@@ -15,7 +15,7 @@ from headwater.capture.folder_watcher.known_files import KnownFile
 
 EVENT_SOURCE = "headwater:local"
 FILE_FIELD = "headwaterFile"
-"""Field of a record: `identity` and `digest` of the file, see `KnownFile`."""
+"""Record field with `identity` and `digest` of the file, see `KnownFile`."""
 _SEQUENCER_DIGITS = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # CLOCK_REALTIME_COARSE of Linux, which `time` does not define.

@@ -15,7 +15,7 @@ from headwater.capture.object_event import is_same_etag
 ORDER_STEP_NS = 1_000
 """A microsecond, the resolution of event times: a later order is a later time, too."""
 _MAX_ORDER = 9_214_646_400_000_000_000 - ORDER_STEP_NS
-"""The end of 2261, the last year that event times may have."""
+"""The end of 2261, the last year supported for event times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class KnownFiles:
         self._present = sorted(key for key, file in self._files.items() if file.is_present)
 
     def get(self, key: str) -> KnownFile | None:
-        """Returns the state of the key if it were deleted now; see `is_present`."""
+        """Returns the last known file of the key, even if it was deleted."""
         return self._files.get(key)
 
     def is_present(self, key: str) -> bool:
@@ -111,8 +111,7 @@ class KnownFiles:
         return list(self._iter_below(prefix))
 
     def compare(self, listed: Iterable[ListedFile], prefix: str = "") -> FolderChanges:
-        """Returns files of a listing of `prefix` that may have changed, and known keys absent from the
-        listing.
+        """Returns files listed under `prefix` that may have changed, and known keys absent from the listing.
 
         Raises what the listing raises; then nothing has changed.
         """

@@ -16,9 +16,9 @@ from headwater.capture.listers.inventory_rows import ROW_SCHEMA
 from headwater.capture.listers.protocol import ListedObject
 
 RUN_ROWS = 250_000
-"""Sorted in memory at a time."""
+"""Rows sorted in memory at a time."""
 FAN_IN = 256
-"""Runs merged at a time: each is an open file, and some hundred kilobytes of objects."""
+"""Runs merged at a time: each is an open file and some hundred kilobytes of objects."""
 _MERGE_ROWS = 512
 
 

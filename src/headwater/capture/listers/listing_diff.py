@@ -39,9 +39,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Returns `missing` if unknown, `changed` if known in another state, `vanished` if absent from the
-        listing.
-        """
+        """Returns `missing` if unknown, `changed` if it differs, `vanished` if absent from the listing."""
         if self.known is None:
             return "missing"
         if self.listed is None:

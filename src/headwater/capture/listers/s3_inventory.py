@@ -42,8 +42,10 @@ class S3InventoryLister:
 
     @cached_property
     def manifest(self) -> InventoryManifest:
-        """Returns the manifest, fetched once. Raises `UsageError` if it is not of this bucket's inventory,
-        and `SourceError` if it is not the one that S3 wrote.
+        """Returns the manifest, fetched once.
+
+        Raises `UsageError` if it is not of this bucket's inventory, and `SourceError` if it is not the one
+        that S3 wrote.
         """
         with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as folder:
             target = Path(folder) / "manifest.json"

@@ -83,8 +83,7 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
 
 
 def _build_generation_order_key(generation: str | None, kind: EventKind) -> str | None:
-    """Builds an order key from the generation: there is no sequencer, and an overwrite's two events share a
-    time.
+    """Builds an order key from the generation: there is no sequencer, and an overwrite's events share a time.
 
     Generations are microseconds of equal width. The removal of a generation comes after its creation and
     before the next generation: an overwrite sends both, in any order.

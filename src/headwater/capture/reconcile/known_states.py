@@ -26,7 +26,7 @@ from headwater.capture.own_events import (
 from headwater.lake.jvm import explained_lake
 
 _ROWS_A_PARTITION = 50_000
-"""What the driver holds at a time; the next part is fetched meanwhile."""
+"""Rows that the driver holds at a time; the next part is fetched concurrently."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -101,8 +101,7 @@ class KnownStates:
 
 
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Selects existing objects: key, etag, version_id, size, event_time in microseconds, may_be_gone,
-    is_unheard.
+    """Selects existing objects: key, etag, version_id, size, event_time (microseconds) and two flags.
 
     `seen` has one row per key with `seen_after`.
     """

@@ -23,9 +23,9 @@ from headwater.capture.own_events import (
 from headwater.capture.stored_event import StoredEvent
 
 WISHES = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
-"""Events that ask for something, and say nothing of what lies under the key."""
+"""Requests, which do not describe the object under the key."""
 CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
-"""Events which announce that headwater itself takes the object away."""
+"""Events which announce that headwater itself removes the object."""
 
 
 def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 LISTING = "listing"
 START = "start"
-"""A pass that only says when headwater came: nothing was listed."""
+"""A pass that only records when headwater first used the bucket: nothing was listed."""
 RESUMABLE = timedelta(days=1)
-"""How old an unfinished pass may be to be gone on with; an older one is begun anew."""
+"""Maximum age of an unfinished pass that resumes; an older one is restarted."""
 
 
 @dataclass(frozen=True, slots=True)

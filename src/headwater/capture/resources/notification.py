@@ -56,9 +56,7 @@ class DesiredNotification:
 
 
 def list_paths(routes: Iterable[Route], queue_arn: str) -> list[Route]:
-    """Lists the routes that reach the queue directly, or if there is none, those that may reach it
-    indirectly.
-    """
+    """Lists the routes that reach the queue directly; if there is none, those that may reach it."""
     routes = list(routes)
     direct = [route for route in routes if route.kind == "queue" and route.target == queue_arn]
     return direct or [route for route in routes if route.kind in ("topic", "eventbridge")]

@@ -37,9 +37,10 @@ CleanReason = Literal[
     "wrong_rows",
     "done",
 ]
-"""`due`, or why not: the delay is not over; no table takes it; an event of it waits; it, or records of it,
-lie in quarantine; some table has not taken it in; another version lies there than the table has; verify would
-fail; it is tagged already."""
+"""`due`, or the reason against it. The delay has not passed; no table selects the object; an event of it
+waits; it is tagged already. It, or some of its records, are quarantined; some table has not ingested it, or
+has another version; verify would fail.
+"""
 
 # These objects have no rows. Other reasons to skip depend on the configuration and may change.
 _ROWLESS = frozenset({"empty_object", "no_records"})

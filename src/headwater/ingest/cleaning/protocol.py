@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from headwater.capture.listers.protocol import ListedObject
 
 CleanResult = Literal["cleaned", "changed", "gone"]
-"""Done; something else lies there by now, and was left alone; nothing lies there any more."""
+"""Done; replaced by another object, which is unchanged; already absent."""
 
 
 @dataclass(frozen=True, slots=True)

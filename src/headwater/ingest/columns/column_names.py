@@ -30,7 +30,7 @@ _SPELLED = {
 }
 
 _Rule = Callable[[Sequence[StructField], Mapping[str, StructField]], Mapping[str, str]]
-"""Fields of one level and those of them that the table has -> names in the table by names in objects."""
+"""Fields of one level and the table's existing ones -> names in the table by names in objects."""
 
 
 def assign_names(schema: StructType, stored: StructType | None = None) -> StructType:

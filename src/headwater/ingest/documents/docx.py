@@ -16,9 +16,7 @@ MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 
 def parse_docx(data: bytes) -> ParsedDocument:
-    """Parses a DOCX file. The title is the document's property, else its Title paragraph. Raises
-    `ValueError`.
-    """
+    """Parses DOCX. The title is the document's property, else its Title paragraph. Raises `ValueError`."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         size = sum(part.file_size for part in packed.infolist())
         if size > MAX_UNPACKED_BYTES:

@@ -33,9 +33,7 @@ _BLOCKS = frozenset(
 
 
 def parse_html(data: bytes) -> ParsedDocument:
-    """Parses HTML. The title is `<title>`, else the first `<h1>`. Raises `ValueError` for bytes that are not
-    text.
-    """
+    """Parses HTML. The title is `<title>`, else the first `<h1>`. Raises `ValueError` if it is not text."""
     source = SourceText(data, declares=True)
     # Python's own parser reports source positions; it never fails and opens no resources.
     soup = BeautifulSoup(source.text, "html.parser")

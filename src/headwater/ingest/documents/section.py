@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MAX_SECTION_CHARS = 100_000
-"""Longer ones are cut, at a paragraph where there is one."""
+"""Longer ones are split, at a paragraph if possible."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 FILE_PATH = "_file_path"
-"""In the JSON: the address of the object that the record came from."""
+"""JSON field with the address of the record's object."""
 
 _CORRUPT = "_corrupt_record"
 _TEXTS = MapType(StringType(), StringType())

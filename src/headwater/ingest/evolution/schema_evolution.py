@@ -122,9 +122,7 @@ class SchemaEvolution:
         return merged
 
     def _infer(self, samples: Sequence[ObjectSample]) -> list[tuple[StructType, Sequence[ObjectSample]]]:
-        """Returns the columns of the samples and their origins; samples with equal names are inferred
-        together.
-        """
+        """Returns the samples' columns and origins; samples with equal names are inferred together."""
         found: list[tuple[StructType, Sequence[ObjectSample]]] = []
         by_names: dict[tuple[str, ...] | None, list[ObjectSample]] = {}
         for entry in samples:

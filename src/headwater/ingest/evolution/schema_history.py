@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from headwater.ingest.evolution.schema_merge import ColumnEvolution, compare_schemas
 
 _MAX_VERSIONS = 200
-"""Kept in each commit's metadata; of more the oldest are forgotten."""
+"""Kept in each commit's metadata; beyond the limit the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,7 @@ def _check_separator(uri: str, options: ReaderOptions, names: Sequence[str], rec
 
 
 def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
-    """Returns a header's names as Spark makes them usable: `_c2` for an empty one, `id0`, `id3` for equal
-    ones.
-    """
+    """Returns a header's names with Spark's fixes: `_c2` for an empty one, `id0`, `id3` for equal ones."""
     names = [dialect.unquote(field) for field in dialect.split(header)]
     count = Counter(name.lower() for name in names)
     return tuple(

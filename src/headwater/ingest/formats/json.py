@@ -10,7 +10,7 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS, decode_text, split_lines
 
 DOCUMENT_BORDERS = ("}{", "} {")
-"""Where one document of a line may end and the next begin; inside of a string they are text."""
+"""Possible borders between two documents of a line; inside a string they are text."""
 
 
 class JsonFormat:

@@ -34,12 +34,12 @@ LONE_SURROGATE = (
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-"""A regular expression, of Java's too, for texts that may have one; an escaped backslash may look so."""
+"""A regular expression, also for Java, for texts that may have one; an escaped backslash may match, too."""
 
 _LONE_SURROGATE = re.compile(LONE_SURROGATE)
 
 COMMENT = r"(?:(?://|/\*|#).*)?"
-"""A regular expression, of Java's too, for a comment at the end of a record, or none."""
+"""A regular expression, also for Java, for an optional comment at the end of a record."""
 
 _NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
 

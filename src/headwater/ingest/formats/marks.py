@@ -20,7 +20,7 @@ REASONS: Mapping[str, str] = {
 """The quarantine's reason for each mark."""
 
 UNDECODED = "\udcff"
-"""Stands for bytes that are no text in the object's encoding; a decoded text never contains it by itself."""
+"""Replaces bytes that are not text in the object's encoding; decoded text never contains it otherwise."""
 
 
 def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:

@@ -34,7 +34,7 @@ from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
 
 Head = tuple[Sequence[str] | None, list[str]]
-"""The names of an object's columns, where it names them, and its first records."""
+"""The names of an object's columns, if it has them, and its first records."""
 
 _SAMPLE_OBJECTS = 20
 _SAMPLE_LINES = 1_000
@@ -87,9 +87,7 @@ class ColumnInference:
         )
 
     def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
-        """Returns columns of all sampled objects, each as wide as the widest; on a conflict the first one
-        counts.
-        """
+        """Returns columns of all sampled objects, with the widest types; on a conflict the first counts."""
         schemas: list[pa.Schema] = []
         size = 0
         for key, data in self._iter_samples(events):

@@ -24,10 +24,11 @@ _log = logging.getLogger(__name__)
 UNWRITABLE = "unwritable"
 
 MAX_OBJECTS = 64
-"""A batch of more is halved instead of bisected: what can be written is then committed soon."""
+"""A larger batch is halved instead of bisected, so that its good part is committed soon."""
 _OBJECT_TRIES = 2 * MAX_OBJECTS
 _RECORD_TRIES = 120
-"""For the records of all objects of a batch: an object with very many bad ones is left out as a whole."""
+"""Tries for the records of all objects of a batch: an object with very many bad ones is excluded as a whole.
+"""
 _MAX_DETAIL = 400
 
 _MARKS = StructType(

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 Unit = TypeVar("Unit")
 
 Attempt = Callable[[Sequence[Unit]], str | None]
-"""Tries units together: None if that works, else why it does not."""
+"""Tries units together; returns None on success, else the reason."""
 
 
 class TooManyTriesError(Exception):

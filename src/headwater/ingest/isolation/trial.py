@@ -28,7 +28,7 @@ class Depth(IntEnum):
     PROCESS = 1
     WRITE = 2
     UPDATE = 3
-    """Written twice: the second write meets the rows of the first, as an update does."""
+    """Written twice: the second write updates the rows of the first."""
 
 
 class Trials:

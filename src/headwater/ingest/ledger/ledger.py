@@ -143,8 +143,7 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
-        """Returns `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if there are
-        none.
+        """Returns `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if none.
 
         `newest` are states that the ledger does not have yet.
         """

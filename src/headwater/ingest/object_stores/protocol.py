@@ -60,9 +60,7 @@ class ObjectStore(Protocol):
         ...
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
-        """Returns the current state of the key, whatever version or etag `ref` names; None if there is no
-        object.
-        """
+        """Returns the key's current state, whatever version or etag `ref` names; None without an object."""
         ...
 
     def uri(self, ref: ObjectRef) -> str:

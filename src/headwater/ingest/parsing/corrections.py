@@ -84,9 +84,7 @@ class Corrections:
         return bool(self._looked_at or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
-        """Returns the struct of the columns and the corrupt text, of a record parsed by its schema and as
-        text.
-        """
+        """Returns the struct of columns and corrupt text, of a record parsed by its schema and as text."""
         if not self._looked_at:
             return _let(typed, lambda found: self._build(value, found, None))
 
@@ -100,9 +98,7 @@ class Corrections:
         return _let(typed, correct)
 
     def _build(self, value: Column, typed: Column, texts: Column | None) -> Column:
-        """Builds the record; with `texts`, other columns come from there: the corrupt text says that these
-        fit.
-        """
+        """Builds the record; with `texts`, other columns come from there, as they fit by the corrupt text."""
         fields, faults = [], []
         for field in self._schema:
             found, fault = self._correct(field, value, typed, texts)

@@ -20,7 +20,7 @@ _MICROSECONDS: Mapping[str, Decimal] = {
     "nanoseconds": Decimal("0.001"),
 }
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The years 1 and 9999 in microseconds since 1970: what SQL, Python and Avro know."""
+"""The years 1 and 9999 in microseconds since 1970: the range of SQL, Python and Avro."""
 
 
 def build_epoch(text: Column, unit: str) -> Column:

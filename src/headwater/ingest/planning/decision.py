@@ -7,7 +7,7 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.stored_event import StoredEvent
 
 Action = Literal["read", "look", "retract", "skip"]
-"""Read the content that the event names; read the current content; delete the object's rows; nothing."""
+"""Read the event's content; read the current content; delete the object's rows; do nothing."""
 
 Reason = Literal[
     "superseded",

@@ -92,7 +92,7 @@ def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
 
 
 def _decide_drop(state: LedgerEntry | None) -> Reason:
-    """Returns the reason for a request to give up an object: only objects that could not be ingested."""
+    """Returns `dropped` for an object that could not be ingested, else `superseded`."""
     return "dropped" if state is None or state.status == "quarantined" else "superseded"
 
 

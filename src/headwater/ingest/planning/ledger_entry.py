@@ -18,20 +18,20 @@ from headwater.ingest.planning.observation import (
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 VANISHED = "vanished"
-"""Why an object counts as removed that is absent from a listing."""
+"""The reason for removing an object that is absent from a listing."""
 
 CLEANED = "cleaned"
 TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
-"""Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
+"""Reasons why an object may be absent while its rows stay: `clean_source` may delete it."""
 
 EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
-"""What an object is to a table: undecided, ingested, without rows, removed, unusable."""
+"""The object's state in a table: undecided, ingested, without rows, removed, unusable."""
 
 MAX_DETAIL_CHARS = 300
 
 CLOCK_MARGIN = timedelta(minutes=5)
-"""How far the store's clock and ours may differ; a batch may take as long from its reads to its commit."""
+"""Maximum difference between the store's clock and ours, and between a batch's reads and its commit."""
 
 _NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
@@ -210,8 +210,9 @@ def _is_newest(known: LedgerEntry, stored: StoredEvent) -> bool:
 
 
 def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
-    """Keeps ingested content and its order: a removal by `clean_source` must not be newer than a later put
-    that is notified earlier.
+    """Keeps ingested content and its order.
+
+    A removal by `clean_source` must not be newer than a later put that is notified earlier.
     """
     if not is_cleaning(outcome.stored.event) or outcome.reason not in CLEANED_REASONS:
         return {}

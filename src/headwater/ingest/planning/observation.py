@@ -21,7 +21,7 @@ from headwater.capture.stored_event import StoredEvent
 SortKey = tuple[str, str, str]
 
 CONTENT_KINDS = frozenset({"created", "removed", "restored"})
-"""Kinds of events after which another content may be stored under the key."""
+"""Kinds of events that may change the content under the key."""
 
 _T = TypeVar("_T")
 

@@ -14,12 +14,12 @@ ContentState = tuple[str, str, str]
 OutcomeStatus = Literal[
     "ingested", "skipped", "superseded", "removed", "missing", "quarantined", "unavailable"
 ]
-"""What became of an object in one batch. `missing` and `unavailable`: the read did not find or reach it."""
+"""The result for an object in one batch. `missing` and `unavailable`: the read did not find or reach it."""
 
 CHECKPOINT = "checkpoint"
-"""The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
+"""Commit metadata key for the `end` of the batch, in a table built from objects."""
 FOLLOWED = "followed"
-"""The same, of a table that is built from another one."""
+"""Commit metadata key for the same, in a table built from another one."""
 
 
 @dataclass(frozen=True, slots=True)

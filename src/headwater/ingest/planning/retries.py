@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
 MAX_ATTEMPTS = 12
-"""The first attempt included; after the last one only a person tries again. That is a good day."""
+"""Includes the first attempt; after the last one, about a day later, only a user can retry."""
 
 Policies = Mapping[str, Mapping[str, str]]
 """By table, then by reason: retry, quarantine or skip."""

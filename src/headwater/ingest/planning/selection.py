@@ -15,7 +15,7 @@ _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.
 _DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?=/|\n?\Z)")
 
 KeySelector = Callable[[str], str | None]
-"""Key below the source's prefix -> None when it belongs to the table, else the rule that left it out."""
+"""Key below the source's prefix -> None if it belongs to the table, else the rule that excludes it."""
 
 
 def build_selector(table: TableConfig) -> KeySelector:
@@ -51,9 +51,7 @@ def _matches(pattern: re.Pattern[str], key: str) -> bool:
 
 
 def parse_partition_values(key: str, columns: tuple[str, ...]) -> dict[str, str | None]:
-    """Returns values of `name=value` folders of a key, percent-decoded as Hive writes them; absent ones are
-    None.
-    """
+    """Returns values of a key's `name=value` folders, percent-decoded as by Hive; None if absent."""
     found: dict[str, str] = {}
     for part in key.split("/")[:-1]:
         name, separator, value = part.partition("=")

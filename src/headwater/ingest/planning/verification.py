@@ -28,8 +28,9 @@ REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"}
 
 
 WriteCounts = Mapping[str, Sequence[int]]
-"""By version of one object: the rows of each write of it, in no order. Where rows are only added, the same
-content may have been written more than once. Rows that are marked as removed do not count."""
+"""By version of one object: the rows of each write, unordered. In an append table the same content may have
+been written more than once. Rows marked as removed do not count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
-    """Returns the finding if the table has not decided about the current object, and its status."""
+    """Returns the finding and its detail if the table has not decided about the current object."""
     entry = known.entry
     if entry is None:
         return (None, "") if known.quarantined is not None else ("missing", "no event has told of it")

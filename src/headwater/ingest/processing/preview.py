@@ -59,8 +59,7 @@ class TransformPreview:
     def preview(
         self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
-        """Returns the first `limit` records of the object after each of the first `last` steps, at most
-        `limit` rows.
+        """Returns at most `limit` rows of the object's first records after each of the first `last` steps.
 
         Raises `UsageError` for an object without a record, and the errors of reading and steps.
         """

@@ -44,8 +44,7 @@ class RecordTransform:
         return bool(self.config.transform) or self.checks.routes
 
     def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Returns a lazy frame `(object_index, row_number, record, corrupt, outcome)`; `lineages` of its
-        objects.
+        """Returns a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
 
         Raises `TransformError`, and `ConfigError` if key fields are missing in the result.
         """

@@ -16,7 +16,7 @@ from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.object_reader import ReaderConfig
 
 _MAX_LAYOUTS = 20
-"""Different headers in one batch; each of them is a parser of its own in the plan."""
+"""Limit on different headers in one batch: each adds a parser to the plan."""
 
 
 class CsvLayouts:
@@ -86,9 +86,7 @@ class CsvLayouts:
         return rows.withColumn("parsed", parsed)
 
     def _build_parsed(self, found: Column, fields: Sequence[str | None]) -> Column:
-        """Builds the table's columns, each from the field of that name, and the text of values that do not
-        fit.
-        """
+        """Builds the table's columns from the fields of their names, and the text of misfit values."""
         values = [
             (found.getField(name) if name else F.lit(None).cast(column.dataType)).alias(column.name)
             for name, column in zip(fields, self._config.schema, strict=True)

@@ -65,10 +65,10 @@ _OBJECTS_A_TASK = 500
 _BYTES_A_TASK = 64 * 1024 * 1024
 
 MAX_BAD_AT_HAND = 1_000
-"""So many records that do not fit are taken to the driver; of more of them only how many there are."""
+"""Maximum number of bad records collected in the driver; above it they are only counted."""
 FIRST_CHARS = 200
 MAX_BAD_CHARS = 256 * 1024
-"""Texts of such records come along up to this size, and are null above it."""
+"""Maximum size of their collected texts; larger ones are null."""
 
 
 @dataclass(frozen=True, slots=True)

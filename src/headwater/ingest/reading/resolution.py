@@ -19,7 +19,7 @@ from headwater.ingest.planning.outcome import (
 )
 
 _ATTEMPTS = 3
-"""So often an object is read for one event: it may be written to between two reads."""
+"""Maximum reads of an object for one event: it may be overwritten between two reads."""
 _INDEXES_AN_ATTEMPT = 1_000_000
 
 NO_RECORDS = -1
@@ -61,9 +61,9 @@ class ResolvedRead:
 
 
 Fetch = Callable[[Sequence[ReadRequest]], Mapping[int, SeenObject]]
-"""Reads the objects; what it gives is by object index."""
+"""Reads the objects; returns the results by object index."""
 FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
-"""Contents whose rows the table has, at least those among the given ones, and the rows of a write of each."""
+"""Contents with rows in the table, at least those among the given ones, and the rows per write of each."""
 
 
 def build_requests(decisions: Sequence[Decision]) -> list[ReadRequest]:

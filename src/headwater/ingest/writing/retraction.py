@@ -35,8 +35,7 @@ class Gone:
 def build_deletes(
     table: Table, gone: Sequence[Gone], new_rows: DataFrame | None, keys: Sequence[str]
 ) -> DataFrame:
-    """Returns the stored rows of the objects, marked as deleted, unless `new_rows` has one of the same
-    identity.
+    """Returns the objects' stored rows, marked as deleted, except those that `new_rows` replaces.
 
     `keys` are the columns that identify a row: record key and partition.
     """

@@ -146,9 +146,7 @@ def count_puts(
 
 
 def _select_puts(events: "EventsTable") -> DataFrame | None:
-    """Selects bucket, key, version and `puts` of every announced content, lazily; None before the first
-    event.
-    """
+    """Selects bucket, key, version and `puts` of announced contents, lazily; None before the first event."""
     snapshot = events.read_snapshot()
     if snapshot is None:
         return None
@@ -202,8 +200,7 @@ class OutsideRows:
 
 
 def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
-    """Counts rows of objects whose addresses do not start with `uri_prefix`; rows without an object do not
-    count.
+    """Counts rows of objects outside `uri_prefix`; rows without an object do not count.
 
     Raises `LakeError`.
     """

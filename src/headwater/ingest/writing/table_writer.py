@@ -52,9 +52,7 @@ class TableWriter:
 
     @property
     def _record_key(self) -> tuple[str, ...]:
-        """Returns the record key; in a mirror, object and row number, so that a new version overwrites the
-        old one.
-        """
+        """Returns the record key; a mirror uses object and row number, so new versions overwrite old rows."""
         if self._config.from_ is not None:
             return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
         if self._config.generated_keys:
@@ -112,9 +110,7 @@ class TableWriter:
             self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
 
     def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
-        """Upserts rows and deletes those marked by `DELETED`; all rows have distinct keys. Raises
-        `LakeError`.
-        """
+        """Upserts rows and deletes those marked by `DELETED`; all keys are distinct. Raises `LakeError`."""
         self._commit(frame, metadata, unique_keys=True, is_retraction=True)
 
     def write_checkpoint(self, metadata: Mapping[str, str]) -> None:

@@ -82,9 +82,7 @@ def build_desired(
 
 
 def find_sender(source: S3SourceConfig, site: Site, addresses: Addresses) -> tuple[str, str, str]:
-    """Returns the sender to the queue: its service, the ARN of its resource, and the account or an empty
-    text.
-    """
+    """Returns the sender to the queue: its service, its resource's ARN, and the account or an empty text."""
     if source.notifications == "sns":
         return "sns.amazonaws.com", addresses.topic, ""
     if source.notifications == "eventbridge":

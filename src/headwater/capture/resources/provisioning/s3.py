@@ -49,8 +49,7 @@ class BucketNotification:
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
     def write(self, merge_into: MergeInto) -> Merge:
-        """Merges into the current configuration, writes it, and re-reads it; merges again if it was
-        overwritten.
+        """Merges into the current configuration, writes and re-reads it; repeats that if it was overwritten.
 
         S3 has no conditional write: a change by another writer between our read and our write is lost. The
         write follows the read directly, so that window is one request long.
