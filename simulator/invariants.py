@@ -105,9 +105,7 @@ class Watch:
                 )
 
     def _note_stale(self, letter: Letter) -> None:
-        """Counts deletes with an old handle, which delete nothing: a few are legitimate, an endless series a
-        bug.
-        """
+        """Counts deletes with a stale handle, which delete nothing: an endless series of them is a bug."""
         self._stale[letter.message_id] += 1
         if self._stale[letter.message_id] > _STALE_DELETIONS:
             raise InvariantBrokenError("Q3", f"{letter.message_id} is deleted with old handles only")
@@ -156,7 +154,7 @@ class Watch:
             self._looked = {}
 
     def check_looked(self, kind: TableKind = "mirror") -> None:
-        """Checks that the mirror holds objects read after their last write, despite lost notifications (I4)."""
+        """Checks that the mirror has objects read after their last write, despite lost notifications (I4)."""
         self.note_begun(kind)
         table = self._lake.data[kind]
         for key, write in self._seen.items():

@@ -34,7 +34,7 @@ def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
     """Parses the one event of the body.
 
     Raises:
-    UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.
+        UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.
     """
     detail_type = body.get("detail-type")
     is_s3 = body.get("source") == "aws.s3"

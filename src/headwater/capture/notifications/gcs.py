@@ -39,7 +39,7 @@ def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
     """Parses a pulled message: `text` is the payload, empty with payload format `NONE`.
 
     Raises:
-    UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
+        UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
     """
     resource: object = None
     if attributes.get("payloadFormat") != "NONE":

@@ -54,7 +54,7 @@ def parse_s3_record(record: object) -> ObjectEvent:
     """Parses one element of `Records`.
 
     Raises:
-    UnusableRecordError: the record is of another sender or version, or a field is unusable.
+        UnusableRecordError: the record is of another sender or version, or a field is unusable.
     """
     if not isinstance(record, dict):
         raise UnusableRecordError("unknown_shape", "the record is not an object")
