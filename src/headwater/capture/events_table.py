@@ -69,7 +69,7 @@ class EventsTable:
             self._tail.restart(self._newest_commit())
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
-        """Commits the events that are not in the table yet. Raises `LakeError` if none is committed.
+        """Commits the events that are not in the table yet, all or none. Raises `LakeError`.
 
         An empty batch, or one with known events only, makes no commit.
         """
@@ -126,7 +126,7 @@ class EventsTable:
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """Reads the events after `position`: whole commits, about `max_events` rows, at least one commit.
 
-        Ends at the newest completed commit, so it never waits. A position older than the active timeline
+        Ends at the newest completed commit, so it never waits. An offset older than the active timeline
         also reads the archived commits after it, and no file of another commit.
         """
         cached = self._tail.read_after(position, max_events)
@@ -204,7 +204,7 @@ class EventsTable:
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
-        """Yields keys of the bucket's events after the position, sorted and distinct, in constant memory."""
+        """Yields keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
         if self._is_empty():
             return
         timeline = self._table.load_timeline()
@@ -303,7 +303,7 @@ class EventsTable:
 class _Tail:
     """Caches the newest commits of this process, so that new events are not read back from disk.
 
-    Holds every commit completed after `_since`; returns None for an earlier position.
+    Holds every commit completed after `_since`; returns None for an earlier offset.
     """
 
     def __init__(self) -> None:
@@ -361,14 +361,14 @@ class _Tail:
 
 
 def _is_behind(commit: Commit, position: Position) -> bool:
-    """True if the commit may hold events after the position."""
+    """True if the commit may hold events after the offset."""
     return Position(commit.completed) > position
 
 
 def _choose_commits(
     timeline: Timeline, position: Position, max_events: int
 ) -> tuple[list[Commit], int, bool]:
-    """Chooses the first commits after the position: about `max_events` events, at least one commit.
+    """Chooses the first commits after the offset: about `max_events` events, at least one commit.
 
     Returns them with their recorded number of events, and whether there are more.
     """

@@ -121,7 +121,7 @@ class TablePipeline(Generic[ReadT]):
         return fold(events, states, self._rules.fold)
 
     def save_checkpoint(self) -> bool:
-        """Commits the position if it is ahead by events without rows; writes the ledger."""
+        """Commits the offset if it is ahead by events without rows; writes the ledger."""
         saved = self._save_checkpoint()
         self._ledger.write()
         return saved
@@ -153,7 +153,7 @@ class TablePipeline(Generic[ReadT]):
             outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
             self._write_rejects(read, outcomes)
-            # No error may occur between the commit and the new position, or the batch would be repeated and
+            # No error may occur between the commit and the new offset, or the batch would be repeated and
             # counted twice. A repeated batch decides about its objects again.
             self._resolve_quarantine(outcomes, plan.states)
             # Ordered by each object's events, as the ledger counts them.

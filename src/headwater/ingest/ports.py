@@ -47,7 +47,7 @@ class Events(Protocol):
     """The events table."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Returns the events after a position, in order. Raises `LakeError`."""
+        """Returns the events after an offset, in order. Raises `LakeError`."""
         ...
 
 

@@ -38,7 +38,7 @@ class CaptureStats:
 
     `messages`: deliveries, including redeliveries; `redelivered`: deliveries of messages that were already
     in process or committed. `events`: committed; `duplicates`: recognised and not committed again.
-    `skipped`: parts of messages that are no object event, by reason. `quarantined`: items committed.
+    `skipped`: parts of messages that are not object events, by reason. `quarantined`: items committed.
     """
 
     messages: int = 0

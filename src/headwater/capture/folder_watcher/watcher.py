@@ -104,7 +104,7 @@ class FolderWatcher:
         return sent
 
     def run(self, stop: threading.Event) -> None:
-        """Announces changes until `stop` is set. Waits for a folder that disappears to return."""
+        """Announces changes until `stop` is set. If the folder disappears, waits until it returns."""
         self._stop = stop
         while not stop.is_set():
             try:

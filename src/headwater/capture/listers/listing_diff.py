@@ -17,7 +17,7 @@ class KnownState:
     """The known object under a key. `event_time` is the time of its creation; None if not recorded.
 
     `may_be_gone`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: a table
-    ingested the object, but every event of it is older and superseded.
+    observed an object, but the events know only older ones that were removed.
     """
 
     key: str

@@ -2,7 +2,7 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-ingested after all their events are also compared, because their removal may have been lost.
+observed after all their events are also compared, because their removal may have been lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class TableObservations(Protocol):
-    """The objects that a data table ingested from the bucket, with or without an event."""
+    """The objects that a data table observed in the bucket, with or without an event."""
 
     def read_seen(self) -> DataFrame | None:
         """Returns `bucket`, `key` and `seen_after`, the time of the newest event received; None if empty.
@@ -68,7 +68,7 @@ class KnownStates:
                 & F.col("key").startswith(prefix)
                 & (F.col("key") > start_after)
                 & (F.col("kind").isin("created", "restored", "removed") | _is_cleaning())
-                # Requests to re-read or retract an object do not describe the object in the bucket.
+                # Requests to re-read or give up an object do not describe the object in the bucket.
                 & ~F.col("event_name").isin(*REQUESTS, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
@@ -77,7 +77,7 @@ class KnownStates:
         return self._iter_rows(ordered)
 
     def _select_seen(self, bucket: str) -> DataFrame | None:
-        """Selects one row per key: several tables may have ingested it."""
+        """Selects one row per key: several tables may have observed it."""
         frames = [frame for frame in (table.read_seen() for table in self._tables) if frame is not None]
         if not frames:
             return None
@@ -101,9 +101,9 @@ class KnownStates:
 
 
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Selects existing objects: key, etag, version_id, size, event_time (microseconds) and two flags.
-
-    `seen` has one row per key with `seen_after`.
+    """Selects the objects that exist according to the events, one row per key.%%Columns: key, etag,
+    version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one row per key with
+    `seen_after`.
     """
     found = _fold_events(events)
     if seen is None:

@@ -2,7 +2,7 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-ingested after all their events are also compared, because their removal may have been lost.
+observed after all their events are also compared, because their removal may have been lost.
 
 `known_states` computes the same for whole events tables, in Spark; a test compares the two.
 """
@@ -31,7 +31,7 @@ CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
 def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:
     """Returns the objects of a bucket that exist according to the events, in the order of their keys.
 
-    `seen` maps a key to the time of the newest event received by a table that ingested its object.
+    `seen` maps a key to the time of the newest event received by a table that observed an object there.
     """
     telling = [stored for stored in events if stored.event.bucket == bucket and _tells(stored.event)]
     telling.sort(key=lambda stored: stored.event.key)

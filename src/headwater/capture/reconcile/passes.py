@@ -16,7 +16,7 @@ class ReconcilePass:
     """One comparison of a bucket and prefix with the events table, over all its resumptions.
 
     `listing` is `listing`, or the address of an inventory's manifest. `started_at` is the time of the
-    listing: later changes are no differences. All keys up to `cursor` are done. `listed` counts objects;
+    listing: later changes do not count. All keys up to `cursor` are done. `listed` counts objects;
     `missing`, `changed` and `vanished` count differences. `unsettled` counts objects too young to judge,
     which are left to their notifications. `emitted` counts new events.
     """

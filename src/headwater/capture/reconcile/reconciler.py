@@ -52,7 +52,7 @@ class ReconcileEventLog(Protocol):
         ...
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendedEvents:
-        """Commits the batch. Raises `LakeError` if no event of it is committed."""
+        """Commits the batch, all or nothing. Raises `LakeError`."""
         ...
 
 

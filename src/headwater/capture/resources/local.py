@@ -10,7 +10,7 @@ NAME = "source.path"
 
 
 def ensure_folder(source: LocalSourceConfig) -> None:
-    """Raises `SourceError` if the folder is missing, is no folder or is unreadable."""
+    """Raises `SourceError` if the folder is missing, not a folder or unreadable."""
     path = source.path
     if not path.exists():
         raise SourceError(f"the source folder {path} does not exist", hint="make it, or correct source.path")

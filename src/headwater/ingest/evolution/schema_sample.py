@@ -41,7 +41,7 @@ def is_other(
 ) -> bool:
     """True if an object has columns that the table lacks or has with another type.
 
-    A column that only the table has is no difference. With `names_only` types do not count.
+    A column that only the table has does not count. With `names_only` types do not count.
     """
     return _has_others([f for f in found if f.name not in ignored], list(known), names_only)
 

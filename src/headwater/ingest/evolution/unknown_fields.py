@@ -86,7 +86,7 @@ class FieldScanner:
         self._root = _Fields({f.name: _build_node(f.type) for f in schema}, frozenset(ignored))
 
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
-        """Scans the texts; leaves texts that are no JSON objects unchanged: the record parser judges them.
+        """Scans the texts; leaves texts that are not JSON objects unchanged: the record parser judges them.
 
         Marks a record that has more text after its document. Marks one that names a field twice, or in two
         spellings unless the second one is rescued.

@@ -114,7 +114,7 @@ class Ledger:
             self._marks = marks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns states of those of the objects that the ledger knows, by object id."""
+        """Returns the known states of these objects, by object id."""
         frame = self.read(table) if object_ids else None
         if frame is None:
             return {}

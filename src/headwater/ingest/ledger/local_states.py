@@ -31,7 +31,7 @@ class LocalStates:
         self._database.execute(_INDEX)
 
     def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns the known ones of the objects, by object id."""
+        """Returns the known states of these objects, by object id."""
         found: dict[str, LedgerEntry] = {}
         remaining = iter(object_ids)
         while page := list(islice(remaining, _IDS_A_QUERY)):

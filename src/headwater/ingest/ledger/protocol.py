@@ -51,11 +51,11 @@ class EventLog(Protocol):
     """The events table. Every method raises `LakeError`."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Returns the events after a position, in order."""
+        """Returns the events after an offset, in order."""
         ...
 
     def find_events(self, event_ids: Collection[str]) -> Mapping[str, StoredEvent]:
-        """Returns the existing ones of the events, by id."""
+        """Returns the events that the table has, by id."""
         ...
 
 

@@ -279,7 +279,7 @@ class _EventFinder:
         return found
 
     def forget(self, position: Position) -> None:
-        """Drops events up to the position, which are not needed again."""
+        """Drops events up to the offset, which are not needed again."""
         self._waiting = {
             event_id: stored for event_id, stored in self._waiting.items() if stored.position > position
         }

@@ -69,7 +69,7 @@ class Scope:
 def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, limits: Limits) -> Batch:
     """Selects the table's events in order until a limit is reached.
 
-    `events` are one page, in order of position; a batch that ends inside a commit resumes there.
+    `events` are one page, in order of offset; a batch that ends inside a commit resumes there.
     """
     taken: list[StoredEvent] = []
     filtered = size = 0

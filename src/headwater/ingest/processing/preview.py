@@ -37,7 +37,7 @@ class StepColumn:
 
 @dataclass(frozen=True, slots=True)
 class StepRows:
-    """The rows after one step; `step` 0 are the records as read. Lineage columns are omitted."""
+    """The rows after one transform; `step` 0 are the records as read. Lineage columns are omitted."""
 
     step: int
     name: str
@@ -59,9 +59,10 @@ class TransformPreview:
     def preview(
         self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
-        """Returns at most `limit` rows of the object's first records after each of the first `last` steps.
+        """Returns at most `limit` rows of the object's first records after each of the first `last`
+        transforms.
 
-        Raises `UsageError` for an object without a record, and the errors of reading and steps.
+        Raises `UsageError` for an object without a record, and the errors of reading and transforms.
         """
         with explained_read(self._name):
             read = self._read(store, ref, state)

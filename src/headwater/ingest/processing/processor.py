@@ -112,7 +112,7 @@ class BatchProcessor:
 
 @contextmanager
 def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
-    """Raises `TransformError` for Spark's errors while steps are computed; Spark does not name the step."""
+    """Raises `TransformError` for Spark's errors in transforms; Spark does not name the transform."""
     try:
         yield
     except (Py4JError, PySparkException) as error:

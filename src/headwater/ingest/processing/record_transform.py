@@ -29,8 +29,8 @@ _DETAIL = "_headwater_detail"
 class RecordTransform:
     """Applies a table's transforms, and the checks that send rows to quarantine.
 
-    Steps see the data columns, those of the key's path, and lineage. Steps cannot change the last two, nor
-    rescued data: the table gets their values as without transforms.
+    Transforms see the data columns, those of the key's path, and lineage. They cannot change the last two,
+    nor rescued data: the table gets their values as without transforms.
     """
 
     table: str
@@ -46,7 +46,8 @@ class RecordTransform:
     def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
         """Returns a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
 
-        Raises `TransformError`, and `ConfigError` if key fields are missing in the result.
+        `lineages` are those of its objects. Raises `TransformError`, and `ConfigError` if key fields are
+        missing in the result.
         """
         after = self.chain.apply(self.build_input(records, lineages), SOURCE)
         own = self._list_own()
@@ -72,7 +73,7 @@ class RecordTransform:
         return packed.unionByName(self._pass_by(records, packed))
 
     def build_input(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Builds the input of the first step: good records as rows, with the column `SOURCE`."""
+        """Builds the input of the first transform: good records as rows, with the column `SOURCE`."""
         rescued = self.config.effective_rescued_data_column
         kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]
         rows = records.where(is_good()).select(

@@ -20,7 +20,7 @@ ReadObjects = Callable[[Sequence[ReadRequest]], Records]
 class BatchRead:
     """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
 
-    `samples` have columns that the table lacks: see `evolution.schema_sample`. `bad` as in `Seen`.
+    `samples` have columns that the table lacks: see `evolution.schema_sample`. `bad` as in `SeenRecords`.
     """
 
     records: DataFrame | None

@@ -106,7 +106,7 @@ class ObjectReader:
     """Builds lazy frames `(object_index, row_number, record, corrupt, outcome)`.
 
     `record` is a struct of the data columns. `corrupt` is the text of a record that does not fit them, which
-    may start with a mark (see `decoding.marks`). One row per object has only `outcome` (see `object_fetch`).
+    may start with a mark (see `formats.marks`). One row per object has only `outcome` (see `object_fetch`).
     If the table rescues, there are two more columns. `rescued` is JSON of values that `record` lacks.
     `misfit` is the record's text if it lacks them because of their types.
     """

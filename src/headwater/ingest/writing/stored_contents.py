@@ -94,12 +94,12 @@ def _address(entry: Outdated) -> str:
 
 
 def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
-    """Returns row counts of those of the objects that have rows, by address. Raises `LakeError`."""
+    """Returns row counts of the objects that have rows, by address. Raises `LakeError`."""
     return {uri: _count_rows(writes) for uri, writes in find_writes(table, uris).items()}
 
 
 def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrite]]:
-    """Returns the writes of each of the objects that has rows, by address. Raises `LakeError`."""
+    """Returns the writes of the objects that have rows, by address. Raises `LakeError`."""
     if not table.load_timeline().has_commits():
         return {}
     counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
