@@ -101,9 +101,10 @@ class KnownStates:
 
 
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Selects the objects that exist according to the events, one row per key.%%Columns: key, etag,
-    version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one row per key with
-    `seen_after`.
+    """Selects the objects that exist according to the events, one row per key.
+
+    Columns: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one
+    row per key with `seen_after`.
     """
     found = _fold_events(events)
     if seen is None:

@@ -59,8 +59,7 @@ class TransformPreview:
     def preview(
         self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
-        """Returns at most `limit` rows of the object's first records after each of the first `last`
-        transforms.
+        """Returns at most `limit` rows of the first records after each of the first `last` transforms.
 
         Raises `UsageError` for an object without a record, and the errors of reading and transforms.
         """
