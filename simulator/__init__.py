@@ -1,1 +1,1 @@
-"""The whole pipeline in one thread and without Spark: the real decisions in a world that fails on purpose."""
+"""Simulates the whole pipeline in one thread without Spark: real decisions, injected faults."""

@@ -1,4 +1,4 @@
-"""Mistakes that can be switched on, the test of the test: if one is not caught, something is not watched."""
+"""Bugs that can be switched on to test the simulator: each one that goes undetected shows a missing check."""
 
 BUGS: dict[str, str] = {
     # capture
@@ -56,7 +56,7 @@ BUGS: dict[str, str] = {
     "seen_not_asked": "a reconcile forgets what only a table has seen",
     "listing_of_known": "a reconcile compares sizes only",
 }
-"""Name -> what is wrong."""
+"""Name -> the bug."""
 
 Bugs = frozenset[str]
 NO_BUGS: Bugs = frozenset()

@@ -1,4 +1,4 @@
-"""Many episodes in a row, until so many steps are taken or something is broken."""
+"""Runs episodes one after another until a number of steps is reached or an invariant is broken."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ _SEEDS_APART = 1_000_000
 
 @dataclass(slots=True)
 class Findings:
-    """`broken` is the first failure, `smallest` a small scenario that shows it; None where all held."""
+    """Holds the first failure in `broken` and a small scenario that reproduces it in `smallest`, or None."""
 
     seed: int
     steps: int = 0
@@ -40,7 +40,7 @@ def run_campaign(
     emphasis: Collection[StepName] = (),
     shrinks: bool = True,
 ) -> Findings:
-    """Episodes with seeds that follow from `seed`; ends with the first that breaks an invariant."""
+    """Runs episodes with seeds derived from `seed`; stops at the first that breaks an invariant."""
     findings = Findings(seed)
     started = time.monotonic()
     while findings.steps < steps and findings.broken is None:

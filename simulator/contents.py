@@ -1,4 +1,4 @@
-"""Keys and contents of episodes: odd names; objects that are empty, unreadable, partly bad, or equal."""
+"""Keys and contents of episodes: unusual names; objects that are empty, unreadable, partly bad, or equal."""
 
 KEYS = ("a b/1+2%41.txt", "ä/#q?.txt", "plain.txt", "..//x\\\"'&=.txt")
 _EMPTY = b""
@@ -7,7 +7,7 @@ _UNREADABLE = b"\xff\xfe\x00"
 
 
 def build_content(number: int) -> bytes:
-    """One of a few contents, so that equal ones are written again; mostly one to three good rows."""
+    """Returns one of a few contents, so that equal contents recur; most have one to three good rows."""
     kind = number % 12
     if kind == 9:
         return _EMPTY
@@ -22,7 +22,7 @@ def build_content(number: int) -> bytes:
 
 
 def list_rows(data: bytes) -> tuple[str, ...]:
-    """The good rows of a content: what a table is to show, told apart from how the product finds it out."""
+    """Lists a content's good rows, which a table must hold, without the product's parsers."""
     if data.startswith(_UNREADABLE[:1]):
         return ()
     return tuple(line for line in data.decode().split("\n") if line and not line.startswith("!"))

@@ -1,7 +1,7 @@
-"""All small cases: up to three operations on two keys, six ways of delivery, a death at every place.
+"""All small cases: up to three operations on two keys, six ways of delivery, a crash at every crash point.
 
-Most faults that were ever found in storage systems need no more than three operations; so these are not
-left to chance.
+Most faults found in storage systems need at most three operations, so these cases are enumerated instead
+of sampled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ KEYS = 2
 TABLES: tuple[TableKind, ...] = ("mirror", "append")
 
 _CONTENTS = {"put": 2, "overwrite": 1, "put again": 2}
-# One table after the other, and each until nothing is left: that is how a run goes when nothing disturbs it.
+# Each table is processed in turn until nothing is left, as in an undisturbed run.
 _ROUND = (
     Step("receive", 9),
     Step("commit", 0),
@@ -34,7 +34,7 @@ _END = (*_ROUND, Step("ingest", 0), Step("ingest", 1), Step("save", 0), Step("sa
 
 
 class Case(NamedTuple):
-    """One workload in one order of delivery. `crash_at` 0: nobody dies."""
+    """One workload in one order of delivery. `crash_at` 0 means no crash."""
 
     operations: tuple[tuple[Operation, int], ...]
     delivery: Delivery
@@ -43,9 +43,9 @@ class Case(NamedTuple):
 
 
 def list_workloads(longest: int) -> Iterator[tuple[tuple[Operation, int], ...]]:
-    """All sequences of one to `longest` operations, each on one of the keys, the first one on the first key.
+    """Lists all sequences of one to `longest` operations, each on one key, the first one on the first key.
 
-    With the keys exchanged they are the same once more.
+    Exchanging the keys would only repeat the same sequences.
     """
     choices = tuple(product(OPERATIONS, range(KEYS)))
     for length in range(longest):
@@ -54,13 +54,13 @@ def list_workloads(longest: int) -> Iterator[tuple[tuple[Operation, int], ...]]:
 
 
 def list_cases(longest: int, versionings: Sequence[Versioning] = ("off", "on")) -> Iterator[Case]:
-    """Every case without a death; `iter_deaths` gives those of one with."""
+    """Lists every case without a crash; `iter_deaths` yields the variants of a case with one."""
     for operations, delivery, versioning in product(list_workloads(longest), DELIVERIES, versionings):
         yield Case(operations, delivery, versioning)
 
 
 def build_case(case: Case) -> Scenario:
-    """The steps of a case."""
+    """Builds the scenario of a case."""
     operations = [_build_operation(name, key) for name, key in case.operations]
     return Scenario(
         seed=0,
@@ -73,7 +73,7 @@ def build_case(case: Case) -> Scenario:
 
 
 def _build_operation(name: Operation, key: int) -> Step:
-    # The number's upper part is what sequencers are made of: their lengths differ.
+    # The upper part of the number selects sequencers of different lengths.
     return Step("remove", key, 3) if name == "remove" else Step("put", key, _CONTENTS[name] + 12 * (1 + key))
 
 
@@ -97,7 +97,7 @@ def _deliver(operations: Sequence[Step], delivery: Delivery) -> list[Step]:
 
 
 def iter_deaths(case: Case, every: int = 1) -> Iterator[Case]:
-    """The case with a death at every place that it passes, or at each `every`-th."""
+    """Yields the case with a crash at each crash point it passes, or at every `every`-th."""
     world = World(build_case(case))
     for step in world.scenario.steps:
         world.take(step)
@@ -106,5 +106,5 @@ def iter_deaths(case: Case, every: int = 1) -> Iterator[Case]:
 
 
 def run_case(case: Case, bugs: Bugs = NO_BUGS) -> Report:
-    """The case from its beginning to rest."""
+    """Runs the case until the world is at rest."""
     return World(build_case(case), bugs).run()

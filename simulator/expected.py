@@ -1,4 +1,4 @@
-"""What a table is to hold, worked out from the bucket alone."""
+"""The rows a table must hold, derived from the bucket alone."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ Place = tuple[str, int, str]
 
 
 def list_live_rows(bucket: Bucket) -> dict[str, list[Place]]:
-    """The rows of what lies in the bucket now, by key."""
+    """Lists the rows of the current objects in the bucket, by key."""
     return {
         key: [(key, number, text) for number, text in enumerate(list_rows(version.data or b""), 1)]
         for key, version in bucket.list_expected().items()
@@ -21,7 +21,7 @@ def list_live_rows(bucket: Bucket) -> dict[str, list[Place]]:
 
 
 def check_table(kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, required: set[int]) -> None:
-    """Raises `InvariantBrokenError`. `required`: the writes of which there is an event."""
+    """Raises `InvariantBrokenError` if the table is wrong. `required`: the writes that have an event."""
     if kind == "mirror":
         check_mirrored(rows, bucket)
         return
@@ -29,14 +29,14 @@ def check_table(kind: TableKind, rows: Sequence[DataRow], bucket: Bucket, requir
     if kind == "append":
         _check_append(rows, bucket, required, live)
         return
-    # Where single versions were removed for good, a merge promises nothing: rows that another version had
-    # written over do not come back.
+    # A merge guarantees nothing once single versions are deleted: rows that another version overwrote do not
+    # come back.
     live = {key: places for key, places in live.items() if key not in bucket.thinned}
     _check_merge([row for row in rows if row.key not in bucket.thinned], live)
 
 
 def check_mirrored(rows: Sequence[DataRow], bucket: Bucket, only: str | None = None) -> None:
-    """The rows are those of what lies in the bucket, or of one key of it."""
+    """Checks that the rows are those of the objects in the bucket, or of one key."""
     live = {key: places for key, places in list_live_rows(bucket).items() if key not in bucket.unsure}
     rows = [row for row in rows if row.key not in bucket.unsure]
     wanted = Counter(place for key, places in live.items() if only in (None, key) for place in places)
@@ -53,7 +53,7 @@ def _check_append(
     required: set[int],
     live: dict[str, list[Place]],
 ) -> None:
-    """Every row comes from one write and is there once; what can still be read is there."""
+    """Checks that each row comes from one write and exists once, and that no readable row is missing."""
     copies = Counter((row.key, row.number, row.text, row.version) for row in rows)
     puts: Counter[tuple[str, int, str, str]] = Counter()
     for key, versions in bucket.written.items():
@@ -64,7 +64,7 @@ def _check_append(
         raise InvariantBrokenError(
             "I5", f"append: {extra} is there {copies[extra]} times, written {puts[extra]}"
         )
-    # A listing tells contents apart, not versions.
+    # A listing distinguishes contents, not versions.
     texts = {place[:3] for place in copies}
     for places in live.values():
         missing = [place for place in places if place not in texts]
@@ -87,7 +87,7 @@ def _list_places(key: str, version: Version) -> list[tuple[str, int, str, str]]:
 
 
 def _check_merge(rows: Sequence[DataRow], live: dict[str, list[Place]]) -> None:
-    """The newest content of each object has the word; rows that only older ones had may stay."""
+    """Checks that the newest content of each object wins; rows that only older contents had may stay."""
     found = {(row.key, row.number): row for row in rows}
     for places in live.values():
         for key, number, text in places:

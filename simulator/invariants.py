@@ -1,4 +1,4 @@
-"""What must hold (docs/reference/simulator.md): watched at each effect, and checked at rest."""
+"""The invariants (docs/reference/simulator.md), checked at each effect and at rest."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,12 +33,12 @@ from simulator.product.ledger import build_table_ledger
 from simulator.product.process import Lake, Process
 from simulator.violation import InvariantBrokenError
 
-# A delivery may come between for once, or twice.
+# A delivery may come in between once or twice.
 _STALE_DELETIONS = 2
 
 
 class Identity(NamedTuple):
-    """What tells an event from others, as it was sent: nothing that a wrong order key could spoil."""
+    """Identifies an event by the values it was sent with, which a wrong order key cannot corrupt."""
 
     key: str
     version_id: str | None
@@ -49,19 +49,19 @@ class Identity(NamedTuple):
 def identify(event: ObjectEvent) -> Identity:
     moment = event.sequencer or f"{event.event_time.isoformat()} {event.event_name} {event.etag}"
     if event.event_name == LISTED_EVENT:
-        # A pass that is gone on with after a crash has one time, and may list an object twice.
+        # A pass that resumes after a crash keeps its time and may list an object twice.
         moment = f"{moment} {event.etag}"
     return Identity(event.key, event.version_id, moment, event.kind)
 
 
 def read_letter(letter: Letter) -> MessageReading:
-    """What the message truly says."""
+    """Returns the true reading of the message."""
     message = Message(letter.message_id, "", letter.body, START, letter.attributes)
     return read_message(message, parse_message)
 
 
 class Watch:
-    """Knows the truth: what was written and sent. Shares no code with what it watches but the parsers."""
+    """Knows what was written and sent. Shares only the parsers with the code it checks."""
 
     def __init__(self, bucket: Bucket, store: BucketStore, lake: Lake, queue: SimulatedQueue) -> None:
         self._bucket = bucket
@@ -76,7 +76,8 @@ class Watch:
         self._told: Counter[Identity] = Counter()
         self._stale: Counter[str] = Counter()
         self._due: dict[str, int] = {}
-        # When a mirror's keys were last looked at: in the batch in work, in the one decided, and for good.
+        # When each key of the mirror was last checked: in the current batch, in the decided one, and
+        # committed.
         self._looks: dict[str, int] = {}
         self._looked: dict[str, int] = {}
         self._seen: dict[str, int] = {}
@@ -104,7 +105,7 @@ class Watch:
                 )
 
     def _note_stale(self, letter: Letter) -> None:
-        """An old handle deletes nothing. Once is bad luck; for ever is a mistake."""
+        """Counts deletes with a stale handle, which delete nothing: an endless series of them is a bug."""
         self._stale[letter.message_id] += 1
         if self._stale[letter.message_id] > _STALE_DELETIONS:
             raise InvariantBrokenError("Q3", f"{letter.message_id} is deleted with old handles only")
@@ -117,13 +118,13 @@ class Watch:
             self.counts["announced"] += 1
 
     def note_due(self, key: str) -> None:
-        """It was decided that what lies there may go."""
+        """Records the decision that the object under the key may be cleaned."""
         live = self._bucket.find_live(key)
         assert live is not None
         self._due[key] = live.order
 
     def note_clean(self, key: str) -> None:
-        """What lies there is about to be taken away: it was said before (C2), and every table has it (C1)."""
+        """Checks a cleaning before it happens: it was announced (C2), and every table has the object (C1)."""
         live = self._bucket.find_live(key)
         assert live is not None
         if self._bucket.cleaned.get(key) is not live:
@@ -138,7 +139,7 @@ class Watch:
         self.counts["cleaned"] += 1
 
     def is_settled(self, key: str) -> bool:
-        """Whether everything that was written under the key has been heard of."""
+        """True if every write under the key was received."""
         told = {o for o in self._list_told_writes() if o}
         return all(order in told for order in self._bucket.list_orders(key))
 
@@ -146,25 +147,25 @@ class Watch:
         self._looks[key] = self._bucket.writes
 
     def note_begun(self, kind: TableKind) -> None:
-        """What the batch before has looked at, it has also written."""
+        """Records that the keys checked by the previous batch are also written."""
         self._looks = {}
         if kind == "mirror":
             self._seen |= self._looked
             self._looked = {}
 
     def check_looked(self, kind: TableKind = "mirror") -> None:
-        """What was looked at after its last write is in the mirror, whatever got lost (I4)."""
+        """Checks that the mirror has objects read after their last write, despite lost notifications (I4)."""
         self.note_begun(kind)
         table = self._lake.data[kind]
         for key, write in self._seen.items():
-            # Content that was there before under another event tells nothing of when it was looked at.
+            # Content that an earlier event also had does not reveal when it was read.
             etags = [version.etag for version in self._bucket.written.get(key, ())]
             if self._bucket.find_last_write(key) <= write and len(set(etags)) == len(etags):
                 rows = [row for row in table.peek() if row.key == key]
                 check_mirrored(rows, self._bucket, key)
 
     def note_decided(self, kind: TableKind, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> None:
-        """A batch is decided and read, and about to be written."""
+        """Checks a batch that is decided and read, and about to be written."""
         self.on_note(f"    {kind}: {describe_batch(plan, outcomes, self._bucket)}")
         decided = Counter(decision.stored.event_id for decision in plan.decisions)
         answered = Counter(outcome.stored.event_id for outcome in outcomes)
@@ -214,13 +215,13 @@ class Watch:
         return any(item.table == kind and item.event_id == event_id for item in items)
 
     def note_forgotten(self, kind: TableKind) -> None:
-        """What had been decided and not committed will be decided again."""
+        """Forgets decisions that were not committed; they will be made again."""
         self._undone = [entry for entry in self._undone if entry[0] != kind]
         self._rejected.pop(kind, None)
         self._looked = {} if kind == "mirror" else self._looked
 
     def note_death(self) -> None:
-        """The same for all tables."""
+        """Forgets uncommitted decisions of all tables."""
         self._undone.clear()
         self._rejected.clear()
         self._looked = {}
@@ -228,7 +229,7 @@ class Watch:
     # --- at rest ---
 
     def check_dead_letters(self, returns: int) -> None:
-        """Messages reach the dead-letter queue only by dying or sleeping processes (I13)."""
+        """Checks that messages reach the dead-letter queue only after crashes or stalls (I13)."""
         if self._queue.dead and returns < self._queue.limits.max_receives:
             raise InvariantBrokenError("I13", f"{len(self._queue.dead)} messages in the dead-letter queue")
 
@@ -247,15 +248,15 @@ class Watch:
                 )
 
     def check_proof(self, process: Process) -> None:
-        """After a whole pass nothing of what lies in the bucket is open, as `verify` judges it."""
+        """Checks that `verify` finds no open object in the bucket after a complete pass."""
         for kind, table in self._lake.data.items():
             if not table.exists:
-                # All that was told of gave no rows: nothing has been committed, and it is decided again.
+                # None of the notified objects had rows: nothing was committed, so the decision is made again.
                 continue
             states = {row.state.key: row.state for row in self._lake.ledger.peek() if row.table == kind}
             counts = count_rows(table.peek())
             rules = build_rules(kind)
-            # Where single versions were removed for good, only a mirror knows which one is left.
+            # Where single versions were deleted, only a mirror can determine the remaining one.
             unsure = self._bucket.thinned if kind != "mirror" else set()
             for listed in self._bucket.list_objects():
                 if listed.key in unsure:
@@ -269,7 +270,7 @@ class Watch:
                     )
 
     def _list_told_writes(self) -> set[int]:
-        """The writes of which there is an event."""
+        """Lists the writes that have an event."""
         events = (row.captured.event for row in self._lake.events.peek())
         orders = (self._bucket.find_order(event.key, event.sequencer) for event in events)
         return {order for order in orders if order is not None}
@@ -280,8 +281,8 @@ class Watch:
             raise InvariantBrokenError("I2", f"{len(twice)} events are in the table twice: {twice[0]}")
 
     def _check_ledger(self, process: Process, kind: TableKind) -> None:
-        """The ledger is what a new one, built from the commits, would be."""
-        # It is brought up to the commits when it is used.
+        """Checks that the ledger equals a new one rebuilt from the commits."""
+        # The ledger catches up with the commits when it is used.
         for pipeline in process.pipelines:
             pipeline.ledger.find_states(())
         kept = {row.state.object_id: row.state for row in self._lake.ledger.peek() if row.table == kind}
@@ -298,7 +299,7 @@ class Watch:
             self._check_confirmed(kind, state, told)
 
     def _check_confirmed(self, kind: TableKind, state: LedgerEntry, told: Sequence[StoredEvent]) -> None:
-        """Content whose own event came after it was found by looking does not count as unnamed."""
+        """Checks confirmed content, except content whose control event came after a listing observed it."""
         if not state.looked or state.status != "ingested":
             return
         for stored in told:
@@ -308,7 +309,7 @@ class Watch:
                 raise InvariantBrokenError("ledger", f"{kind}: {state.key!r} counts as looked at: {state}")
 
     def _check_reading(self, process: Process) -> None:
-        """Reading the events table page by page gives what is in it, once (I15)."""
+        """Checks that paging through the events table returns each event once (I15)."""
         position, seen = BEGINNING, []
         while True:
             page = process.events.read_after(position, 3)
@@ -320,7 +321,7 @@ class Watch:
             raise InvariantBrokenError("I15", "reading in pages does not give what the table holds")
 
     def snapshot(self) -> dict[str, Counter[object]]:
-        """Of the tables that are there: without a commit all is decided again, in other batches."""
+        """Returns the rows of existing tables. A table without a commit decides again, in other batches."""
         return {str(kind): Counter(table.peek()) for kind, table in self._lake.data.items() if table.exists}
 
     def check_unchanged(self, before: dict[str, Counter[object]]) -> None:
@@ -332,7 +333,7 @@ class Watch:
 
 
 def describe_batch(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], bucket: Bucket) -> str:
-    """What became of each event, told by the number of its write."""
+    """Describes the outcome of each event by the number of its write."""
     actions = {decision.stored.event_id: decision.action for decision in plan.decisions}
     texts = []
     for outcome in outcomes:
@@ -345,7 +346,7 @@ def describe_batch(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], bucket: B
 
 
 class RebuiltLedger:
-    """What somebody gets who deletes the ledger: empty, and filled from the commits at the first use."""
+    """A ledger after its table was deleted: empty, and filled from the commits at first use."""
 
     def __init__(self) -> None:
         self.states: dict[str, LedgerEntry] = {}

@@ -38,9 +38,9 @@ _SHOWN = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Runs the simulator as requested; returns the exit code."""
     asked = _parse(arguments)
-    # The product warns of what the world does to it, thousands of times.
+    # The product logs thousands of warnings about injected faults.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     bugs: Bugs = frozenset([asked.bug]) if asked.bug else NO_BUGS
     if asked.episode is not None:

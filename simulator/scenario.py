@@ -1,7 +1,7 @@
-"""`Scenario`: everything one episode does, written down beforehand; the world itself throws no dice.
+"""`Scenario`: everything one episode does, fixed beforehand; the world itself makes no random choices.
 
-A step is a name and two numbers that choose among what exists when its turn comes. So any steps may be
-left out and the rest still means something: that is how a failure is made small.
+A step is a name and two numbers that choose among what exists at that time. Any subset of steps is
+therefore valid, which makes it possible to shrink a failure.
 """
 
 import random
@@ -45,7 +45,7 @@ STEP_NAMES: tuple[StepName, ...] = get_args(StepName)
 
 
 class Step(NamedTuple):
-    """What `a` and `b` mean is told where the step is taken: `World`."""
+    """The method of `World` that runs the step defines the meaning of `a` and `b`."""
 
     name: StepName
     a: int = 0
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One episode: settings and steps. `seed` only tells where it came from."""
+    """One episode: settings and steps. `seed` only records the origin."""
 
     seed: int
     steps: tuple[Step, ...]
@@ -70,7 +70,7 @@ class Scenario:
     keep_data: int = 16
     max_receives: int = 5
     max_in_flight: int = 60
-    # The place, counted from the start, at which the process dies; 0: only where a step says so.
+    # The crash point at which the process dies, counted from the start; 0: only where a step requests it.
     crash_at: int = 0
 
     def with_steps(self, steps: tuple[Step, ...]) -> "Scenario":
@@ -84,8 +84,8 @@ class Scenario:
         return "\n".join([settings, *(f"  {at:3} {step}" for at, step in enumerate(self.steps))])
 
 
-# What an episode does often or seldom. Everything else is switched on and off from episode to episode: runs
-# in which something never happens reach deeper than runs in which everything happens a little.
+# Frequency of steps in every episode. All other steps are enabled per episode: runs in which some steps
+# never happen reach deeper than runs in which every step happens a little.
 _ALWAYS = {"put": 14, "deliver": 22, "receive": 12, "commit": 10, "delete": 8, "ingest": 16}
 _SOMETIMES = {
     "remove": 6,
@@ -108,7 +108,7 @@ _SOMETIMES = {
     "kill": 2,
     "stop": 1,
 }
-# What was put and removed again, and never heard of, is not told from what was cleaned.
+# An object put and deleted again without notification looks the same as a cleaned one.
 _NOT_WHILE_CLEANING = frozenset({"drop", "remove_version"})
 _EMPHASIS = 15
 _NUMBERS = 1 << 16
@@ -117,7 +117,7 @@ _KINDS: tuple[TableKind, ...] = get_args(TableKind)
 
 
 def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[StepName] = ()) -> Scenario:
-    """The episode of a seed; the same seed is the same episode. Steps of `emphasis` come often."""
+    """Builds the episode of a seed; equal seeds give equal episodes. Steps of `emphasis` are frequent."""
     dice = random.Random(seed)
     weights = dict(_ALWAYS)
     for name, weight in _SOMETIMES.items():
@@ -146,7 +146,7 @@ def build_scenario(seed: int, steps: int = EPISODE_STEPS, emphasis: Collection[S
 
 
 def _mix_requests(steps: list[Step], seed: int) -> list[Step]:
-    """Some of the steps become requests in most episodes, by dice of their own: seeds keep their meaning."""
+    """Turns some steps of most episodes into requests, by a separate generator: seeds keep their meaning."""
     dice = random.Random(f"requests {seed}")
     share = dice.choice((0.0, 0.02, 0.08))
     return [step._replace(name="request") if dice.random() < share else step for step in steps]
@@ -154,6 +154,6 @@ def _mix_requests(steps: list[Step], seed: int) -> list[Step]:
 
 def _build_step(name: str, dice: random.Random) -> Step:
     found = next(known for known in STEP_NAMES if known == name)
-    # Mostly the first of what there is, so that most of an episode goes its normal way.
+    # Choose the first candidate most of the time, so that most of an episode takes the normal path.
     a = 0 if found == "deliver" and dice.random() < 0.5 else dice.randrange(_NUMBERS)
     return Step(found, a, dice.randrange(_NUMBERS))

@@ -1,4 +1,4 @@
-"""Make a failure small: leave out steps for as long as the same invariant stays broken."""
+"""Shrinks a failure: removes steps as long as the same invariant stays broken."""
 
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.scenario import Scenario, Step
@@ -6,7 +6,7 @@ from simulator.world import run_scenario
 
 
 def shrink(scenario: Scenario, code: str, bugs: Bugs = NO_BUGS, budget: int = 2_000) -> Scenario:
-    """A scenario that breaks the same invariant with as few steps as `budget` runs can find."""
+    """Returns a scenario that breaks the same invariant with the fewest steps found in `budget` runs."""
 
     def fails(steps: tuple[Step, ...]) -> bool:
         nonlocal budget

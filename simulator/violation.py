@@ -1,8 +1,8 @@
-"""What is raised when something is not as it must be."""
+"""The error for a broken invariant."""
 
 
 class InvariantBrokenError(Exception):
-    """`code` is that of docs/reference/simulator.md."""
+    """Raised when an invariant is broken; `code` is that of docs/reference/simulator.md."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")

@@ -1,4 +1,4 @@
-"""`World`: one episode. Takes the scenario's steps, lets the process die and start again, comes to rest."""
+"""`World`: one episode. Runs the scenario's steps, crashes and restarts the process, comes to rest."""
 
 import hashlib
 from collections import Counter
@@ -28,7 +28,7 @@ _REST_ROUNDS = 60
 
 @dataclass(slots=True)
 class Report:
-    """What an episode did. `trace` has a line an effect; equal scenarios have equal traces."""
+    """What an episode did. `trace` has one line per effect; equal scenarios have equal traces."""
 
     steps: int = 0
     counts: Counter[str] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Report:
 
 
 class World:
-    """Everything outside lives as long as the world; `process` is replaced whenever it dies."""
+    """Outside state lives as long as the world; `process` is replaced after each crash."""
 
     def __init__(self, scenario: Scenario, bugs: Bugs = NO_BUGS) -> None:
         self.scenario = scenario
@@ -50,7 +50,7 @@ class World:
         self.clock = SimulatedClock()
         self.crashes = Crashes()
         self.bucket = Bucket(scenario.versioning, self.clock)
-        # A merge orders by time, and a listing knows it to the second.
+        # A merge orders by time, which a listing has only to the second.
         self.bucket.writes_apart = "merge" in scenario.tables
         self.store = BucketStore(self.bucket)
         self.queue = SimulatedQueue(
@@ -65,7 +65,7 @@ class World:
         )
         self._handlers = self._build_handlers()
         self.is_lossy = False
-        # How often messages came to be delivered again for a reason.
+        # How often messages were legitimately redelivered.
         self._returns = 0
         self.process = self._start()
 
@@ -78,7 +78,7 @@ class World:
         return process
 
     def run(self) -> Report:
-        """All steps, then rest, then all invariants. What is broken is in the report."""
+        """Runs all steps, comes to rest and checks all invariants. The report holds a broken one."""
         self.crashes.arm(self.scenario.crash_at)
         try:
             for step in self.scenario.steps:
@@ -91,7 +91,7 @@ class World:
         return self.report
 
     def take(self, step: Step) -> None:
-        """One step. A death in it is part of it."""
+        """Runs one step, including a crash during it."""
         self.report.steps += 1
         try:
             result = self._handlers[step.name](step.a, step.b)
@@ -168,7 +168,7 @@ class World:
             self.is_lossy = True
 
     def _race(self, a: int, b: int) -> None:
-        """Somebody writes just before one of the next requests to the store."""
+        """Schedules a concurrent write before one of the next requests to the store."""
         if b % 3:
             self.store.add_race(lambda: self._put(a, b))
         else:
@@ -176,7 +176,7 @@ class World:
 
     def _clean(self, a: int, _b: int) -> str:
         if self.process.cleaning.is_idle and a % 4:
-            # An object stays for a while before it is cleaned: mostly everything has been taken in.
+            # An object stays for a while before it is cleaned, so most objects were ingested before.
             self.channel.deliver_all()
             self.clock.advance(31)
             self._drain_queue()
@@ -190,7 +190,7 @@ class World:
 
     def _go_on_reconciling(self, a: int, b: int) -> str:
         def commit_beside() -> None:
-            # Another writer of the events table, whose commit is complete before this one is.
+            # Another writer of the events table completes its commit before this one.
             self.process.capture.receive(10)
             self.process.capture.commit(force=True)
             self._pipeline(b).run_batch()
@@ -211,7 +211,7 @@ class World:
         self._restart()
 
     def _stop(self, _a: int, _b: int) -> None:
-        """A clean end, as far as the tables can be written, and a new start."""
+        """Stops cleanly, as far as tables can be written, and restarts."""
         self.process.capture.commit(force=True)
         self.process.capture.delete(1000)
         self.process.capture.stop()
@@ -224,7 +224,7 @@ class World:
     # --- rest ---
 
     def rest(self) -> None:
-        """No more faults: deliver what waits, reconcile if something was lost, and check everything."""
+        """Ends all faults: delivers what waits, reconciles if messages were lost, and checks everything."""
         self.crashes.arm(0)
         self.store.calm()
         for table in self._all_tables():
@@ -240,14 +240,14 @@ class World:
             self._drain()
         self._check()
         if self.queue.redrive():
-            # What lies there is news to a table that takes in every version, whenever it comes back.
+            # A table that ingests every version treats a returning object as new.
             self._drain()
             self._check()
         self._prove()
         self._replay()
 
     def _prove(self) -> None:
-        """A pass over everything, and then `verify` has nothing to tell."""
+        """Checks that `verify` reports nothing after a complete pass."""
         self.clock.advance(120)
         self._reconcile()
         self._drain()
@@ -260,13 +260,13 @@ class World:
         self.watch.check_all(self.process)
 
     def _reconcile(self) -> None:
-        """What is left of a pass, and a whole one, begun now."""
+        """Completes an interrupted pass, then runs a full one."""
         reconcile, begun_at = self.process.reconcile, self.clock.next_moment()
         while (done := reconcile.step()) is None or done.started_at < begun_at:
             pass
 
     def _drain(self) -> None:
-        """Everything in the queue to the events table, everything in the events table to the tables."""
+        """Drains the queue to the events table, and the events table to the tables."""
         for _ in range(_REST_ROUNDS):
             self._returns += 1
             self.clock.advance(31)
@@ -298,7 +298,7 @@ class World:
         return True
 
     def _replay(self) -> None:
-        """Old messages once more, after a restart: nothing may change."""
+        """Replays old messages after a restart: nothing may change."""
         before = self.watch.snapshot()
         self._restart()
         for at in range(min(3, len(self.channel.sent))):
@@ -328,5 +328,5 @@ class World:
 
 
 def run_scenario(scenario: Scenario, bugs: Bugs = NO_BUGS) -> Report:
-    """One episode from its beginning to rest."""
+    """Runs one episode from start to rest."""
     return World(scenario, bugs).run()

@@ -1,1 +1,1 @@
-"""What headwater meets: a clock, a bucket, a channel, a queue, Hudi tables, and sudden death."""
+"""The environment of headwater: a clock, a bucket, a channel, a queue, Hudi tables, and crashes."""

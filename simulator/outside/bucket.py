@@ -1,4 +1,4 @@
-"""A bucket with or without versions, the notifications it makes, and the store that reads it."""
+"""A bucket with or without versioning, its notifications, and the store that reads it."""
 
 import hashlib
 from collections import Counter
@@ -20,7 +20,7 @@ Record = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One write; `data` None is a delete marker. `order` is its place among all writes to the bucket."""
+    """One write; `data` None is a delete marker. `order` is its number among all writes to the bucket."""
 
     version_id: str | None
     data: bytes | None
@@ -34,22 +34,22 @@ class Version:
 
 
 class Bucket:
-    """Every write returns the record that S3 would send for it, key encoded as S3 does."""
+    """Returns for each write the record that S3 would send, with the key encoded as S3 does."""
 
     def __init__(self, versioning: Versioning, clock: SimulatedClock) -> None:
         self.versioning = versioning
-        # Whether two writes of one key lie a second apart.
+        # Whether two writes of one key are at least a second apart.
         self.writes_apart = False
         self._clock = clock
         self._objects: dict[str, list[Version]] = {}
         self._orders: dict[tuple[str, str], int] = {}
         self._writes = 0
         self.written: dict[str, list[Version]] = {}
-        # Keys of which a version was removed for good.
+        # Keys with a version that was deleted for good.
         self.thinned: set[str] = set()
-        # What `clean_source` may have taken away: rows stay until something new is put.
+        # Objects that `clean_source` may have deleted: their rows stay until a new put.
         self.cleaned: dict[str, Version] = {}
-        # Removed by somebody just before that was announced: whose removal it was, nobody can tell.
+        # Deleted externally just before the announcement: the deletion cannot be attributed.
         self.unsure: set[str] = set()
         self.ever_unsure: set[str] = set()
         self.ever_cleaned: set[str] = set()
@@ -59,7 +59,7 @@ class Bucket:
         etag = hashlib.md5(data).hexdigest()
         earlier = self.written.get(key, ())
         if earlier and (self.writes_apart or any(version.etag == etag for version in earlier)):
-            # A listing cannot tell the same content written twice within a second.
+            # A listing cannot distinguish two writes of the same content within a second.
             self._clock.advance(1)
         version_id = f"v{self._writes}" if self.versioning == "on" else None
         version = Version(version_id, data, etag, self._clock.next_moment(), self._writes)
@@ -71,7 +71,7 @@ class Bucket:
         return self._build_record(key, f"ObjectCreated:{name}", version, salt)
 
     def remove(self, key: str, salt: int = 0) -> Record:
-        """Remove what lies there; S3 notifies also when nothing did."""
+        """Deletes the current object; S3 sends a notification even if there was none."""
         self._writes += 1
         marker = f"m{self._writes}" if self.versioning == "on" else None
         version = Version(marker, None, "", self._clock.next_moment(), self._writes)
@@ -84,7 +84,7 @@ class Bucket:
         return self._build_record(key, f"{family}:{what}", version, salt)
 
     def remove_version(self, key: str, index: int, salt: int = 0) -> Record | None:
-        """Remove one version or delete marker for good; None when there is none."""
+        """Deletes one version or delete marker for good; returns None if there is none."""
         versions = self._objects.get(key)
         if self.versioning == "off" or not versions:
             return None
@@ -96,7 +96,7 @@ class Bucket:
         return self._build_record(key, f"{family}:Delete", version, salt)
 
     def tag(self, key: str) -> Record | None:
-        """Tags change; has no sequencer, as with S3."""
+        """Changes the tags; the record has no sequencer, as with S3."""
         live = self.find_live(key)
         return None if live is None else self._build_record(key, "ObjectTagging:Put", live, None)
 
@@ -108,15 +108,15 @@ class Bucket:
 
     @property
     def writes(self) -> int:
-        """How many there were so far."""
+        """Returns the number of writes so far."""
         return self._writes
 
     def list_orders(self, key: str) -> list[int]:
-        """The numbers of all writes to the key."""
+        """Lists the numbers of all writes to the key."""
         return [order for (k, _), order in self._orders.items() if k == key]
 
     def find_last_write(self, key: str) -> int:
-        """The number of the last write to the key, 0 for none."""
+        """Returns the number of the last write to the key, or 0."""
         return max((order for (k, _), order in self._orders.items() if k == key), default=0)
 
     def find_live(self, key: str) -> Version | None:
@@ -128,12 +128,12 @@ class Bucket:
         return next(found, None)
 
     def list_live(self) -> dict[str, Version]:
-        """What a listing shows, by key."""
+        """Lists the current versions by key, as a listing does."""
         live = ((key, self.find_live(key)) for key in sorted(self._objects))
         return {key: version for key, version in live if version is not None}
 
     def note_cleaned(self, key: str, order: int) -> None:
-        """The content of that write was announced to be cleaned."""
+        """Records that cleaning the content of this write was announced."""
         self.ever_cleaned.add(key)
         last = self.written[key][-1]
         if last.order != order:
@@ -146,18 +146,18 @@ class Bucket:
             self.ever_unsure.add(key)
 
     def list_expected(self) -> dict[str, Version]:
-        """What tables are to hold, by key: what lies there, and what was cleaned."""
+        """Lists what tables must hold, by key: current objects and cleaned ones."""
         return {**self.cleaned, **self.list_live()}
 
     def list_objects(self) -> list[ListedObject]:
-        """ListObjectsV2: knows no version ids, and times to the second."""
+        """Lists objects as ListObjectsV2 does: without version ids, with times to the second."""
         return [
             ListedObject(key, len(v.data or b""), v.etag, None, v.at.replace(microsecond=0))
             for key, v in self.list_live().items()
         ]
 
     def find_order(self, key: str, sequencer: str | None) -> int | None:
-        """Which write an event is of, by what was sent: the truth that order keys are to reproduce."""
+        """Finds the write of an event from its sent values: the true order that order keys must reproduce."""
         return self._orders.get((key, sequencer)) if sequencer else None
 
     def _build_record(self, key: str, name: str, version: Version, salt: int | None) -> Record:
@@ -180,14 +180,14 @@ class Bucket:
 
 
 def _build_sequencer(number: int, salt: int) -> str:
-    """Grows with `number` only when padded with zeros on the right, in lower case: as S3 documents."""
+    """Builds a lower-case sequencer that sorts by `number` only if right-padded with zeros, as in S3."""
     text = f"{number:05x}" + f"{salt * 2654435761:x}"[: salt % 7]
     text = text.rstrip("0")
     return text.upper() if salt % 2 else text
 
 
 class BucketStore:
-    """Reads the bucket as S3 answers; somebody may write between any two requests."""
+    """Reads the bucket with the responses of S3; other writes may happen between any two requests."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
@@ -197,11 +197,11 @@ class BucketStore:
         self.counts: Counter[str] = Counter()
 
     def add_race(self, write: Callable[[], None]) -> None:
-        """Something that happens just before the next request."""
+        """Adds a write that happens just before the next request."""
         self._races.append(write)
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
-        del max_bytes  # nothing here is large
+        del max_bytes  # all objects are small
         self._begin()
         if ref.version_id:
             found = self._bucket.find_version(ref.key, ref.version_id)
@@ -236,6 +236,6 @@ class BucketStore:
             raise ObjectUnavailableError("the store does not answer")
 
     def calm(self) -> None:
-        """No more surprises."""
+        """Drops all pending races."""
         self._races.clear()
         self.outage = 0

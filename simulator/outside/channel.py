@@ -1,4 +1,4 @@
-"""The way from bucket to queue: duplicates, reorders, delays, loses, wraps, and brings rubbish."""
+"""The path from bucket to queue: duplicates, reorders, delays, loses and wraps records, and adds garbage."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ RUBBISH = (
 
 
 class Channel:
-    """Notifications that wait for being delivered, in the order they came to be."""
+    """Holds undelivered notifications in the order of their creation."""
 
     def __init__(self, queue: SimulatedQueue) -> None:
         self._queue = queue
@@ -34,7 +34,7 @@ class Channel:
             self._waiting.append(record)
 
     def deliver(self, index: int, shape: int, *, keep: bool = False) -> None:
-        """Send the chosen one in one of the shapes; `keep`: it will come again."""
+        """Sends the chosen notification in one of the shapes; `keep` leaves it for another delivery."""
         if not self._waiting:
             return
         at = index % len(self._waiting)
@@ -43,7 +43,7 @@ class Channel:
         self._send(_shape([record], shape))
 
     def deliver_all(self, shape: int = 0) -> None:
-        """Everything in one message, as some senders do."""
+        """Sends all notifications in one message, as some senders do."""
         if self._waiting:
             self.counts["delivered"] += len(self._waiting)
             records, self._waiting = self._waiting, []
@@ -56,13 +56,13 @@ class Channel:
         return self._waiting.pop(index % len(self._waiting))
 
     def replay(self, index: int) -> None:
-        """Send an old message once more, as a new one."""
+        """Sends an old message again as a new one."""
         if self.sent:
             self.counts["replayed"] += 1
             self._queue.send(self.sent[index % len(self.sent)])
 
     def send_rubbish(self, kind: int) -> None:
-        """What nobody can use, alone or beside a good record."""
+        """Sends an unusable record, alone or alongside a good one."""
         self.counts["rubbish"] += 1
         if kind % 5 == 4 and self._waiting:
             body = json.dumps({"Records": [self._waiting.pop(0), {"eventName": "x"}]})
@@ -86,7 +86,7 @@ def _shape(records: list[Record], shape: int) -> str:
 
 
 def _to_event_bus(record: Record) -> str | None:
-    """The same event as EventBridge tells it: raw key, other names; None for what it has no word for."""
+    """Converts the record to EventBridge's form (raw key, other names), or None if it has no such event."""
     name = str(record["eventName"])
     detail_type = "Object Created" if name.startswith("ObjectCreated") else "Object Deleted"
     if name.startswith("ObjectTagging") or name.endswith("DeleteMarkerCreated"):

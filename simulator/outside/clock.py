@@ -1,4 +1,4 @@
-"""Time that passes only when told to."""
+"""Time that advances only on request."""
 
 import threading
 from datetime import datetime, timedelta, timezone
@@ -7,11 +7,11 @@ START = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
 
 class HasToWaitError(Exception):
-    """A thread has nothing to do now; its step is taken later."""
+    """Raised when a thread has nothing to do now; its step is retried later."""
 
 
 class SimulatedClock:
-    """Wall clock and monotonic clock in one; counts milliseconds."""
+    """Wall clock and monotonic clock in one; counts in milliseconds."""
 
     def __init__(self) -> None:
         self._millis = 0
@@ -23,7 +23,7 @@ class SimulatedClock:
         return self._millis / 1000
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:
-        """Nobody waits in a simulation. Raises `HasToWaitError`."""
+        """Raises `HasToWaitError`: a simulation never blocks."""
         del condition, seconds
         raise HasToWaitError
 
@@ -31,11 +31,11 @@ class SimulatedClock:
         self._millis += int(seconds * 1000)
 
     def next_moment(self) -> datetime:
-        """A time that nobody else is given."""
+        """Returns a unique time."""
         self._millis += 1
         return self.now()
 
     def next_instant(self) -> str:
-        """A Hudi instant (`yyyyMMddHHmmssSSS`) that no other action has: Hudi makes them under a lock."""
+        """Returns a unique Hudi instant (`yyyyMMddHHmmssSSS`); Hudi creates instants under a lock."""
         moment = self.next_moment()
         return f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"

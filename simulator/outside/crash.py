@@ -1,4 +1,4 @@
-"""Sudden death at a named place: all memory of the product is gone, what is durable stays."""
+"""Crashes at named crash points: the process loses its memory, durable state stays."""
 
 from collections import Counter
 from typing import Literal, get_args
@@ -43,17 +43,17 @@ CrashPlace = Literal[
     "cleaning announced",
     "object cleaned",
 ]
-"""Between which two effects the process dies."""
+"""Crash points, each between two effects."""
 
 PLACES: tuple[CrashPlace, ...] = get_args(CrashPlace)
 
 
 class ProcessDied(BaseException):
-    """Nothing in the product may catch this."""
+    """Raised at a crash; the product must not catch it."""
 
 
 class Crashes:
-    """Counts the places reached, and ends the process at the chosen one."""
+    """Counts the crash points reached and ends the process at the chosen one."""
 
     def __init__(self) -> None:
         self.seen: Counter[str] = Counter()
@@ -62,7 +62,7 @@ class Crashes:
         self._left = 0
 
     def arm(self, places: int) -> None:
-        """Die at the `places`-th place reached from now on, 1 being the next one; 0: live on."""
+        """Arms a crash at the `places`-th crash point from now, starting at 1; 0 disarms it."""
         self._left = places
 
     @property

@@ -1,4 +1,4 @@
-"""A Hudi table: requested, inflight, completed; rollback of what died; an archive; one visible state."""
+"""A Hudi table: requested, inflight and completed instants, rollback, an archive, one visible state."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ class Commit(NamedTuple):
 
 @dataclass(slots=True)
 class Write(Generic[R]):
-    """Rows by record key. `insert` looks for no row of the same key: it may make a second one."""
+    """Rows by record key. `insert` does not look up existing keys, so it may create duplicates."""
 
     rows: Sequence[tuple[Hashable, R]] = ()
     deletes: Sequence[Hashable] = ()
@@ -32,14 +32,14 @@ class Write(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Commits kept on the active timeline, at least and at most."""
+    """Minimum and maximum number of commits on the active timeline."""
 
     keep_min: int = 16
     keep_max: int = 20
 
 
 class Timeline:
-    """One look at a table's timeline; what `headwater.lake.timeline` answers."""
+    """A snapshot of a table's timeline, with the answers of `headwater.lake.timeline`."""
 
     def __init__(self, table: "HudiTable[R]") -> None:
         self.commits = tuple(table.active)
@@ -74,7 +74,7 @@ class Timeline:
 
 
 class HudiTable(Generic[R]):
-    """Survives the process. `faults`: what the next writes do, "before" or "after" they are complete."""
+    """Survives the process. `faults`: fail the next writes "before" or "after" they complete."""
 
     def __init__(self, name: str, clock: SimulatedClock, crashes: Crashes, settings: Settings) -> None:
         self.name = name
@@ -96,13 +96,13 @@ class HudiTable(Generic[R]):
         return Timeline(self)
 
     def read(self) -> list[R]:
-        """All rows. Raises `LakeError` when there is no table yet, as Spark's reader does."""
+        """Returns all rows. Raises `LakeError` if there is no table yet, as Spark's reader does."""
         if not self.exists:
             raise LakeError(f"there is no table {self.name}")
         return self.peek()
 
     def peek(self) -> list[R]:
-        """All rows, for whoever only watches."""
+        """Returns all rows, for checks only."""
         return [row for rows in self._rows.values() for row in rows]
 
     def count_keys(self) -> dict[Hashable, int]:
@@ -113,7 +113,7 @@ class HudiTable(Generic[R]):
         return rows[0] if rows else None
 
     def write(self, write: Write[R]) -> Commit:
-        """One commit. Raises `LakeError`, which does not say whether the commit is there."""
+        """Commits the write. Raises `LakeError`, which does not reveal whether the commit completed."""
         self.roll_back()
         requested = self._begin()
         fault = self.faults.pop(0) if self.faults else ""
@@ -129,7 +129,7 @@ class HudiTable(Generic[R]):
         return commit
 
     def roll_back(self) -> None:
-        """What an earlier process, or a failed commit, left behind."""
+        """Rolls back what an earlier process or a failed commit left behind."""
         while self.pending:
             self._crashes.at("rollback begun")
             self.pending.pop()
@@ -137,7 +137,7 @@ class HudiTable(Generic[R]):
             self._crashes.at("rollback done")
 
     def open_beside(self) -> str:
-        """Another writer's commit, to be completed while others are: nobody rolls it back."""
+        """Opens another writer's commit, which completes during other commits and is never rolled back."""
         self.exists = True
         self.counts["overlapping commits"] += 1
         return self._clock.next_instant()
@@ -151,7 +151,7 @@ class HudiTable(Generic[R]):
         return requested
 
     def complete(self, requested: str, write: Write[R]) -> Commit:
-        """Everything of the write is visible from here on, and nothing was before."""
+        """Completes the commit atomically: all rows of the write become visible now."""
         if requested in self.pending:
             self.pending.remove(requested)
         commit = Commit(self._clock.next_instant(), requested)
@@ -169,7 +169,7 @@ class HudiTable(Generic[R]):
         return commit
 
     def add_service_commit(self) -> None:
-        """A table service of somebody else: a commit that carries nothing of ours."""
+        """Adds a commit of an external table service without rows of the product."""
         if self.exists and not self.pending:
             self.counts["service commits"] += 1
             requested = self._clock.next_instant()
@@ -188,5 +188,5 @@ class HudiTable(Generic[R]):
         self._crashes.at("archived")
 
     def read_commits(self, commits: Iterable[Commit]) -> dict[Commit, list[R]]:
-        """The rows that each of the commits added."""
+        """Returns the rows that each commit added."""
         return {commit: self.inserted[commit.requested] for commit in commits}

@@ -1,4 +1,4 @@
-"""A queue as SQS is one: visibility time-outs, stale handles, receive counts, dead letters, a cap."""
+"""A queue with the behaviour of SQS: visibility timeouts, stale handles, receive counts, DLQ, a limit."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from simulator.outside.clock import SimulatedClock
 
 @dataclass(slots=True)
 class Letter:
-    """A message and what the queue knows of it."""
+    """A message and its state in the queue."""
 
     message_id: str
     body: str
@@ -22,7 +22,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """Seconds and counts; so small that a short run meets them."""
+    """Limits in seconds and counts, small enough to be reached in a short run."""
 
     visibility: float = 30
     max_receives: int = 5
@@ -30,7 +30,7 @@ class QueueLimits:
 
 
 class SimulatedQueue:
-    """Only the newest handle deletes; an older one deletes nothing and is not told so."""
+    """Deletes only by the newest handle; an older handle deletes nothing and reports success."""
 
     def __init__(self, limits: QueueLimits, clock: SimulatedClock) -> None:
         self.limits = limits
@@ -49,7 +49,7 @@ class SimulatedQueue:
         return message_id
 
     def receive(self, wanted: int, skip: int = 0) -> list[Message]:
-        """Some of the visible messages, beginning with the `skip`-th: the order is not kept."""
+        """Returns some of the visible messages, starting with the `skip`-th: order is not preserved."""
         now = self._clock.monotonic()
         visible = [letter for letter in self.letters.values() if letter.visible_at <= now]
         room = self.limits.max_in_flight - (len(self.letters) - len(visible))
@@ -90,7 +90,7 @@ class SimulatedQueue:
             self.counts["deleted"] += 1
 
     def extend(self, handles: Mapping[str, str], seconds: float) -> list[str]:
-        """Keep hidden; returns those that could not be."""
+        """Extends the visibility timeout; returns the messages for which this failed."""
         now = self._clock.monotonic()
         failed = []
         for message_id, handle in handles.items():
@@ -102,7 +102,7 @@ class SimulatedQueue:
         return failed
 
     def expire(self, message_ids: Iterable[str]) -> None:
-        """Their time is up: another receive call may have them."""
+        """Ends the visibility timeout of the messages, so that another call may receive them."""
         for message_id in message_ids:
             if message_id in self.letters:
                 self.letters[message_id].visible_at = self._clock.monotonic()
@@ -114,7 +114,7 @@ class SimulatedQueue:
                 letter.visible_at = self._clock.monotonic()
 
     def redrive(self) -> int:
-        """Put dead letters back, as somebody does by hand days later."""
+        """Redrives dead letters to the queue, as an operator does days later."""
         moved = len(self.dead)
         for letter in self.dead:
             letter.receives, letter.visible_at = 0, self._clock.monotonic()

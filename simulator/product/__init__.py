@@ -1,1 +1,1 @@
-"""What production does around its pure decisions, step by step, with every place where it may die."""
+"""Runs production's effects around its pure decisions step by step, with every crash point."""

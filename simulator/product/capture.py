@@ -36,10 +36,10 @@ _STOPPED.set()
 
 
 class QueuePort:
-    """The queue as one process sees it; the step that is taken says what goes wrong.
+    """The queue as one process sees it; the current step selects the fault.
 
-    `refused`: the queue deletes nothing and says so; `answer_lost`: it deletes, and nobody hears of it.
-    `overtakes`: what happens while a call to delete is on its way.
+    `refused`: the queue deletes nothing and reports it; `answer_lost`: it deletes, but the response is lost.
+    `overtakes`: happens while a delete call is in progress.
     """
 
     def __init__(self, queue: SimulatedQueue, crashes: Crashes, bugs: Bugs) -> None:
@@ -83,11 +83,11 @@ class QueuePort:
         return QueueDepth(len(self._queue.letters), 0)
 
     def close(self) -> None:
-        """It stays."""
+        """Does nothing: the queue outlives the process."""
 
 
 class SimulatedCapture:
-    """The memory of one process's capture: the open batch, what is in flight, what is to be deleted."""
+    """State of one process's capture: the open batch, messages in flight, messages to delete."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class SimulatedCapture:
         self._to_delete += message_ids
 
     def receive(self, wanted: int, skip: int = 0) -> int:
-        """One receive call and what becomes of its messages; returns how many came."""
+        """Makes one receive call and handles its messages; returns their number."""
         self._port.most, self._port.skip = wanted, skip
         try:
             asked = self._intake.wait_for_turn(0)
@@ -159,7 +159,7 @@ class SimulatedCapture:
         return replace(parsed, events=tuple(spoil_event(event, self._bugs) for event in parsed.events))
 
     def commit(self, *, force: bool = False, quarantine_last: bool = False) -> bool:
-        """Commit the batch if it is due, or the one whose commit failed; whether something was done."""
+        """Commits the batch if it is due, or retries a failed commit; returns whether it did either."""
         batch = self._failed or self._take_batch(force=force)
         if batch is None:
             return False
@@ -168,12 +168,12 @@ class SimulatedCapture:
         try:
             self._commit(batch)
         except LakeError:
-            return False  # tried again at the next step; the heartbeat holds the messages
+            return False  # retried at the next step; the heartbeat holds the messages
         self._failed = None
         return True
 
     def _take_batch(self, *, force: bool) -> MessageBatch | None:
-        # As in a run that has found the queue empty, a batch that is forced is not waited for.
+        # A forced batch is not waited for, as in a run that found the queue empty.
         self._intake.emptiness = Emptiness(self._clock.now(), 0) if force else None
         try:
             return self._intake.next_batch()
@@ -206,10 +206,9 @@ class SimulatedCapture:
     def delete(
         self, count: int, *, answer_lost: bool = False, refused: bool = False, overtaken: bool = False
     ) -> int:
-        """Delete some of the committed messages; returns how many were tried. See `QueuePort`.
+        """Deletes some of the committed messages; returns the number attempted. See `QueuePort`.
 
-        `overtaken`: while the call is on its way the messages are delivered again, so that the handles it
-        carries are stale.
+        `overtaken`: the messages are delivered again during the call, so its handles are stale.
         """
         left, self._to_delete = self._to_delete[:count], self._to_delete[count:]
         port = self._port
@@ -225,7 +224,7 @@ class SimulatedCapture:
         self.receive(_ASKED)
 
     def beat(self) -> None:
-        """One heartbeat, if one is due."""
+        """Sends one heartbeat if it is due."""
         try:
             due = self._intake.wait_for_heartbeat()
         except HasToWaitError:
@@ -234,12 +233,12 @@ class SimulatedCapture:
             self._heartbeat.extend(due)
 
     def stop(self) -> None:
-        """A clean end: what is not committed goes back to the queue."""
+        """Stops cleanly: uncommitted messages return to the queue."""
         self._port.release(self._intake.finish())
 
 
 class LateExecutor(Executor):
-    """Runs what it is given at once or, if it is late, when the result is wanted of a living process."""
+    """Runs a call at once or, if late, when a living process needs the result."""
 
     def __init__(self, crashes: Crashes) -> None:
         self._crashes = crashes
@@ -260,7 +259,7 @@ class LateExecutor(Executor):
 
 
 class LateFuture(Future[Any]):
-    """The result of a call that may still have to be made."""
+    """The result of a call that may not have run yet."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         super().__init__()
@@ -282,7 +281,7 @@ class LateFuture(Future[Any]):
 
 
 def spoil_event(event: ObjectEvent, bugs: Bugs) -> ObjectEvent:
-    """The event as a wrong parser would give it; without bugs, itself."""
+    """Returns the event as a wrong parser would; without bugs, the event itself."""
     if not bugs:
         return event
     if "key_decoded_twice" in bugs or ("event_bus_decoded" in bugs and '"detail"' in event.raw):

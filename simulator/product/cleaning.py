@@ -26,7 +26,7 @@ _POLICY = SourceCleanPolicy("delete", timedelta())
 
 
 class CleanPlaces(NamedTuple):
-    """What a pass looks at, and where it tells of what it does."""
+    """The sources a pass reads and the tables it reports to."""
 
     bucket: Bucket
     events: SimulatedEventsTable
@@ -39,7 +39,7 @@ class CleanPlaces(NamedTuple):
 
 
 class SimulatedCleaner:
-    """Deletes what lies under a key, if it is still what was listed."""
+    """Deletes the object under a key if it is still the listed one."""
 
     def __init__(self, places: CleanPlaces, watch: Watcher) -> None:
         self._places = places
@@ -60,7 +60,7 @@ class SimulatedCleaner:
 
 
 class SimulatedCleaning:
-    """The memory of one pass: a crash begins it anew."""
+    """State of one pass; a crash restarts it."""
 
     def __init__(self, places: CleanPlaces, pipelines: Sequence[SimulatedPipeline], watch: Watcher) -> None:
         self._places = places
@@ -74,14 +74,13 @@ class SimulatedCleaning:
         return self._progress is None
 
     def step(self, is_settled: Callable[[str], bool]) -> str:
-        """Decide, then announce, then act on one object; tells what was done so far.
+        """Decides, announces, then acts on one object; returns a description.
 
-        `is_settled`: whether everything that happened to the key has been heard of. In the real world that is
-        what the delay is for.
+        `is_settled`: whether every event of the key was received. In production the delay ensures this.
         """
         if self._progress is None:
             for pipeline in self._pipelines:
-                # Between two passes there is time for that.
+                # Between two passes there is enough time for a checkpoint.
                 pipeline.save_checkpoint()
             clock = self._places.clock
             self._report = CleanReport(_POLICY.action, False, clock.next_moment())
@@ -90,7 +89,7 @@ class SimulatedCleaning:
             )
             clean = CleaningPass(ports, self._report, threading.Event())
             self._progress = clean.iter_progress(list(self._iter_decisions(is_settled)))
-        # A commit that fails ends the pass.
+        # A failed commit ends the pass.
         progress, self._progress = self._progress, None
         if next(progress, self) is not self:
             self._progress = progress
@@ -124,7 +123,7 @@ class SimulatedCleaning:
             entries=sorted(states.values(), key=lambda state: state.key),
             rows=sorted(count_rows(self._places.data[kind].peek()).items()),
             pending=sorted({one.event.key for one in stored if one.position > checkpoint}),
-            # What was quarantined before may have been put anew since: the entry tells.
+            # An object quarantined earlier may have been put again since: the entry decides.
             quarantined={
                 item.key: item.reason
                 for item in self._places.quarantine.peek()

@@ -1,4 +1,4 @@
-"""A data table's rows, and what one batch does to them: `ingest.writing.table_writer` without Spark."""
+"""A data table's rows and the effect of a batch on them: `ingest.writing.table_writer` without Spark."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ RULES: Mapping[TableKind, FoldRules] = {
 
 
 class DataRow(NamedTuple):
-    """`number` is the row's place in its object, from 1."""
+    """`number` is the row number in its object, from 1."""
 
     key: str
     number: int
@@ -144,7 +144,7 @@ def build_rows(read: ReadBatch | None) -> list[DataRow]:
 
 
 def record_key(kind: TableKind, row: DataRow) -> Hashable:
-    """What tells a row from others of the table."""
+    """Returns the key that identifies a row of the table."""
     if kind == "mirror":
         return (row.key, row.number)
     if kind == "append":
@@ -155,7 +155,7 @@ def record_key(kind: TableKind, row: DataRow) -> Hashable:
 def plan_write(
     kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow], gone: Sequence[Gone], *, is_new: bool
 ) -> Write[DataRow] | None:
-    """The write of one batch; None when there is nothing to write. Raises `LakeError`."""
+    """Plans the write of one batch; None if there is nothing to write. Raises `LakeError`."""
     if not table.exists:
         gone = ()
     if not rows and not gone:
@@ -168,13 +168,13 @@ def plan_write(
     for entry in gone:
         by_key.setdefault(entry.event.key, []).append(entry)
     stored = [row for row in table.read() for entry in by_key.get(row.key, ()) if entry.includes(row)]
-    # Of two rows with one key, the write keeps the newer.
+    # Of two rows with one key, the write keeps the newer one.
     rewritten = {key for key, _ in placed}
     return Write(placed, [key for row in stored if (key := record_key(kind, row)) not in rewritten])
 
 
 def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) -> list[DataRow]:
-    """In a merge the row of the newer event wins, whatever comes last."""
+    """Orders rows so that in a merge the row of the newer event wins, regardless of arrival."""
     if kind != "merge":
         return list(rows)
     kept = []
@@ -186,7 +186,7 @@ def _order(kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow]) 
 
 
 def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
-    """The writes of one object: see `headwater.ingest.writing.stored_contents`."""
+    """Lists the writes of one object: see `headwater.ingest.writing.stored_contents`."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         if row.key == key:
@@ -195,7 +195,7 @@ def list_writes(rows: Iterable[DataRow], key: str) -> list[ContentWrite]:
 
 
 def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> dict[str, WriteCounts]:
-    """By key, of these or of all: see `headwater.ingest.writing.stored_contents`."""
+    """Counts rows by key, of these or all keys: see `headwater.ingest.writing.stored_contents`."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if keys is None or row.key in keys:
@@ -204,7 +204,7 @@ def count_rows(rows: Iterable[DataRow], keys: Collection[str] | None = None) -> 
 
 
 def build_rules(kind: TableKind) -> TableRules:
-    """What may be asked of the table's rows: see `headwater.app.objects.streams`."""
+    """Builds the rules for queries on the table's rows: see `headwater.app.objects.streams`."""
     rules = RULES[kind]
     return TableRules(
         follows_removals=rules.mirrors,

@@ -1,4 +1,4 @@
-"""The events table, as in `headwater.capture.events_table`: duplicates are refused, pages read in order."""
+"""The events table, as in `headwater.capture.events_table`: rejects duplicates and reads pages in order."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -17,14 +17,14 @@ from simulator.outside.hudi import Commit, HudiTable, Write
 
 
 class EventRow(NamedTuple):
-    """A captured event and its place among the rows of its commit."""
+    """A captured event and its index among the rows of its commit."""
 
     captured: CapturedEvent
     batch_index: int
 
 
 class OpenAppend(NamedTuple):
-    """A commit that is requested and not completed."""
+    """A commit that is requested but not completed."""
 
     requested: str
     kept: list[CapturedEvent]
@@ -32,7 +32,7 @@ class OpenAppend(NamedTuple):
 
 
 class SimulatedEventsTable:
-    """One process's view of the events table; its memory is what the process knows of ids."""
+    """One process's view of the events table; its memory holds the ids the process knows."""
 
     def __init__(self, table: HudiTable[EventRow], bugs: Bugs) -> None:
         self._table = table
@@ -43,7 +43,7 @@ class SimulatedEventsTable:
         return SeenEvents((lambda _days: {}) if "ids_not_loaded" in self._bugs else self._load_ids)
 
     def append(self, batch: Sequence[CapturedEvent]) -> int:
-        """Commit what is new; returns how many events that were."""
+        """Commits new events; returns their number."""
         ids = [(captured.day, captured.event.event_id) for captured in batch]
         is_new = self._seen.keep_new(ids)
         if "duplicates_not_refused" in self._bugs:
@@ -61,7 +61,7 @@ class SimulatedEventsTable:
         return len(kept)
 
     def open_append(self, batch: Sequence[CapturedEvent]) -> "OpenAppend":
-        """As another writer beside this one does it: requested now, completed when the other one is done."""
+        """Requests a commit as a concurrent writer does; it completes after the other writer's."""
         ids = [(captured.day, captured.event.event_id) for captured in batch]
         is_new = self._seen.keep_new(ids)
         kept = list(compress(batch, is_new))
@@ -82,7 +82,7 @@ class SimulatedEventsTable:
         return found
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Whole commits, about `max_events` events, at least one commit."""
+        """Reads whole commits, about `max_events` events, at least one commit."""
         timeline = self._table.load_timeline()
         commits = list(timeline.commits)
         if "archived_events_skipped" not in self._bugs:
@@ -120,11 +120,11 @@ class SimulatedEventsTable:
         return max(map(self._place, commits)) if commits else BEGINNING
 
     def _place(self, commit: Commit) -> Position:
-        """Behind all events of the commit."""
+        """Returns the offset after all events of the commit."""
         return Position(commit.requested if "position_by_request" in self._bugs else commit.completed)
 
     def count_puts(self, key: str) -> dict[str, int]:
-        """How often the store announced each content of an object, by version."""
+        """Counts the store's notifications of each content of an object, by version."""
         put = {
             stored.event_id: stored.event.version
             for stored in self.iter_all()
@@ -133,7 +133,7 @@ class SimulatedEventsTable:
         return Counter(put.values())
 
     def iter_all(self) -> list[StoredEvent]:
-        """Every event, in order of position."""
+        """Returns every event in order of offset."""
         commits = (*self._table.archived, *self._table.active)
         found = self._table.read_commits(commits)
         return [to_stored(row, self._place(commit)) for commit, rows in found.items() for row in rows]

@@ -1,4 +1,4 @@
-"""The ledger's own table, as in `headwater.ingest.ledger.ledger`; above it is the real `TableLedger`."""
+"""The ledger's own table, as in `headwater.ingest.ledger.ledger`, under the real `TableLedger`."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ _MARKS_KEY = "marks"
 
 
 class LedgerRow(NamedTuple):
-    """One object as one data table has applied it."""
+    """The state of one object as applied by one data table."""
 
     table: str
     state: LedgerEntry
 
 
 class SimulatedLedger:
-    """One process's view of the ledger; marks are read once, as in production."""
+    """One process's view of the ledger; reads watermarks once, as in production."""
 
     def __init__(self, table: HudiTable[LedgerRow], crashes: Crashes) -> None:
         self._table = table
@@ -63,13 +63,13 @@ class SimulatedLedger:
         return {state.object_id: state for state in states if state.object_id in object_ids}
 
     def _list_states(self, table: str) -> list[LedgerEntry]:
-        """Those that the marks speak of."""
+        """Lists the states that the watermarks cover."""
         if self.find_mark(table) == Mark():
             return []
         return [row.state for row in self._table.read() if row.table == table]
 
     def find_seen(self, table: str, newest: Collection[LedgerEntry]) -> dict[str, datetime]:
-        """What the table has seen under its keys, and after which event, as `Ledger.read_seen`."""
+        """Returns what the table ingested under its keys, and after which event, as `Ledger.read_seen`."""
         states = {state.object_id: state for state in (*self._list_states(table), *newest)}
         found = ((state.key, find_seen_after(state)) for state in states.values())
         return {key: seen_after for key, seen_after in found if seen_after is not None}
@@ -94,7 +94,7 @@ def build_table_ledger(
     clock: Callable[[], float],
     bugs: Bugs,
 ) -> TableLedger:
-    """The real one on simulated tables."""
+    """Builds the real ledger on simulated tables."""
     build = _SpoiltLedger if bugs else TableLedger
     found = build(name, ledger, table, events, clock)
     if isinstance(found, _SpoiltLedger):
@@ -105,7 +105,7 @@ def build_table_ledger(
 def find_seen(
     tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: EventLog
 ) -> dict[str, datetime]:
-    """What any table has seen under a key, and after which event."""
+    """Returns what any table ingested under a key, and after which event."""
     seen: dict[str, datetime] = {}
     for kind, table in tables.items():
         newest = load_newest_states(kind, ledger, table, events)
@@ -115,7 +115,7 @@ def find_seen(
 
 
 class _SpoiltLedger(TableLedger):
-    """The real one, with what can be wrong about it."""
+    """The real ledger with bugs that can be switched on."""
 
     bugs: Bugs = NO_BUGS
 

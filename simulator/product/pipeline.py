@@ -1,4 +1,4 @@
-"""One data table: the real `TablePipeline` on simulated ports, watched, and with mistakes to switch on."""
+"""One data table: the real `TablePipeline` on simulated ports, with checks and optional bugs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,27 +33,27 @@ ON_BAD_OBJECT = TableConfig(path=("**",), format="text").on_bad_object.model_dum
 
 
 class Watcher(Protocol):
-    """Who is told what only the process knows."""
+    """Receives events that only the process knows."""
 
     def note_begun(self, kind: TableKind) -> None:
-        """A batch begins: what was looked at before belongs to the one before."""
+        """Notes the start of a batch: earlier checks belong to the previous one."""
 
     def note_decided(self, kind: TableKind, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> None:
-        """A batch is decided and read, and about to be written."""
+        """Notes that a batch is decided and read, and about to be written."""
 
     def note_forgotten(self, kind: TableKind) -> None:
-        """The table begins again at its last commit."""
+        """Notes that the table restarts from its last commit."""
 
     def note_due(self, key: str) -> None:
-        """It was decided that what lies under the key may be cleaned."""
+        """Notes the decision that the object under the key may be cleaned."""
 
     def note_clean(self, key: str) -> None:
-        """What lies under the key is about to be cleaned."""
+        """Notes that the object under the key is about to be cleaned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all pipelines of a process share."""
+    """State shared by all pipelines of a process."""
 
     store: BucketStore
     events: SimulatedEventsTable
@@ -66,7 +66,7 @@ class Surroundings:
 
 
 class SimulatedRejects:
-    """The quarantine of one table; see `headwater.ingest.ports.Rejects`. Single records are not kept."""
+    """The quarantine of one table; see `headwater.ingest.ports.Rejects`. Single records are not stored."""
 
     def __init__(self, kind: TableKind, shared: Surroundings) -> None:
         self._kind = kind
@@ -82,7 +82,7 @@ class SimulatedRejects:
             self._write(items)
 
     def write_held(self) -> None:
-        """What a mistake has held back until now."""
+        """Writes what a bug has held back."""
         self._write(self._held)
         self._held = ()
 
@@ -106,7 +106,7 @@ class SimulatedRejects:
 
 
 class SimulatedPipeline(TablePipeline[ReadBatch]):
-    """The memory of one table's thread."""
+    """State of one table's thread."""
 
     def __init__(
         self, kind: TableKind, table: HudiTable[DataRow], scope: Scope, limits: Limits, shared: Surroundings
@@ -147,7 +147,7 @@ class SimulatedPipeline(TablePipeline[ReadBatch]):
         return self._ports.rows.load_checkpoint()
 
     def restore(self, position: Position) -> None:
-        """Go on where somebody else was, whatever the table says: only for a bug."""
+        """Resumes at another pipeline's offset regardless of the table; only for a bug."""
         self.load_checkpoint()
         self._position = position
 
@@ -177,11 +177,11 @@ class SimulatedPipeline(TablePipeline[ReadBatch]):
         decisions = fold(spoilt, known, RULES[self.kind])
         unread = by_id.keys() - {stored.event_id for stored in spoilt}
         decisions += [Decision(by_id[event_id], "skip", "superseded") for event_id in unread]
-        # Only the decision is wrong: what is written of the event is true.
+        # Only the decision is wrong: the stored event is the true one.
         return [replace(decision, stored=by_id[decision.stored.event_id]) for decision in decisions]
 
     def _spoil(self, stored: StoredEvent) -> ObjectEvent:
-        """The event as a wrong decision would take it."""
+        """Returns the event as a wrong decision would see it."""
         event = stored.event
         if "order_of_arrival" in self._bugs:
             at = stored.position

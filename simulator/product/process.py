@@ -1,4 +1,4 @@
-"""One process of headwater: all its memory, built from what is durable, and gone with it."""
+"""One process of headwater: its memory is built from durable state and lost at its end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _MAX_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """All tables: what is durable of the product."""
+    """All tables: the durable state of the product."""
 
     events: HudiTable[EventRow]
     quarantine: HudiTable[QuarantineItem]
@@ -54,7 +54,7 @@ def build_lake(scenario: Scenario, clock: SimulatedClock, crashes: Crashes) -> L
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What survives the process and is not its own."""
+    """State that survives the process and does not belong to it."""
 
     bucket: Bucket
     store: BucketStore
@@ -65,7 +65,7 @@ class Outside:
 
 
 class Process:
-    """Built at every start; nothing of an earlier one gets in but what the tables hold."""
+    """Built at every start; inherits only the tables from earlier processes."""
 
     def __init__(self, scenario: Scenario, outside: Outside, lake: Lake, bugs: Bugs, watch: Watcher) -> None:
         clock, crashes = outside.clock, outside.crashes
@@ -105,7 +105,7 @@ class Process:
         self.cleaning = SimulatedCleaning(places, self.pipelines, watch)
 
     def request(self, key: str, a: int, b: int) -> str:
-        """Ask for a read of one object: a repair as by `verify`, or a retry of what is in quarantine."""
+        """Requests a read of one object: a repair as by `verify`, or a retry from quarantine."""
         now = self._outside.clock.next_moment()
         live = self._outside.bucket.find_live(key)
         if b % 2:

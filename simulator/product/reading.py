@@ -1,4 +1,4 @@
-"""Objects of a batch to rows and outcomes: the real `resolve_reads` and `download` on a simulated store."""
+"""Turns objects of a batch into rows and outcomes: real `resolve_reads` and `download`, simulated store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,13 +29,13 @@ _BAD_OBJECT = b"\xff"
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """Outcomes with the index of their lines, and the good lines of each object."""
+    """Outcomes with their line indexes, and the good lines of each object."""
 
     outcomes: tuple[tuple[int, ObjectOutcome], ...]
     lines: Mapping[int, tuple[str, ...]]
 
     def release(self) -> None:
-        """They are in memory."""
+        """Does nothing: the lines are in memory."""
 
 
 def _find_nothing(_: Sequence[ObjectRef]) -> dict[ContentState, int]:
@@ -67,11 +67,11 @@ class SimulatedObjects:
         return ReadBatch(tuple((at, settle(outcome)) for at, outcome in found), self._lines)
 
     def isolate(self, _error: HeadwaterError) -> bool:
-        """No content fails a commit."""
+        """Returns False: no content makes a commit fail."""
         return False
 
     def note_committed(self) -> None:
-        """There is nothing to forget."""
+        """Does nothing: there is no state to forget."""
 
     def take_warnings(self) -> tuple[str, ...]:
         return ()

@@ -1,4 +1,4 @@
-"""A listing against what the events tell: the real `Reconciler` on simulated ports, a few keys at a time."""
+"""Compares a listing with the events: the real `Reconciler` on simulated ports, a few keys at a time."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _CHECKPOINT_OBJECTS = 3
 
 
 class PagedLister:
-    """Lists the bucket a page at a time: what lies there may change between two pages."""
+    """Lists the bucket page by page; objects may change between two pages."""
 
     def __init__(self, bucket: Bucket, crashes: Crashes) -> None:
         self._bucket = bucket
@@ -49,9 +49,9 @@ class Appended:
 
 
 class SimulatedEventLog:
-    """The events table as a reconcile uses it, and what the tables have seen.
+    """The events table as a reconcile uses it, and what the tables ingested.
 
-    `meanwhile` happens while a commit is open, as beside another writer.
+    `meanwhile` runs while a commit is open, like a concurrent writer.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class SimulatedEventLog:
 
 
 class SimulatedPasses:
-    """Where passes are kept; survives the process."""
+    """Stores passes; survives the process."""
 
     def __init__(self, table: HudiTable[ReconcilePass]) -> None:
         self._table = table
@@ -105,7 +105,7 @@ class SimulatedPasses:
 
 
 class SimulatedReconcile:
-    """The memory of one pass; what it has saved, another one goes on with."""
+    """State of one pass; a later one resumes from its saved progress."""
 
     def __init__(
         self,
@@ -128,10 +128,10 @@ class SimulatedReconcile:
     def step(
         self, pauses: int = 1, *, settles: bool = True, meanwhile: Callable[[], None] | None = None
     ) -> ReconcilePass | None:
-        """Go on with a pass, or begin one, over some of its pauses; the pass, once it is over.
+        """Resumes or starts a pass up to one of its pauses; returns the pass when it is complete.
 
-        What fails ends it. `settles`: young objects are left to their notifications. `meanwhile` happens
-        while events are committed, if they are in this step.
+        Failures end the pass. `settles`: young objects are left to their notifications. `meanwhile` runs
+        while events are committed, if this step commits any.
         """
         if self._progress is None:
             self._clock.next_moment()

@@ -1,4 +1,4 @@
-"""What AWS, and what speaks its protocols, refuses: the one place that knows its error codes."""
+"""Maps errors of AWS and compatible services to headwater's; the only module that knows their error codes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ _BUSY = frozenset(
         "TooManyRequestsException",
     }
 )
-# Where the right is not called like the request.
+# Rights whose name differs from that of the request.
 _RIGHTS: Mapping[str, str] = {
     "HeadBucket": "ListBucket",
     "ListObjectsV2": "ListBucket",
@@ -79,7 +79,7 @@ _RIGHTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AwsPlace:
-    """What was asked: its name in messages, its key in the configuration, the rights it takes."""
+    """The subject of a request: its name in messages, its configuration key, the rights it requires."""
 
     name: str
     setting: str
@@ -87,36 +87,37 @@ class AwsPlace:
 
 
 def error_code(error: ClientError) -> str:
-    """The code without its namespace: the query protocol says `AWS.SimpleQueueService.NonExistentQueue`."""
+    """Returns the code without its namespace: SQS sends `AWS.SimpleQueueService.NonExistentQueue`."""
     return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
 
 
 def error_status(error: ClientError) -> int:
-    """The HTTP status; 0 when there is none."""
+    """Returns the HTTP status, or 0 if there is none."""
     return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
 
 
 def is_denied(error: AwsError) -> bool:
-    """Whether good credentials lack a right. A HEAD request has no body, and so only the status."""
+    """True if valid credentials lack a right. A HEAD response has no body, so only its status is checked."""
     return isinstance(error, ClientError) and error_code(error) in {*_DENIED, "403", "Forbidden"}
 
 
 def is_busy(error: ClientError) -> bool:
-    """Whether the same request may work later."""
+    """True if the same request may succeed later."""
     status = error_status(error)
     return error_code(error) in _BUSY or status == 429 or status >= 500
 
 
 def is_wrong_region(error: ClientError) -> bool:
-    """Whether S3 says that the bucket is elsewhere."""
+    """True if S3 reports that the bucket is in another region."""
     return error_code(error) in _WRONG_REGION
 
 
 def find_credentials_hint(error: ClientError) -> str:
-    """What to do about credentials that were refused; empty when something else is wrong."""
+    """Returns a fix for rejected credentials; empty for other errors."""
     code = error_code(error)
     text = str(error.response.get("Error", {}).get("Message", ""))
-    # "Signature expired: ... is now earlier than ..." comes as an invalid signature, and is a clock.
+    # "Signature expired: ... is now earlier than ..." arrives as an invalid signature, but the clock is
+    # wrong.
     if code in _CLOCK or (code in _WRONG_SECRET and re.search(r"expired|not yet current", text)):
         return "the clock of this machine is off by minutes: set it (timedatectl, chrony, ntpd)"
     if code in _WRONG_SECRET:
@@ -134,7 +135,7 @@ def find_credentials_hint(error: ClientError) -> str:
 
 
 def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
-    """What went wrong at a queue or a bucket, in our words, with what to do about it."""
+    """Converts a failure at a queue or bucket into headwater's error, with a fix."""
     if isinstance(error, ClientError):
         return _explain_answer(error, place)
     if isinstance(error, NO_CREDENTIALS):
@@ -149,9 +150,9 @@ def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
 
 @contextmanager
 def asking(place: AwsPlace, service: str) -> Iterator[None]:
-    """Turn refusals inside into our errors; a denied request names the right that it takes.
+    """Converts AWS errors raised inside; an access-denied error names the missing right.
 
-    `service` is how rights of the service begin: `sqs`, `s3`, `events`.
+    `service` is the prefix of the service's rights: `sqs`, `s3`, `events`.
     """
     try:
         yield

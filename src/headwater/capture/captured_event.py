@@ -1,4 +1,4 @@
-"""`CapturedEvent`: an `ObjectEvent` with how it reached us; one row of the events table."""
+"""`CapturedEvent`: an `ObjectEvent` with its delivery metadata; one row of the events table."""
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -12,7 +12,7 @@ EventSource = Literal["notification", "listing"]
 
 @dataclass(frozen=True)
 class CapturedEvent:
-    """`received_at` is aware, UTC; `message_id` is the queue's, empty for a listing."""
+    """`received_at` is aware, UTC; `message_id` is the queue's, empty for events from a listing."""
 
     event: ObjectEvent
     received_at: datetime
@@ -21,9 +21,9 @@ class CapturedEvent:
 
     @cached_property
     def day(self) -> str:
-        """The partition. Deliveries of one event are at most a day apart, so a duplicate is found nearby.
+        """Returns the partition. Deliveries of one event are at most a day apart, so duplicates are nearby.
 
-        A listing is spread over years of object times; its events go to the day they were listed.
+        Events of a listing use the day of the listing, because object times spread over years.
         """
         when = self.received_at if self.source == "listing" else self.event.event_time
         return when.astimezone(timezone.utc).date().isoformat()

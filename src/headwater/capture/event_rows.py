@@ -1,4 +1,4 @@
-"""The row of the events table: its Spark schema, and `CapturedEvent` <-> row."""
+"""The row of the events table: its Spark schema and the conversion from and to `CapturedEvent`."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -43,14 +43,14 @@ EVENTS_SCHEMA = StructType(
 READ_COLUMNS = tuple(
     name for name in EVENTS_SCHEMA.fieldNames() if name not in {"raw", "message_id", "event_day", "object_id"}
 )
-"""What a consumer needs; the raw JSON stays on disk."""
+"""The columns that a consumer needs; the raw JSON stays on disk."""
 
 _ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
-    """Rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
+    """Returns rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
     events = [captured.event for captured in batch]
     columns: dict[str, Any] = {
         "event_id": [event.event_id for event in events],
@@ -77,13 +77,13 @@ def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
 
 
 def select_read_columns() -> list[Column]:
-    """`READ_COLUMNS`, with times as microseconds: PySpark would hand out the driver's local time."""
+    """Selects `READ_COLUMNS` with times in microseconds: PySpark would return the driver's local time."""
     times = {"event_time", "received_at"}
     return [F.unix_micros(name).alias(name) if name in times else F.col(name) for name in READ_COLUMNS]
 
 
 def select_history_columns() -> list[Column]:
-    """Everything, for people: times as text, and the instant of the commit."""
+    """Selects all columns for display: times as text, and the instant of the commit."""
     times = {"event_time", "received_at"}
     shown = [
         F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
@@ -94,7 +94,7 @@ def select_history_columns() -> list[Column]:
 
 
 def to_stored_event(row: Any, completed: str) -> StoredEvent:
-    """A row of `select_read_columns`."""
+    """Converts a row of `select_read_columns`."""
     event = ObjectEvent(
         provider=row["provider"],
         bucket=row["bucket"],

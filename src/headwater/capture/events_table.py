@@ -1,4 +1,4 @@
-"""The events table: every event ever committed, appended by capture and read by any number of tables."""
+"""The events table: every committed event, appended by capture and read by any number of tables."""
 
 import logging
 import threading
@@ -37,12 +37,12 @@ _log = logging.getLogger(__name__)
 _CACHED_EVENTS = 50_000
 _MAX_COMMITS_A_PAGE = 1_000
 _UNKNOWN = "9" * 17
-"""Behind every completion time."""
+"""Later than every completion time."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """What became of a batch: `events` rows in the table, `duplicates` that were there already."""
+    """The result of a batch: `events` rows written, `duplicates` already in the table."""
 
     events: int
     duplicates: int
@@ -53,7 +53,7 @@ class EventsTable:
     """Append-only changelog of the bucket. One writer at a time; readers from any thread or process."""
 
     def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
-        """`metadata` goes with every commit."""
+        """Opens the table at `path`; `metadata` is stored with every commit."""
         self._spark = spark
         self.path = path
         self._metadata = metadata or {}
@@ -69,9 +69,9 @@ class EventsTable:
             self._tail.restart(self._newest_commit())
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
-        """Commit the events that are not in the table yet. Raises `LakeError`; then none of them is.
+        """Commits the events that are not in the table yet, all or none. Raises `LakeError`.
 
-        An empty or wholly known batch makes no commit.
+        An empty batch, or one with known events only, makes no commit.
         """
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
@@ -82,7 +82,8 @@ class EventsTable:
                 try:
                     self._commit(kept)
                 except Exception:
-                    # The commit may be complete all the same: what the table holds is asked of the table.
+                    # The commit may be complete despite the error, so the known ids are read from the table
+                    # again.
                     self._seen.forget()
                     self._tail.forget()
                     raise
@@ -123,10 +124,10 @@ class EventsTable:
         raise AssertionError(f"the commit of batch {batch_id} is not on the timeline")
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """The events behind `position`: whole commits, about `max_events` rows, at least one commit.
+        """Reads the events after `position`: whole commits, about `max_events` rows, at least one commit.
 
-        Ends at the newest completed commit, so nothing waits for a further one. A position older than the
-        active timeline also reads the archived commits behind it, and no file of another one.
+        Ends at the newest completed commit, so it never waits. An offset older than the active timeline
+        also reads the archived commits after it, and no file of another commit.
         """
         cached = self._tail.read_after(position, max_events)
         if cached is not None:
@@ -138,7 +139,7 @@ class EventsTable:
         try:
             return self._read_after(timeline, position, max_events)
         except LakeError:
-            # What is archived while it is read lies elsewhere then.
+            # Archival during the read moves the instants to another file.
             if self._table.load_timeline().commits[:1] == timeline.commits[:1]:
                 raise
             return self.read_after(position, max_events)
@@ -152,9 +153,9 @@ class EventsTable:
         return build_page(events, position, Position(chosen[-1].completed), more=more)
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
-        """All events of the commits, which say that they hold `promised`. Raises `LakeError` for fewer.
+        """Reads all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
 
-        Hudi's incremental read may give fewer, even none, and raises nothing: apache/hudi issue 20286.
+        Hudi's incremental read may return fewer rows, even none, without an error: apache/hudi issue 20286.
         """
         after, upto = find_just_before(commits[0].completed), commits[-1].completed
         events = self._collect(self._table.read_commits(after, upto), commits)
@@ -180,7 +181,7 @@ class EventsTable:
         return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
 
     def _collect(self, frame: DataFrame, commits: Sequence[Commit]) -> list[StoredEvent]:
-        """Those of the commits, in order of position."""
+        """Collects the events of the commits in order of offset."""
         completed = {commit.requested: commit.completed for commit in commits}
         rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
         return sorted(
@@ -189,7 +190,7 @@ class EventsTable:
         )
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
-        """Events by id, wherever they lie; looks through the whole table."""
+        """Finds events by id in any partition; scans the whole table."""
         if not event_ids or self._is_empty():
             return {}
         with explained_lake(self._table.path):
@@ -203,7 +204,7 @@ class EventsTable:
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
-        """Keys of the bucket's events behind the position, sorted, each once; memory stays flat."""
+        """Yields keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
         if self._is_empty():
             return
         timeline = self._table.load_timeline()
@@ -221,7 +222,7 @@ class EventsTable:
             yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
 
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
-        """All events of one object, in its own order, as told by `select_history_columns`."""
+        """Returns all events of one object, in the object's order, with `select_history_columns`."""
         if self._is_empty():
             return []
         with explained_lake(self._table.path):
@@ -231,47 +232,47 @@ class EventsTable:
         return [row.asDict() for row in rows]
 
     def find_newest(self) -> Position:
-        """The position behind every event that is committed now."""
+        """Returns the offset after every event committed so far."""
         if not self._exists and not self._table.load_timeline().has_commits():
             return BEGINNING
         newest = self._newest_commit()
         return Position(newest.completed) if newest else BEGINNING
 
     def find_metadata(self, key: str) -> str | None:
-        """What the newest active commit that carries `key` says of it; None for none."""
+        """Returns the value of `key` in the newest active commit that carries it, or None."""
         timeline = self._table.load_timeline()
         commit = timeline.find_commit(key) if timeline.exists() else None
         return None if commit is None else timeline.read_own_metadata(commit)[key]
 
     def has_events_of(self, bucket: str) -> bool:
-        """Whether any event is of that bucket."""
+        """True if the table has an event of that bucket."""
         events = self.read_snapshot()
         return events is not None and not events.where(F.col("bucket") == bucket).isEmpty()
 
     def read_snapshot(self) -> DataFrame | None:
-        """All events that are committed now, lazily, with all columns; None before the first one."""
+        """Returns all committed events as a lazy frame with all columns; None before the first one."""
         if self._is_empty():
             return None
         return self._table.read()
 
     @property
     def appends(self) -> int:
-        """How many commits this process has made; to be given to `wait`."""
+        """Returns the number of commits by this process, for use with `wait`."""
         return self._appends
 
     def wait(self, seen: int, timeout: float) -> None:
-        """Block until `appends` is more than `seen`, somebody calls `wake`, or `timeout` seconds passed."""
+        """Blocks until `appends` exceeds `seen`, another thread calls `wake`, or `timeout` seconds passed."""
         with self._changed:
             self._changed.wait_for(lambda: self._appends > seen, timeout)
 
     def wake(self) -> None:
-        """Let everyone who waits look again, as at the end of a run."""
+        """Wakes all waiting readers, as at the end of a run."""
         with self._changed:
             self._appends += 1
             self._changed.notify_all()
 
     def refresh(self, at_most_every: float = 0) -> None:
-        """Notice commits of other processes; does nothing within `at_most_every` seconds of the last look."""
+        """Detects commits of other processes, at most once per `at_most_every` seconds."""
         now = time.monotonic()
         if now - self._refreshed_at < at_most_every:
             return
@@ -300,9 +301,9 @@ class EventsTable:
 
 
 class _Tail:
-    """The newest commits of this process, kept so that fresh events are not read back from disk.
+    """Caches the newest commits of this process, so that new events are not read back from disk.
 
-    Holds every commit completed after `_since`; a position before that is answered with None.
+    Holds every commit completed after `_since`; returns None for an earlier offset.
     """
 
     def __init__(self) -> None:
@@ -319,7 +320,7 @@ class _Tail:
             self._since = self._newest = newest.completed if newest else ""
 
     def forget(self) -> None:
-        """There may be a commit that is not here: everything up to the next one is read from disk."""
+        """Drops the cache if a commit may be missing: everything up to the next one is read from disk."""
         with self._lock:
             self._commits.clear()
             self._size = 0
@@ -360,15 +361,17 @@ class _Tail:
 
 
 def _is_behind(commit: Commit, position: Position) -> bool:
-    """Whether the commit may hold events that the position has not passed."""
+    """True if the commit may hold events after the offset."""
     return Position(commit.completed) > position
 
 
 def _choose_commits(
     timeline: Timeline, position: Position, max_events: int
 ) -> tuple[list[Commit], int, bool]:
-    """The first ones behind the position, about `max_events` and at least one commit; how many events they
-    say they hold; and whether there are more."""
+    """Chooses the first commits after the offset: about `max_events` events, at least one commit.
+
+    Returns them with their recorded number of events, and whether there are more.
+    """
     chosen: list[Commit] = []
     total = 0
     for commit, metadata in timeline.iter_metadata(find_just_before(position.completed)):

@@ -1,4 +1,4 @@
-"""`ObjectEvent`: something happened to one object. Pure; the word both halves of the product share."""
+"""`ObjectEvent`: an event of one object. Pure; shared by capture and ingest."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ ORDER_KEY_WIDTH = 64
 
 
 def build_order_key(sequencer: str | None) -> str | None:
-    """Make sequencers of different lengths comparable as text.
+    """Converts sequencers of different lengths to comparable text.
 
     S3 documents: right-pad the shorter one with zeros, then compare lexicographically, and only
     within one key. https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html
@@ -22,11 +22,11 @@ def build_order_key(sequencer: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class ObjectEvent:
-    """One event of one object, the same for every sender's notification format.
+    """One event of one object, independent of the sender's notification format.
 
-    `event_time` is aware, UTC. `size` is in bytes. `sequencer` is as sent, or names the listing that has
-    shown the object; `order_key` is what orders the events of one object. `raw` is the record's JSON text
-    as received.
+    `event_time` is aware, UTC. `size` is in bytes. `sequencer` is as sent, or names the listing that
+    observed the object; `order_key` orders the events of one object. `raw` is the record's JSON text as
+    received.
     """
 
     provider: str
@@ -44,11 +44,11 @@ class ObjectEvent:
 
     @cached_property
     def event_id(self) -> str:
-        """Identity of the event: redelivery has the same id.
+        """Returns the identity of the event: redelivery has the same id.
 
-        Events without an order (tags, ACLs; all of moto's) are told apart by event time, name and
-        etag instead, so that two writes of one key, or tags set and taken away, stay two events. What two
-        listings have shown are two events: between them it may have been away.
+        Events without an order (tags, ACLs; all of moto's) are distinguished by event time, name and etag.
+        So two writes of one key, or tags added and removed, stay two events. Observations of two listings are
+        two events: the object may have been absent in between.
         """
         if self.order_key:
             moment = (self.order_key, "", "", "")
@@ -60,17 +60,17 @@ class ObjectEvent:
 
     @property
     def version(self) -> str:
-        """What tells the content from others under the same key: version id, else etag; empty for neither."""
+        """Returns the identity of the content under the key: version id, else etag; empty for neither."""
         return name_version(self.version_id, self.etag)
 
     @cached_property
     def object_id(self) -> str:
-        """Identity of the object (provider, bucket, key), whatever its version."""
+        """Returns the identity of the object (provider, bucket, key), whatever its version."""
         return _digest(self.provider, self.bucket, self.key)
 
 
 def name_version(version_id: str | None, etag: str | None) -> str:
-    """Version id, else etag. Whatever is written while versioning is suspended has the version id `null`."""
+    """Returns the version id, else the etag. The version id is `null` while versioning is suspended."""
     return (version_id if version_id != "null" else "") or etag or ""
 
 
@@ -78,7 +78,7 @@ def is_same_etag(known: str | None, listed: str | None) -> bool:
     """Whether a listing's etag may be of the content with the known one, which may have a suffix.
 
     Two files can have the same modification time and size; the etag of the later one ends in its digest,
-    and no listing computes that.
+    which no listing computes.
     """
     return known == listed or bool(known and listed and known.startswith(f"{listed}-"))
 

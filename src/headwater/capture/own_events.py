@@ -1,4 +1,4 @@
-"""Events that headwater makes itself, about objects that a person or a retry wants decided again. Pure."""
+"""Control events, with which headwater requests a new decision about an object, by command or retry. Pure."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -8,27 +8,27 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.object_event import EventKind, ObjectEvent
 
 REPAIR_EVENT: Final = "headwater:Repair"
-"""Read the object again, whatever is known of it, and replace the rows of its content."""
+"""Requests a read of the object, whatever its state, and replaces the rows of its content."""
 RETRY_EVENT: Final = "headwater:Retry"
-"""Read an object again that was quarantined; content that a table has already is left alone."""
+"""Requests another read of a quarantined object; content that a table already has is unchanged."""
 REQUESTS: Final = frozenset({REPAIR_EVENT, RETRY_EVENT})
-"""Ask for a read. They say nothing about what is stored under the key."""
+"""Request a read. They say nothing about the object under the key."""
 DROP_EVENT: Final = "headwater:Drop"
-"""The object is given up as it is."""
+"""Gives up the object in its current state."""
 LISTED_EVENT: Final = "headwater:ListedObject"
-"""A listing has shown an object of which the events told something else, or nothing."""
+"""An object observed by listing that the events have differently, or not at all."""
 VANISHED_EVENT: Final = "headwater:VanishedObject"
-"""A listing has not shown an object that is there as far as the events tell."""
+"""An object that exists according to the events and is absent from the listing."""
 RETRACT_EVENT: Final = "headwater:Retract"
-"""Tables whose rules do not take the object any more let go of its rows."""
+"""Retracts the object's rows from tables whose rules no longer include it."""
 CLEANED_EVENT: Final = "headwater:Cleaned"
-"""The tables have this content, and it may now leave the bucket by `clean_source`: nobody removed it."""
+"""The tables have this content, and `clean_source` may now delete it: no other process removed it."""
 TAGGED_EVENT: Final = "headwater:Tagged"
-"""The same, and `clean_source: tag` has put its tags on."""
+"""The tables have this content, and `clean_source: tag` has added its tags."""
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
-    """An event without a place in the object's order, as if a listing had told of it."""
+    """Builds an event without an order among the object's events, like one observed by listing."""
     event = ObjectEvent(
         provider=provider,
         bucket=bucket,
@@ -48,10 +48,10 @@ def build_own_event(name: str, provider: str, bucket: str, key: str, now: dateti
 def build_retry(
     provider: str, bucket: str, key: str, version_id: str | None, event_time: datetime | None, now: datetime
 ) -> CapturedEvent:
-    """An event that reads a quarantined object again: the version that failed, or else its current content.
+    """Builds a control event that re-reads a quarantined object: the failed version, else the current one.
 
-    A version keeps the time of its own event, by which merged rows are ordered. The sequencer tells one
-    attempt from the next.
+    A version keeps the time of its notification, which orders merged rows. The sequencer distinguishes
+    attempts.
     """
     captured = build_own_event(RETRY_EVENT, provider, bucket, key, now)
     when = event_time if version_id and event_time else now
@@ -64,5 +64,5 @@ def build_retry(
 def with_content(
     captured: CapturedEvent, kind: EventKind, etag: str | None, size: int | None = None
 ) -> CapturedEvent:
-    """The same event, of the content that it is about."""
+    """Returns the same event with the given content."""
     return replace(captured, event=replace(captured.event, kind=kind, etag=etag, size=size))

@@ -1,4 +1,4 @@
-"""`Position`: how far a consumer has read the events table. Pure."""
+"""`Position`: a consumer's offset in the events table. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ _TEXT = re.compile(r"^(\d{17}):(\d+)$")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """All events up to `batch_index` of the commit completed at `completed` are behind it.
+    """The offset after all events up to `batch_index` of the commit completed at `completed`.
 
     `completed` is a completion time of the events table (Hudi's `yyyyMMddHHmmssSSS`), so a commit
-    that was requested early and completed late is never passed over.
+    requested early and completed late is never skipped.
     """
 
     completed: str
     batch_index: int = WHOLE_COMMIT
 
     def to_text(self) -> str:
-        """The form kept in commit metadata."""
+        """Returns the form stored in commit metadata."""
         return f"{self.completed}:{self.batch_index}"
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Inverse of `to_text`. Raises `ValueError`."""
+        """Parses the result of `to_text`. Raises `ValueError`."""
         match = _TEXT.match(text)
         if match is None:
             raise ValueError(f"not a position of the events table: {text!r}")
@@ -33,13 +33,13 @@ class Position:
 
 
 def build_position(time: datetime) -> Position:
-    """Behind every commit completed before the time; a time without a zone is UTC."""
+    """Returns the offset after every commit completed before the time; a time without a zone is UTC."""
     when = time.astimezone(timezone.utc) if time.tzinfo else time
     return Position(when.strftime("%Y%m%d%H%M%S") + "000", 0)
 
 
 def parse_instant(instant: str) -> datetime:
-    """The time of a commit (`yyyyMMddHHmmssSSS`, which our tables write in UTC). Raises `ValueError`."""
+    """Returns the time of a commit (`yyyyMMddHHmmssSSS`, UTC in our tables). Raises `ValueError`."""
     return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
 
 

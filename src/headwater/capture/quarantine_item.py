@@ -1,4 +1,4 @@
-"""`QuarantineItem`: a message, object or record that could not be used. Pure; one quarantine row."""
+"""`QuarantineItem`: an unusable message, object or record. Pure; one quarantine row."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ Stage = Literal["capture", "ingest"]
 MAX_PAYLOAD_CHARS = 100_000
 
 Resolved = tuple[str, str, str | None]
-"""Bucket, key and version of an object that needs no further attempt; None for all its versions."""
+"""Bucket, key and version of an object that needs no further attempt; version None means all."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineItem:
-    """What could not be used, why, and where its bytes are.
+    """An unusable item, the reason, and the location of its bytes.
 
     `table` is the data table for objects and records. `line` is 1-based. `payload` holds the text
-    itself (cut at `MAX_PAYLOAD_CHARS`) when it is not simply the object. `record_index` is the
-    0-based index of a bad record inside a message. `version` is the version id or the etag; an object has a
-    `version_id` only where the bucket has versions. `event_time` is that of the event that named the object.
+    (truncated to `MAX_PAYLOAD_CHARS`) unless it is the whole object. `record_index` is the 0-based index of a
+    bad record in a message. `version` is the version id or the etag; an object has a `version_id` only in a
+    versioned bucket. `event_time` is that of the event that named the object.
     """
 
     level: QuarantineLevel
@@ -43,7 +43,7 @@ class QuarantineItem:
 
     @property
     def quarantine_id(self) -> str:
-        """The same bad thing has the same id, so that a batch done again adds nothing."""
+        """Returns the same id for the same item, so that a repeated batch adds no row."""
         where = self.event_id or self.message_id or ""
         parts = (self.level, self.stage, self.table or "", where, str(self.record_index), str(self.line))
         text = "".join(f"{len(part)}:{part}" for part in parts)

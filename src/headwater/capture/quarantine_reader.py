@@ -1,4 +1,4 @@
-"""What lies in quarantine, read without a JVM: for commands and people; nothing is written here."""
+"""Reads the quarantine without a JVM, for commands; never writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class QuarantineFilter:
-    """What to list; None means any. `since` is aware and inclusive."""
+    """Selects items; None means any. `since` is aware and inclusive."""
 
     level: QuarantineLevel | None = None
     reason: str | None = None
@@ -25,13 +25,13 @@ class QuarantineFilter:
 
 
 class QuarantineReader:
-    """The newest state of a lake's quarantine table; one that does not exist yet is empty."""
+    """Reads the newest state of a lake's quarantine table; one that does not exist yet is empty."""
 
     def __init__(self, path: str, storage_options: Mapping[str, str] = NO_OPTIONS) -> None:
         self._reader = SnapshotReader(path, storage_options)
 
     def list_rows(self, wanted: QuarantineFilter | None = None) -> list[Row]:
-        """Rows of `COLUMNS`, newest first, each id once. Raises `LakeError`."""
+        """Returns rows of `COLUMNS`, newest first, each id once. Raises `LakeError`."""
         wanted = wanted or QuarantineFilter()
         equal = (("level", wanted.level), ("reason", wanted.reason), ("table", wanted.table))
         rows = self._read([(name, "=", value) for name, value in equal if value is not None])
@@ -39,7 +39,7 @@ class QuarantineReader:
         return [row for row in rows if since is None or _time_of(row) >= since]
 
     def load_row(self, quarantine_id: str) -> Row:
-        """The row with this id, of which the beginning is enough. Raises `UsageError` for none or several."""
+        """Returns the row whose id starts with the given text. Raises `UsageError` for none or several."""
         rows = self._read([])
         found = [row for row in rows if str(row["quarantine_id"]).startswith(quarantine_id)]
         exact = [row for row in found if row["quarantine_id"] == quarantine_id]
@@ -61,11 +61,11 @@ class QuarantineReader:
     def _read(self, filters: list[tuple[str, str, str]]) -> list[Row]:
         if not self._reader.exists() or not self._reader.schema.names:
             return []
-        # Columns that came with a later release are absent from older tables until the next item is written.
+        # Columns of a later release are absent from older tables until the next item is written.
         stored = [name for name in COLUMNS if name in self._reader.schema.names]
         absent = dict.fromkeys(COLUMNS)
         rows: list[Row] = [absent | row for row in self._reader.read(stored, filters).to_pylist()]
-        # By id: a writer that was not ours may have inserted the same item twice.
+        # By id: an external writer may have inserted the same item twice.
         unique = {str(row["quarantine_id"]): row for row in rows}
         return sorted(unique.values(), key=_time_of, reverse=True)
 

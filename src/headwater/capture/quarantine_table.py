@@ -1,4 +1,4 @@
-"""The quarantine table: messages, objects and records that could not be used, one row each."""
+"""The quarantine table: unusable messages, objects and records, one row each."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -35,23 +35,23 @@ QUARANTINE_SCHEMA = StructType(
 
 
 class QuarantineTable:
-    """Written in or before the commit of the batch concerned; the same thing twice is one row."""
+    """Written in or before the commit of its batch; duplicates are one row."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, ("quarantine_id",))
 
     def append(self, items: Sequence[QuarantineItem]) -> None:
-        """One commit for the items; none for no items. Raises `LakeError`."""
+        """Commits the items; makes no commit without items. Raises `LakeError`."""
         self._table.write_rows([_to_row(item) for item in items])
 
     def remove(self, quarantine_ids: Collection[str]) -> None:
-        """Take items out: they were decided again, or given up. Raises `LakeError`."""
+        """Removes items that were decided again or given up. Raises `LakeError`."""
         frame = self._table.read() if quarantine_ids else None
         if frame is not None:
             self._table.delete_frame(frame.where(F.col("quarantine_id").isin(sorted(quarantine_ids))))
 
     def resolve(self, table: str, objects: Collection[Resolved], but: Collection[str]) -> None:
-        """Remove a table's items about the objects, except those of the events `but`. Raises `LakeError`."""
+        """Removes a table's items about the objects, except those of the events `but`. Raises `LakeError`."""
         frame = self._table.read() if objects else None
         if frame is None:
             return
@@ -64,7 +64,7 @@ class QuarantineTable:
         self.remove({row["quarantine_id"] for row in found})
 
     def append_frame(self, frame: DataFrame) -> None:
-        """One commit for rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
+        """Commits rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
         self._table.write_frame(frame)
 
 
@@ -74,7 +74,7 @@ def _struct(names: Sequence[str], values: Sequence[str]) -> Column:
 
 def _to_row(item: QuarantineItem) -> tuple[Any, ...]:
     row = asdict(item) | {"quarantine_id": item.quarantine_id}
-    # Text that is not valid Unicode can be quarantined too, but Parquet holds only UTF-8.
+    # Text that is not valid Unicode can be quarantined, but Parquet holds only UTF-8.
     return tuple(_storable(row[name]) for name in QUARANTINE_SCHEMA.fieldNames())
 
 

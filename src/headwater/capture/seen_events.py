@@ -1,11 +1,11 @@
-"""`SeenEvents`: which event ids the events table already holds around the days being written. Pure.
+"""`SeenEvents`: the event ids that the events table holds around the days being written. Pure.
 
-An id names the object and the event's place in the object's order, not a time. Two encodings of one event
-can carry times that differ by seconds, and midnight may lie between them: an id is looked up in its own day
-and in the days before and after it.
+An id identifies the object and the event's order, not a time. Two encodings of one event can differ by
+seconds, and so fall on both sides of midnight. An id is therefore searched in its own day and in the days
+before and after it.
 
-An append without an index costs a third of an upsert; what an upsert would have bought, "the same
-event twice is one row", is decided here before the write: docs/decisions/0001-events-table.md.
+An append without an index costs a third of an upsert. Deduplication, the benefit of an upsert, happens here
+before the write: docs/decisions/0001-events-table.md.
 """
 
 from collections import OrderedDict, defaultdict
@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 LoadIds = Callable[[Collection[str]], Mapping[str, Iterable[str]]]
-"""Event ids (32 hex digits) already stored, by day; a day that is asked for and has none may be absent."""
+"""Stored event ids (32 hex digits) by day; a requested day without ids may be absent."""
 
 _ID = np.dtype("S16")
 _RECENT_LIMIT = 20_000
 
 
 class SeenEvents:
-    """Exact membership by 128-bit id: 16 bytes an event, for the `max_days` days used last."""
+    """Exact membership by 128-bit id: 16 bytes per event, for the `max_days` most recently used days."""
 
     def __init__(self, load_ids: LoadIds, max_days: int = 16) -> None:
         self._load_ids = load_ids
@@ -31,7 +31,7 @@ class SeenEvents:
         self._days: OrderedDict[str, _Day] = OrderedDict()
 
     def keep_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each (day, event id): whether it is new. Marks nothing; see `add`."""
+        """Returns for each (day, event id) whether it is new. Remembers nothing; see `add`."""
         known: set[str] = set()
         wanted = _by_day(ids)
         loaded = self._load({near for day in wanted for near in _near(day)})
@@ -45,13 +45,13 @@ class SeenEvents:
         return result
 
     def add(self, ids: Sequence[tuple[str, str]]) -> None:
-        """Remember ids whose commit has completed."""
+        """Remembers ids whose commit has completed."""
         added = _by_day(ids)
         for day, known in self._load(set(added)).items():
             known.add(added[day])
 
     def forget(self) -> None:
-        """Drop everything: somebody else wrote to the table."""
+        """Drops everything: another writer wrote to the table."""
         self._days.clear()
 
     def _load(self, days: Collection[str]) -> dict[str, "_Day"]:
@@ -73,14 +73,14 @@ def _near(day: str) -> tuple[str, str, str]:
 
 
 class _Day:
-    """One sorted array, and a set of the newest ids so that the array is seldom built anew."""
+    """A sorted array, and a set of the newest ids so that the array is rarely rebuilt."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._sorted = np.sort(_pack(ids))
         self._recent: set[str] = set()
 
     def find(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` that are known."""
+        """Returns those of `ids` that are known."""
         wanted = _pack(ids)
         at = np.searchsorted(self._sorted, wanted)
         inside = at < len(self._sorted)
@@ -88,7 +88,7 @@ class _Day:
         return {ids[index] for index in np.flatnonzero(inside).tolist()} | self._recent.intersection(ids)
 
     def add(self, ids: Iterable[str]) -> None:
-        """Remember `ids`."""
+        """Remembers `ids`."""
         self._recent.update(ids)
         if len(self._recent) > _RECENT_LIMIT:
             self._sorted = np.sort(np.concatenate([self._sorted, _pack(self._recent)]))

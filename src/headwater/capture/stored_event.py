@@ -10,7 +10,7 @@ from headwater.capture.position import Position
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """`position` is behind this event and before the next; `event.raw` is empty when read from disk."""
+    """`position` is after this event and before the next; `event.raw` is empty when read from disk."""
 
     event_id: str
     event: ObjectEvent
@@ -21,7 +21,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Events in order of position; `end` is where the next page starts; `more` says that there is one."""
+    """Events in order of offset; `end` is the start of the next page; `more` says whether there is one."""
 
     events: tuple[StoredEvent, ...]
     end: Position
@@ -29,5 +29,5 @@ class EventPage:
 
 
 def build_page(events: Iterable[StoredEvent], position: Position, end: Position, *, more: bool) -> EventPage:
-    """The page of those that lie behind the position."""
+    """Builds the page of the events after the offset."""
     return EventPage(tuple(stored for stored in events if stored.position > position), end, more)

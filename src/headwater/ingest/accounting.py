@@ -1,4 +1,4 @@
-"""From decisions to outcomes, quarantine items and counts: every object has one answer. Pure."""
+"""Turns decisions into outcomes, quarantine items and counts: every object has one outcome. Pure."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
 def to_skip(decision: Decision) -> ObjectOutcome:
-    """Return the outcome of an object that was decided without reading it."""
+    """Returns the outcome of an object that was decided without reading it."""
     reason, stored = decision.reason or "", decision.stored
     status: OutcomeStatus = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
@@ -29,11 +29,11 @@ def to_skip(decision: Decision) -> ObjectOutcome:
 
 
 def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors: bool) -> ObjectOutcome:
-    """Return what reading an object means to the table.
+    """Returns the table's outcome for the result of reading an object.
 
-    To a mirror, an absent object is removed. Of an object that `clean_source` may have taken away (`cleaned`:
-    ids), nothing need be there. A request for an object that is gone changes nothing in other tables: the
-    event of its removal, or a listing, reports that.
+    A mirror removes an absent object. An object that `clean_source` may have deleted (`cleaned`: ids) may be
+    absent. A request for an object that does not exist changes nothing in other tables: its removal event, or
+    a listing, reports that.
     """
     stored = outcome.stored
     is_absent = outcome.status == "missing"
@@ -53,13 +53,13 @@ def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors:
 
 
 def find_cleaned(decisions: Iterable[Decision], states: Mapping[str, LedgerEntry]) -> set[str]:
-    """Return ids of the objects that were cleaned before the batch, or are by one of its events."""
+    """Returns ids of the objects cleaned before the batch or by one of its events."""
     marked = {d.stored.event.object_id for d in decisions if d.reason in CLEANED_REASONS}
     return marked | {object_id for object_id, state in states.items() if is_cleaned(state)}
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
-    """The outcome of an object of which no column could be inferred."""
+    """Returns the outcome of an object for which no column could be inferred."""
     if outcome.status != "ingested":
         return outcome
     detail = "no column could be inferred from its records; declare `schema:` for the table"
@@ -67,7 +67,7 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
 
 
 def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> ObjectOutcome:
-    """The outcome as the table's `on_bad_object` has it, by reason."""
+    """Returns the outcome according to the table's `on_bad_object` for its reason."""
     if outcome.status in ("quarantined", "missing") and policy.get(outcome.reason) == "skip":
         return replace(outcome, status="skipped")
     if outcome.reason == "empty_object" and policy["empty"] == "quarantine":
@@ -76,7 +76,7 @@ def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> Object
 
 
 def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:
-    """One item for each object that could not be used at all."""
+    """Returns one item for each object that could not be used at all."""
     return [
         QuarantineItem(
             level="object",
@@ -98,10 +98,10 @@ def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetim
 
 
 def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors: bool) -> Resolved | None:
-    """The quarantined object that needs no further attempt after this outcome; None for none.
+    """Returns the quarantined object that this outcome resolves; None if there is none.
 
-    A request settles what it names unless it fails again: content that was overwritten or is in the table
-    already will never be read. A mirror needs only the newest content of an object.
+    A request resolves its object unless it fails again: overwritten content, and content that is already in
+    the table, will never be read. A mirror needs only the newest content of an object.
     """
     event = outcome.stored.event
     if outcome.status in QUARANTINED:
@@ -116,12 +116,12 @@ def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors:
 
 
 def is_decided(outcome: ObjectOutcome) -> bool:
-    """True if the outcome says what is stored under the key."""
+    """True if the outcome determines the object stored under the key."""
     return outcome.status in ("ingested", "removed") or outcome.reason == "empty_object"
 
 
 def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:
-    """Every object of the batch is in exactly one of these counts."""
+    """Counts the objects of the batch; each is in exactly one count."""
     by_status, by_reason = count_outcomes(outcomes)
     return {
         "objects": json.dumps(dict(by_status), sort_keys=True),

@@ -1,4 +1,4 @@
-"""What a data table keeps in its own commit metadata: checkpoint, schema, rules of selection."""
+"""The state in a data table's commit metadata: checkpoint, schema, rules of selection."""
 
 import json
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ from headwater.lake.table import Table
 
 @dataclass(frozen=True, slots=True)
 class CommittedState:
-    """Committed together with the rows; a restart begins from here and from nothing else.
+    """Committed together with the rows; the only state that a restart uses.
 
-    `history` are the versions of the schema; `rescued_column` is the name of the table's column for what
-    fits no other, if it ever had one. `buckets` is how keys get into files, where that is
-    computed: Hudi does not keep it, and does not find rows again that were written by another rule.
+    `history` are the versions of the schema; `rescued_column` is the name of the table's column for values
+    without a column, if it ever had one. `buckets` is the rule that maps keys to files, if computed: Hudi
+    does not store it, and does not find rows written by another rule.
     """
 
     checkpoint: Position = BEGINNING
@@ -41,7 +41,7 @@ class CommittedState:
     buckets: str = ""
 
     def to_metadata(self) -> dict[str, str]:
-        """Keys of the commit metadata, without the prefix."""
+        """Returns the commit metadata, with keys without the prefix."""
         metadata = {CHECKPOINT: self.checkpoint.to_text()}
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
@@ -57,9 +57,9 @@ class CommittedState:
 
 
 def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
-    """Inverse of `CommittedState.to_metadata`; a table without metadata starts at the beginning.
+    """Parses the result of `CommittedState.to_metadata`; a table without metadata starts at the beginning.
 
-    Raises `LakeError` for what is none.
+    Raises `LakeError` if it is invalid.
     """
     if not metadata:
         return CommittedState()
@@ -86,7 +86,7 @@ def _parse_schema(text: str) -> StructType:
 
 
 def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
-    """What the newest commit with a checkpoint carries; None for none, as of a table that others have filled.
+    """Returns the metadata of the newest commit with a checkpoint; None if only others wrote the table.
 
     Raises `TableMismatchError` for a table that was built from another table.
     """
@@ -104,9 +104,9 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
 
 
 def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> CommittedState:
-    """The state that a table's newest commit carries; of a new table, the one it begins with.
+    """Returns the state in a table's newest commit, or the initial state of a new table.
 
-    Raises `TableMismatchError` when its rows were put into files by another rule than `index` has now.
+    Raises `TableMismatchError` if its rows were assigned to files by another rule than the current `index`.
     """
     state, buckets = parse_committed_state(metadata), describe_buckets(index)
     if metadata is not None and state.buckets != buckets:
@@ -120,7 +120,7 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
 
 
 def begin_with(table: Table, config: TableConfig) -> CommittedState:
-    """The state of a table that others have filled: its columns are known, and no event was taken yet."""
+    """Returns the state of an externally written table: its columns are known, no event is processed."""
     fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
     return CommittedState(
         schema=assign_old_names(StructType(fields)),
@@ -130,10 +130,10 @@ def begin_with(table: Table, config: TableConfig) -> CommittedState:
 
 
 def describe_buckets(index: IndexConfig | None) -> str:
-    """How an index computes the file of a key; empty for one that looks it up."""
+    """Describes how an index computes the file of a key; empty for one that looks it up."""
     if index is None or index.type != "bucket":
         return ""
-    # Buckets by consistent hashing split and join; their number is where it began.
+    # Consistent-hashing buckets split and merge; the configured number is only the initial one.
     return "consistent hashing" if index.engine == "consistent_hashing" else f"{index.buckets} buckets"
 
 
@@ -144,9 +144,9 @@ def with_columns(
     brought_by: Mapping[str, str],
     now: datetime,
 ) -> CommittedState:
-    """The state of a table with these columns: a new version of its schema where they differ.
+    """Returns the state with these columns: a new version of its schema if they differ.
 
-    `brought_by` are addresses of objects by column path.
+    `brought_by` maps column paths to addresses of objects.
     """
     history = state.history
     if state.schema != schema:
@@ -155,9 +155,9 @@ def with_columns(
 
 
 def name_version(state: CommittedState, table: Table) -> CommittedState:
-    """The state with the commit that brought the newest version of its schema.
+    """Returns the state with the commit that introduced the newest version of its schema.
 
-    A commit does not know its own instant: the one after it says it.
+    A commit does not know its own instant, so the next one records it.
     """
     if not state.history or state.history[-1].commit:
         return state

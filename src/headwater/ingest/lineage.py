@@ -1,4 +1,4 @@
-"""Lineage: the columns that say which object, version, row and event a row came from."""
+"""Lineage: columns with the object, version, row and event that a row came from."""
 
 import json
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ ROW = "_headwater_row"
 EVENT_ID = "_headwater_event_id"
 EVENT_TIME = "_headwater_event_time"
 SOURCE_KEY = "_headwater_source_key"
-"""Of a table built from a table: which row of that one the row comes from."""
+"""In a table built from another table: the source row of a row."""
 SOURCE_ROW = "_headwater_source_row"
-"""Its place among the rows that come from the same one."""
+"""Its index among the rows from the same source row."""
 REMOVED_AT = "_headwater_removed_at"
-"""Set in rows of releases that could mark the rows of a removed object instead of deleting them."""
+"""Set in rows of releases that marked the rows of a removed object instead of deleting them."""
 
 _LITERAL_LIMIT = 100
 
@@ -33,7 +33,7 @@ LINEAGE_COLUMNS = (OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME)
 
 @dataclass(frozen=True, slots=True)
 class ObjectLineage:
-    """Where the rows of one object of a batch come from. `version` is the version id or etag read."""
+    """The origin of the rows of one object of a batch. `version` is the version id or etag read."""
 
     object_index: int
     uri: str
@@ -44,7 +44,7 @@ class ObjectLineage:
 
 
 def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> ObjectLineage:
-    """Of the object of an outcome, with the values that its key has for the columns."""
+    """Builds the lineage of an outcome's object, with the column values in its key."""
     event = outcome.stored.event
     values = parse_partition_values(event.key, partition_columns)
     return ObjectLineage(
@@ -58,7 +58,7 @@ def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str,
 
 
 def build_uri(provider: str, bucket: str, key: str) -> str:
-    """The object's address for people and for `explain`; keys are not encoded."""
+    """Returns the object's address for display and for `explain`; keys are not encoded."""
     if provider == "local":
         return str(PurePosixPath(bucket) / key)
     scheme = {"gcs": "gs", "azure": "abfs"}.get(provider, "s3")
@@ -71,9 +71,9 @@ def with_lineage(
     lineages: Sequence[ObjectLineage],
     partition_columns: tuple[str, ...],
 ) -> DataFrame:
-    """Add lineage and path partition columns in place of `object_index` and `row_number`.
+    """Replaces `object_index` and `row_number` with lineage and path partition columns.
 
-    They win over data columns of the same names, as with Spark's own readers.
+    They override data columns of the same names, as in Spark's own readers.
     """
     schema = _build_schema(partition_columns)
     own = [OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME]
@@ -82,7 +82,7 @@ def with_lineage(
     numbered = numbered.withColumnRenamed("row_number", ROW)
     data = [name for name in numbered.columns if name not in {"object_index", ROW}]
     if len(lineages) <= _LITERAL_LIMIT:
-        # A literal instead of a join saves a small batch a Spark job; look-up in it is linear.
+        # A literal instead of a join saves a Spark job for a small batch; its look-up is linear.
         found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))
         joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
         joined = joined.select(*numbered.columns, "lineage.*")
@@ -92,7 +92,7 @@ def with_lineage(
             [(lineage.object_index, *_to_values(lineage)) for lineage in lineages],
             StructType([StructField("object_index", IntegerType()), *schema.fields]),
         )
-        # One row an object: the join neither drops nor repeats rows.
+        # One row per object: the join neither drops nor repeats rows.
         joined = numbered.join(F.broadcast(known), on="object_index", how="inner")
     return joined.select(*(F.col(f"`{name}`") for name in (*data, *partition_columns, *own)))
 
@@ -125,5 +125,5 @@ def _to_literal(lineages: Sequence[ObjectLineage], schema: StructType) -> Column
         for lineage in lineages
     }
     text = json.dumps(texts, default=lambda time: time.isoformat())
-    # The stubs know no maps, Spark does.
+    # PySpark's type stubs do not accept maps, but Spark does.
     return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]  # see above

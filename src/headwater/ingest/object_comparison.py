@@ -1,4 +1,4 @@
-"""Objects read once more, by the same way as before, and compared with the rows that a table has of them."""
+"""Reads objects again in the same way, and compares them with a table's rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True, slots=True)
 class ComparedTable:
-    """A table, where its objects are read from, and what it says of its columns."""
+    """A table, the source of its objects, and its columns."""
 
     name: str
     config: TableConfig
@@ -60,14 +60,14 @@ class ComparedTable:
 
 
 class ObjectComparison:
-    """Compares a batch of objects at a time, inside Spark; only counts come to the driver."""
+    """Compares one batch of objects at a time inside Spark; only counts reach the driver."""
 
     def __init__(self, compared: ComparedTable) -> None:
         self._compared = compared
         self._records = compared.records
 
     def compare(self, objects: Sequence[tuple[ListedObject, LedgerEntry]]) -> list[ComparedObject]:
-        """One result an object, in their order. Raises `LakeError`, `SourceError` and `IngestError`."""
+        """Returns one result per object, in order. Raises `LakeError`, `SourceError` and `IngestError`."""
         with explained_read(self._compared.name):
             requests = build_requests([Decision(_to_event(*found), "read") for found in objects])
             self._records.ensure_schema([], self._compared.state)
@@ -100,7 +100,7 @@ class ObjectComparison:
         return transform.apply(records, [build_lineage(at, found, columns) for at, found in outcomes])
 
     def _is_changed(self) -> bool:
-        """Whether a large object was replaced while it was read: then nothing is known of the batch."""
+        """True if a large object was replaced during the read, which invalidates the batch."""
         try:
             self._records.ensure_unchanged()
         except IngestError:
@@ -110,7 +110,7 @@ class ObjectComparison:
     def _count_differences(
         self, frame: DataFrame, objects: Sequence[tuple[ListedObject, LedgerEntry]]
     ) -> list[Row]:
-        """Rows (at, read, stored, lost, foreign), one an object that has any."""
+        """Returns rows (at, read, stored, `lost`, `foreign`), one per object that has any."""
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         schema = frame.schema["record"].dataType
         assert isinstance(schema, StructType)  # noqa: S101 - as `ObjectReader` has it
@@ -119,7 +119,7 @@ class ObjectComparison:
             F.col("object_index").alias("at"),
             _hash([F.col(f"record.`{name}`").alias(name) for name in names]),
         )
-        # The same row may be there several times, on either side.
+        # The same row may occur several times, on either side.
         by_row = _count_each_row(read, self._read_stored(objects, schema, names))
         zero = F.lit(0)
         return (
@@ -134,7 +134,7 @@ class ObjectComparison:
         )
 
     def _list_columns(self, schema: StructType) -> list[str]:
-        """What comes from the object alone: not from its key, its event, or the columns of the day."""
+        """Lists columns that come from the object alone: not from its key, its event, or the day."""
         config, rescued = self._compared.config, self._records.rescued_column
         own = {name.lower() for name in (*LINEAGE_COLUMNS, *config.partition_columns, rescued or "")}
         return [name for name in schema.fieldNames() if name.lower() not in own]
@@ -151,8 +151,8 @@ class ObjectComparison:
             for at, (_, entry) in enumerate(objects)
         ]
         wanted = build_frame(table.spark, rows, _WANTED_SCHEMA)
-        # Hashed before the join: the table's columns have names of anybody's choice.
-        # An append table has a content once for each time that it was put: each write is compared by itself.
+        # Hashed before the join: the table's columns may have any names. An append table holds a content once
+        # for each put: each write is compared by itself.
         adds_rows = self._compared.config.effective_mode == "append"
         write = (F.col(EVENT_ID) if adds_rows else F.lit("")).alias("write")
         hashed = conform_frame(table.read(), schema).select(
@@ -163,7 +163,7 @@ class ObjectComparison:
 
 
 def _count_each_row(read: DataFrame, stored: DataFrame) -> DataFrame:
-    """Return (at, hash, read, stored): how often each row was read, and its highest count in one write."""
+    """Returns (at, hash, read, stored): how often each row was read, and its highest count in one write."""
     sides = read.select(
         "at", "hash", F.lit("").alias("write"), F.lit(1).alias("read"), F.lit(0).alias("stored")
     )
@@ -182,7 +182,7 @@ def _hash(columns: Sequence[Column]) -> Column:
 
 
 def _to_event(listed: ListedObject, entry: LedgerEntry) -> StoredEvent:
-    """An event that names exactly the content that the table has."""
+    """Builds an event for exactly the content that the table has."""
     event = ObjectEvent(
         provider=entry.provider,
         bucket=entry.bucket,

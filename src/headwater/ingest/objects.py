@@ -1,4 +1,4 @@
-"""`SparkObjects`: the objects of one table's batches, read as records with the columns of the table."""
+"""`SparkObjects`: the objects of one table's batches, read as records with the table's columns."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from headwater.lake.table import Table
 _log = logging.getLogger(__name__)
 
 _SCHEMA_ROUNDS = 5
-"""A batch is read at most so often for the columns its objects bring; mostly that is once."""
+"""Maximum number of reads of a batch for new columns; usually one is enough."""
 
 
 class SparkObjects:
-    """See `headwater.ingest.ports.Objects`. `load_state` tells what columns the table has."""
+    """See `headwater.ingest.ports.Objects`. `load_state` returns the table's columns."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class SparkObjects:
         return replace(read, outcomes=settled)
 
     def _read_with_columns(self, decisions: Sequence[Decision], find_ingested: FindIngested) -> BatchRead:
-        """Read until the columns are those of the objects."""
+        """Reads until the columns match those of the objects."""
         for rounds_left in reversed(range(_SCHEMA_ROUNDS)):
             read = read_batch(decisions, self._source.read, find_ingested)
             try:
-                # What is read again may bring more: a wider column shows what else did not fit.
+                # Another read may find more: a wider column reveals other values that did not fit.
                 if rounds_left and self._source.evolve(read, self._table):
                     read.release()
                     continue

@@ -1,6 +1,6 @@
 """One data table: plan a batch, read its objects, write rows, retractions and checkpoint in one commit.
 
-Runs without Spark: what it needs of the world are the ports.
+Runs without Spark: the ports provide access to all external systems.
 """
 
 import time
@@ -40,13 +40,13 @@ from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, take_batch
 from headwater.ingest.ports import Ports, ReadT
 
 _UNAVAILABLE_ATTEMPTS = 3
-# So many outcomes without a row get a commit of their own: they are kept in memory until then.
+# So many outcomes without rows get their own commit: they are kept in memory until then.
 _MANY_UNCOMMITTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineRules:
-    """Which objects are the table's, how it follows them, and what becomes of bad ones, by reason."""
+    """Which objects belong to the table, how it follows them, and the handling of bad ones, by reason."""
 
     scope: Scope
     max_bytes: int
@@ -55,7 +55,7 @@ class PipelineRules:
 
 
 class TablePipeline(Generic[ReadT]):
-    """Keeps one data table up with the events table. Used by one thread."""
+    """Keeps one data table up to date with the events table. Used by one thread."""
 
     def __init__(self, name: str, rules: PipelineRules, ports: Ports[ReadT]) -> None:
         self.name = name
@@ -68,16 +68,16 @@ class TablePipeline(Generic[ReadT]):
 
     @property
     def position(self) -> Position:
-        """How far events were read; may be ahead of the checkpoint by events of no concern."""
+        """Returns the offset of events read; may be ahead of the checkpoint by irrelevant events."""
         if self._position is None:
             self._position = self._ports.rows.load_checkpoint()
         return self._position
 
     def run_batch(self) -> BatchResult | None:
-        """Take one batch from the events table to the data table; None when there is nothing new.
+        """Writes one batch from the events table to the data table; returns None if there are no new events.
 
-        If it fails because of its data, what is bad goes to quarantine and the rest is committed. Raises
-        `LakeError`, `SourceError` or `IngestError` for any other failure; then the checkpoint has not moved
+        If it fails because of its data, the bad parts are quarantined and the rest is committed. Raises
+        `LakeError`, `SourceError` or `IngestError` for any other failure; then the checkpoint is unchanged
         and the same batch is planned again.
         """
         while True:
@@ -112,7 +112,7 @@ class TablePipeline(Generic[ReadT]):
         return BatchPlan(batch, tuple(self._decide(batch.events, states)), states)
 
     def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
-        """What the decision needs: most tables take objects in without asking what they were before."""
+        """Returns the states for the decision: most tables ingest objects regardless of their state."""
         mirrors = self._rules.fold.mirrors
         is_needed = mirrors or self._ledger.has_looked or any(map(is_from_listing, events))
         return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
@@ -121,7 +121,7 @@ class TablePipeline(Generic[ReadT]):
         return fold(events, states, self._rules.fold)
 
     def save_checkpoint(self) -> bool:
-        """Commit the position when it is ahead by events that made no rows; write the ledger."""
+        """Commits the offset if it is ahead by events without rows; writes the ledger."""
         saved = self._save_checkpoint()
         self._ledger.write()
         return saved
@@ -137,7 +137,7 @@ class TablePipeline(Generic[ReadT]):
         return saved
 
     def _forget(self) -> None:
-        """A commit that failed may be complete all the same: begin again from what the table says."""
+        """Restarts from the table's state, because a failed commit may be complete."""
         self._ports.rows.forget()
         self._position = None
         self._ledger = self._ports.build_ledger()
@@ -153,10 +153,10 @@ class TablePipeline(Generic[ReadT]):
             outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
             self._check_available(outcomes)
             self._write_rejects(read, outcomes)
-            # Nothing may fail between the commit and the new position, or the batch would be done and
-            # counted twice. One that is done again decides about the object again.
+            # No error may occur between the commit and the new offset, or the batch would be repeated and
+            # counted twice. A repeated batch decides about its objects again.
             self._resolve_quarantine(outcomes, plan.states)
-            # Each object's in the order of its events, as the ledger counts them.
+            # Ordered by each object's events, as the ledger counts them.
             outcomes = order_outcomes(outcomes)
             self._ports.reach("before_data_commit")
             started = time.monotonic()
@@ -191,7 +191,7 @@ class TablePipeline(Generic[ReadT]):
         return apply_policy(outcome, self._rules.on_bad_object)
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        """An outage of the store fails the batch; single objects that stay unavailable go to quarantine."""
+        """Raises an error if the store is down; single objects that stay unavailable are quarantined."""
         unavailable = [outcome for outcome in outcomes if outcome.status == "unavailable"]
         readable = any(outcome.status == "ingested" for outcome in outcomes)
         self._unavailable_attempts = self._unavailable_attempts + 1 if unavailable else 0
@@ -216,7 +216,7 @@ class TablePipeline(Generic[ReadT]):
             find_resolved(outcome, states.get(outcome.stored.event.object_id), mirrors=mirrors)
             for outcome in outcomes
         }
-        # What this batch has put there stays, also beside a request that it made needless.
+        # Content ingested by this batch stays, even if that made a request obsolete.
         written = {
             outcome.stored.event_id
             for outcome in outcomes

@@ -1,6 +1,7 @@
-"""What the pipeline of a table needs of the world around it.
+"""The ports of a table's pipeline to external systems.
 
-A run plugs in Spark, Hudi and the source; the simulator plugs in its own world, and drives the same pipeline.
+A run implements them with Spark, Hudi and the source. The simulator implements them itself and runs the same
+pipeline.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,19 +22,19 @@ from headwater.ingest.reading.resolution import FindIngested
 from headwater.observability.crash_points import CrashPointName
 
 Settle = Callable[[ObjectOutcome], ObjectOutcome]
-"""What reading an object means to the table."""
+"""Converts the result of reading an object to the table's outcome."""
 
 
 class ObjectsRead(Protocol):
-    """What reading the objects of one batch gave: outcomes by object index, and the records behind them."""
+    """The result of reading one batch's objects: outcomes by object index, and their records."""
 
     @property
     def outcomes(self) -> Sequence[tuple[int, ObjectOutcome]]:
-        """One outcome for each object, with the index of its records."""
+        """Returns one outcome for each object, with the index of its records."""
         ...
 
     def release(self) -> None:
-        """Free the records."""
+        """Frees the records."""
         ...
 
 
@@ -46,7 +47,7 @@ class Events(Protocol):
     """The events table."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Return the events behind a position, in their order. Raises `LakeError`."""
+        """Returns the events after an offset, in order. Raises `LakeError`."""
         ...
 
 
@@ -54,7 +55,7 @@ class Objects(Protocol[_ReadT_co]):
     """The objects of the source, as records of the table. Used by one thread."""
 
     def read(self, decisions: Sequence[Decision], find_ingested: FindIngested, settle: Settle) -> _ReadT_co:
-        """Read the object of each decision; `find_ingested` as in `resolve_reads`.
+        """Reads the object of each decision; `find_ingested` as in `resolve_reads`.
 
         Raises `LakeError`, `SourceError`, `IngestError` and `TransformError`.
         """
@@ -62,23 +63,23 @@ class Objects(Protocol[_ReadT_co]):
 
     @property
     def most_objects(self) -> int:
-        """How many objects a batch may have: fewer than usual after one failed because of its data."""
+        """Returns the maximum number of objects in a batch: smaller after one failed because of its data."""
         ...
 
     def isolate(self, error: HeadwaterError) -> bool:
-        """After the batch that was read last has failed: whether the next attempt may pass.
+        """Handles a failure of the last batch read; returns whether the next attempt may succeed.
 
-        If it failed because of its data, a large batch is halved, and of a small one what is bad is found and
-        left out from now on.
+        If it failed because of its data, a large batch is halved. The bad parts of a small one are found and
+        excluded from then on.
         """
         ...
 
     def note_committed(self) -> None:
-        """The batch is committed: what was left out of it concerns no other one."""
+        """Records the commit of the batch: its excluded parts concern no other batch."""
         ...
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Return the checks that records did not pass, and that only warn, since the last call."""
+        """Returns failed checks that only warn, since the last call."""
         ...
 
 
@@ -86,14 +87,14 @@ class Rows(Protocol[_ReadT_contra]):
     """The rows of the data table, and its checkpoint. Every method raises `LakeError`."""
 
     def load_checkpoint(self) -> Position:
-        """Return the checkpoint of the newest commit that has one; looked up once.
+        """Returns the checkpoint of the newest commit that has one; looked up once.
 
-        Raises `TableMismatchError` if the table is not what its configuration says.
+        Raises `TableMismatchError` if the table does not match its configuration.
         """
         ...
 
     def find_ingested(self, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
-        """Return the contents of the objects that have rows, and how many rows a write of each."""
+        """Returns the contents of the objects that have rows, and how many rows per write of each."""
         ...
 
     def write(
@@ -105,19 +106,19 @@ class Rows(Protocol[_ReadT_contra]):
         *,
         is_new: bool,
     ) -> bool:
-        """Commit new rows, the removal of outdated ones and the checkpoint at once.
+        """Commits new rows, the removal of outdated ones and the checkpoint atomically.
 
-        Without rows of either kind it commits nothing and returns False. `is_new` promises that the table has
-        no row of any of the objects.
+        Without rows of either kind it commits nothing and returns False. `is_new` guarantees that the table
+        has no row of any of the objects.
         """
         ...
 
     def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
-        """Commit the checkpoint without rows; False if the table says so already, or has no commit yet."""
+        """Commits the checkpoint without rows; False if the table already has it, or has no commit yet."""
         ...
 
     def forget(self) -> None:
-        """Ask the table again for what it was asked before: nobody knows whether a commit is complete."""
+        """Drops cached table state: it is unknown whether the last commit is complete."""
         ...
 
 
@@ -125,17 +126,17 @@ class Rejects(Protocol[_ReadT_contra]):
     """The quarantine of one table."""
 
     def write(self, items: Sequence[QuarantineItem], read: _ReadT_contra | None) -> None:
-        """Commit objects that cannot be used, and the bad records of those read. Raises `LakeError`."""
+        """Commits unusable objects, and the bad records of those read. Raises `LakeError`."""
         ...
 
     def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
-        """Remove the items about the objects, except those of the events `but`. Raises `LakeError`."""
+        """Removes the items about the objects, except those of the events `but`. Raises `LakeError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ports(Generic[ReadT]):
-    """All of them. A ledger is built anew whenever it is not known which commit was the last."""
+    """All ports. The ledger is rebuilt whenever the last commit is unknown."""
 
     events: Events
     objects: Objects[ReadT]

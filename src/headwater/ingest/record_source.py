@@ -1,4 +1,4 @@
-"""Where a table's records come from: its format, its columns, and which objects Spark splits itself."""
+"""The source of a table's records: its format, its columns, and the objects that Spark splits."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ from headwater.lake.logical_types.columns import check_convertible, convert, fin
 from headwater.lake.table import Table
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
-"""Of one object read whole, after decompression; more is quarantined as `oversize`."""
+"""Limit for one object read whole, after decompression; larger ones are quarantined as `oversize`."""
 
 _log = logging.getLogger(__name__)
 
@@ -81,40 +81,40 @@ class RecordSource:
         self._evolution = SchemaEvolution(spark, name, table)
         self._stored_rescued: str | None = None
         self._warned: set[str] = set()
-        # With steps they are columns of what comes out of those.
+        # With transforms they are columns of the transforms' result.
         self._types = {} if table.transform else list_column_types(table)
 
     @property
     def schema(self) -> StructType:
-        """The data columns. Raises `IngestError` before `ensure_schema`."""
+        """Returns the data columns. Raises `IngestError` before `ensure_schema`."""
         if self._schema is None:
             raise IngestError(f"table {self._name}: its columns are not known yet")
         return self._schema
 
     @property
     def table_schema(self) -> StructType:
-        """The same columns by the names they have in the table."""
+        """Returns the same columns with their names in the table."""
         return rename_for_hudi(self.schema)
 
     @property
     def is_provisional(self) -> bool:
-        """Whether no object has told any columns yet, so that nothing may be written."""
+        """True if no object has had any columns yet, so that nothing may be written."""
         return self._is_provisional
 
     @property
     def rescued_column(self) -> str | None:
-        """The table's column for what fits no other; once it has one, it keeps it."""
+        """Returns the table's column for rescued values; a table keeps it once created."""
         return self._evolution.rescued_column or self._stored_rescued
 
     @property
     def brought_by(self) -> Mapping[str, str]:
-        """Addresses of the objects that changed columns, by column path."""
+        """Returns addresses of the objects that changed columns, by column path."""
         return self._evolution.brought_by
 
     def ensure_schema(self, events: Sequence[StoredEvent], state: CommittedState) -> None:
-        """Fix the columns: declared, else stored with the table, else inferred from these events' objects.
+        """Determines the columns: declared, else stored with the table, else inferred from these objects.
 
-        Raises `ConfigError` when a key field is not among them.
+        Raises `ConfigError` if a key field is not among them.
         """
         self._split, self._reordered = [], frozenset()
         self._stored_rescued, stored = state.rescued_column, state.schema
@@ -133,7 +133,8 @@ class RecordSource:
             hints = parse_ddl(self._name, "schema_hints", table.schema_hints)
             schema, given = apply_hints(schema, hints), [*given, *hints.fieldNames()]
         if schema is _NOTHING_KNOWN:
-            # No object of this batch can be understood; reading them says why. The next batch asks anew.
+            # No object of this batch can be parsed; reading them gives the reason. The next batch infers
+            # again.
             self._schema, self._is_provisional = schema, True
             return
         schema = assign_names(schema, stored)
@@ -142,7 +143,7 @@ class RecordSource:
             schema = assign_names(schema, stored)
             check_convertible(self._name, rename_for_hudi(schema), self._types)
         if not table.transform:
-            # Else they are columns of what the steps make, and looked for there.
+            # Otherwise they are columns of the transforms' result, and checked there.
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
             check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
@@ -161,7 +162,7 @@ class RecordSource:
         return schema
 
     def _list_ordering(self) -> set[str]:
-        """Columns that rows are ordered by, and whose types nobody has given."""
+        """Returns columns that order rows and whose types are not configured."""
         hinted = self._list_hinted()
         ordering = () if self._table.transform else list_ordering(self._table)
         return {name for name in ordering if name.lower() not in hinted}
@@ -172,7 +173,7 @@ class RecordSource:
         return {name.lower() for name in names}
 
     def _take_stored(self, schema: StructType) -> StructType:
-        """The table's own columns, which also say whether its CSV objects have headers."""
+        """Uses the table's own columns, which also determine whether its CSV objects have headers."""
         if self._format == "csv" and not ReaderOptions(self._options).text("header"):
             hinted = self._list_hinted()
             names = [name for name in schema.fieldNames() if is_unnamed([name]) or name.lower() not in hinted]
@@ -180,10 +181,10 @@ class RecordSource:
         return schema
 
     def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
-        """Take in what columns the objects just read have; whether that changes the table's, so that they
-        have to be read again. Raises `NewColumnsError` where the table is to end with new columns.
+        """Adds the columns of the objects just read; returns True if they must be read again.
 
-        A column of whole numbers does not become one of doubles that would round what `table` has.
+        Raises `NewColumnsError` if the table's mode rejects new columns. A column of whole numbers does not
+        become doubles if that would round values of `table`.
         """
         evolution = self._evolution
         if not evolution.reports or self._is_provisional:
@@ -208,7 +209,7 @@ class RecordSource:
         return True
 
     def _warn_of_reserved(self, schema: StructType) -> None:
-        """Say once which fields have names of Hudi's or headwater's own columns."""
+        """Warns once of fields with names of Hudi's or headwater's own columns."""
         for field, column in list_renamed(schema):
             if is_reserved(field) and field not in self._warned:
                 self._warned.add(field)
@@ -217,7 +218,7 @@ class RecordSource:
                 )
 
     def _collect_bad(self, read: BatchRead) -> list[BadRecord]:
-        """Texts of some records that do not fit the columns; of a format with types of its own none."""
+        """Returns texts of some records that do not fit; none for a format with its own types."""
         is_typed = self._format in COLUMN_FORMATS
         has_bad = any(o.bad_rows or o.reason == UNPARSABLE for _, o in read.outcomes)
         has_misfits = self._evolution.rescued_column is not None
@@ -230,7 +231,7 @@ class RecordSource:
     def _list_bad(
         self, records: DataFrame, bad: Sequence[Row] | None, *, has_misfits: bool
     ) -> list[tuple[int, str]]:
-        """Some `object_index` and text."""
+        """Returns some `object_index` and text."""
         if bad is not None and not has_misfits:
             found = ((row["object_index"], row["corrupt"]) for row in bad)
             return [(at, c["text"]) for at, c in found if c["reason"] == UNPARSABLE and c["text"] is not None]
@@ -238,12 +239,12 @@ class RecordSource:
         if has_misfits:
             text = F.coalesce(text, F.col("misfit"))
         texts = records.select("object_index", text.alias("text")).where(F.length("text") <= MAX_BAD_CHARS)
-        # At random: of many records that cannot be helped, some that can should be among them.
+        # At random: besides unfixable records, the sample should include fixable ones.
         sample = texts.orderBy(F.rand(0)).limit(_SAMPLE_LINES).collect()
         return [(row["object_index"], row["text"]) for row in sample]
 
     def read(self, requests: Sequence[ReadRequest]) -> Records:
-        """Records of the objects, lazily: see `ObjectReader`. `corrupt` is a struct of reason and text."""
+        """Returns the objects' lazy records: see `ObjectReader`. `corrupt` has reason and text."""
         prepared = self._prepare()
         large, small = self._divide(requests)
         frames = []
@@ -293,9 +294,9 @@ class RecordSource:
         return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
 
     def ensure_unchanged(self) -> None:
-        """Raise `IngestError` when an object was replaced while Spark read it: its splits may be of both.
+        """Raises `IngestError` if an object was replaced while Spark read it: its splits may be of both.
 
-        Concerns what was read since the last call; call it when the records are computed.
+        Covers the reads since the last call; call it after the records are computed.
         """
         split, self._split = self._split, []
         if len(keep_present(self._store, split)) < len(split):
@@ -319,7 +320,7 @@ class RecordSource:
         )
 
     def _list_numbers(self, schema: StructType) -> frozenset[str]:
-        """Columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
+        """Returns columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
         if self._format in COLUMN_FORMATS or self._table.schema_:
             return frozenset()
         hinted, is_csv = self._list_hinted(), self._format == "csv"
@@ -334,7 +335,7 @@ def _build_address(stored: StoredEvent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """Built once for a schema: each step of an expression is a round trip to the JVM."""
+    """Built once per schema: each step of an expression is a round trip to the JVM."""
 
     config: ReaderConfig
     reader: ObjectReader

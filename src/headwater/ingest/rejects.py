@@ -1,4 +1,4 @@
-"""`QuarantineRejects`: what of one data table's batches goes to the quarantine table, and leaves it again."""
+"""`QuarantineRejects`: writes and removes one data table's items in the quarantine table."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime

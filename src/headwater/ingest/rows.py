@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RowParts:
-    """What the rows of a table are made of and compared with."""
+    """The components that build and compare a table's rows."""
 
     source: RecordSource
     contents: StoredContents
@@ -39,7 +39,7 @@ class RowParts:
 class HudiRows:
     """See `headwater.ingest.ports.Rows`.
 
-    `adopts_rules`: from the next commit on the table counts as filled by the rules that are configured now.
+    `adopts_rules`: from the next commit on, the table counts as filled by the current configuration's rules.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class HudiRows:
         self._state: CommittedState | None = None
 
     def load_state(self) -> CommittedState:
-        """What the table's newest commit with a checkpoint says; asked once. Raises `TableMismatchError`."""
+        """Returns the state in the newest commit with a checkpoint, cached. Raises `TableMismatchError`."""
         if self._state is None:
             with explained_read(self._name):
                 found = load_metadata(self._name, self._table)
@@ -64,7 +64,7 @@ class HudiRows:
             if found is None and self._config.start_from is not None:
                 state = replace(state, checkpoint=build_position(self._config.start_from))
             if self._choose_rules(state) != self._config.rules:
-                # New events go by the new rules; what lies there already waits for a person to say so.
+                # New events follow the new rules; existing rows keep theirs until a user decides.
                 _log.warning(
                     "table %s: its path or filters have changed; see `headwater routing`", self._name
                 )

@@ -1,4 +1,4 @@
-"""Run the pipelines of all tables side by side: one thread and one fair pool each.
+"""Runs the pipelines of all tables concurrently: one thread and one fair pool each.
 
 A pipeline waits for its feed: the events table, or the table that its own is built from.
 """
@@ -39,11 +39,11 @@ from headwater.lake.prerequisites.run_log import describe_run_log
 _log = logging.getLogger(__name__)
 
 _FOREIGN_COMMITS_SECONDS = 5.0
-"""How often to look for events committed by another process; our own announce themselves."""
+"""How often to check for commits of other processes; commits of this process notify the runner."""
 
 _ONCE_ATTEMPTS = 5
 _DEFECT_ATTEMPTS = 5
-"""A table that fails so often in a row with an unforeseen exception is given up."""
+"""A table is given up after this number of consecutive unexpected exceptions."""
 _MAX_BACKOFF_SECONDS = 60.0
 
 _LASTING = (
@@ -54,32 +54,33 @@ _LASTING = (
     TableMismatchError,
     TransformError,
 )
-"""What stays as it is until somebody does something."""
+"""Errors that persist until a user fixes the cause."""
 
 OnBatch = Callable[[BatchResult], None]
 
 
 class Pipeline(Protocol):
-    """Keeps one table up with what it is built from."""
+    """Keeps one table up to date with its source."""
 
     name: str
 
     def run_batch(self) -> BatchResult | None:
-        """Take in what is new, or a part of it; None when there is nothing."""
+        """Ingests new events or a part of them; returns None if there are none."""
         ...
 
     def save_checkpoint(self) -> bool:
-        """Commit what no batch has; whether there was something."""
+        """Commits progress outside of batches; returns whether there was any."""
         ...
 
 
 class Runner:
-    """Threads that run pipelines until told to stop or until the source is drained.
+    """Threads that run pipelines until they are stopped or the source is drained.
 
-    `follows` names the table that a table is built from, which is drained when the other's pipeline has
-    ended, if there is one.
+    `follows` names the table that a table is built from. The latter is drained when the other's pipeline, if
+    there is one, has ended.
 
-    `on_busy` receives how many of how many tables work on a batch; the others wait for events.
+    `on_busy` receives the number of tables that work on a batch and of all tables; the others wait for
+    events.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Runner:
         self.failures: dict[str, HeadwaterError] = {}
 
     def start(self) -> None:
-        """Start one thread a table."""
+        """Starts one thread per table."""
         for pipeline in self._pipelines:
             thread = InheritableThread(target=self._run, args=(pipeline,), name=f"table-{pipeline.name}")
             thread.daemon = True
@@ -118,17 +119,17 @@ class Runner:
             thread.start()
 
     def finish(self) -> None:
-        """No more events will come: catch up, keep the checkpoints, return. Failures are in `failures`."""
+        """Processes all remaining events, saves the checkpoints and returns. Failures are in `failures`."""
         self._drained.set()
         self._join()
 
     def stop(self) -> None:
-        """Finish the batch in hand, keep the checkpoints, return."""
+        """Finishes the current batch, saves the checkpoints and returns."""
         self._stop.set()
         self._join()
 
     def measure_batch(self, name: str) -> float:
-        """Seconds since the table's batch in hand, or its last one, was begun."""
+        """Returns the seconds since the start of the table's current or last batch."""
         return time.monotonic() - self._began.get(name, time.monotonic())
 
     def _join(self) -> None:
@@ -157,7 +158,7 @@ class Runner:
                 self._on_failure(pipeline.name, error)
 
         def is_over(state: RetryCallState) -> bool:
-            # While the run continues, a failing table is retried without end; a run that ends gives up.
+            # While the run continues, a failing table is retried without limit; a run that ends gives up.
             error = state.outcome.exception() if state.outcome else None
             if isinstance(error, DefectError) and stop_after_attempt(_DEFECT_ATTEMPTS)(state):
                 return True
@@ -177,7 +178,7 @@ class Runner:
         self._stop.wait(seconds)
 
     def _is_drained(self, name: str) -> bool:
-        """Whether nothing will come any more."""
+        """True if no further events will come."""
         source = self._ended.get(self._follows.get(name, ""))
         return self._drained.is_set() and (source is None or source.is_set())
 
@@ -218,7 +219,7 @@ class Runner:
 
 @contextmanager
 def _explained_defect(table: str) -> Iterator[None]:
-    """Raise `LakeError` if the JVM cannot be reached, `DefectError` for an exception that nothing foresaw.
+    """Raises `LakeError` if the JVM is unreachable, `DefectError` for an unexpected exception.
 
     The traceback of the latter is in the log.
     """
@@ -227,7 +228,7 @@ def _explained_defect(table: str) -> Iterator[None]:
     except HeadwaterError:
         raise
     except ConnectionError as error:
-        # py4j's: what is read from a source has its own errors. The run ends when its JVM has.
+        # py4j's errors: reads from a source have their own. The run ends with its JVM.
         raise LakeError(
             f"table {table}: the JVM does not answer: {error}", hint=f"has it ended? {describe_run_log()}"
         ) from error

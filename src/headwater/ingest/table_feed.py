@@ -1,27 +1,27 @@
-"""How a pipeline is told that there may be something new for it."""
+"""Notifies a pipeline of possible new input."""
 
 import threading
 from typing import Protocol
 
 
 class PipelineFeed(Protocol):
-    """What a pipeline waits for: the events table, or the table that its own is built from."""
+    """The feed of a pipeline: the events table, or the table that its own is built from."""
 
     @property
     def appends(self) -> int:
-        """How often there was something new; to be given to `wait`."""
+        """Returns the number of notifications, for use with `wait`."""
         ...
 
     def wait(self, seen: int, timeout: float) -> None:
-        """Block until `appends` is more than `seen`, or `timeout` seconds passed."""
+        """Blocks until `appends` exceeds `seen`, or `timeout` seconds passed."""
         ...
 
     def wake(self) -> None:
-        """Let everyone who waits look again."""
+        """Wakes all waiting threads."""
         ...
 
     def refresh(self, at_most_every: float = 0) -> None:
-        """Notice what other processes did; does nothing within so many seconds of the last time."""
+        """Detects changes by other processes; does nothing within that many seconds of the last refresh."""
         ...
 
 
@@ -49,4 +49,4 @@ class TableFeed:
             self._changed.notify_all()
 
     def refresh(self, at_most_every: float = 0) -> None:
-        """Nothing to do: who follows a table looks at its timeline each time."""
+        """Does nothing: readers of a table load its timeline each time."""

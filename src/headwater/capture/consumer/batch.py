@@ -1,4 +1,4 @@
-"""A batch, and when it closes: by age, count or bytes, adapted to how busy we are. Pure."""
+"""A batch and its closing rule: by age, count or bytes, adapted to the load. Pure."""
 
 import math
 from collections import Counter
@@ -10,24 +10,24 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer.reading import MessageReading
 from headwater.capture.quarantine_item import QuarantineItem
 
-# After a pause, a batch that stopped growing closes this much earlier than by age.
+# After a pause, a batch closes when it has not grown for this share of its maximum age.
 _QUIET_SHARE = 0.25
 _PAUSE_FACTOR = 4
 Demand = Literal["all", "some", "none"]
-"""How many of those who read the events wait for the next commit, and have nothing else to do."""
+"""How many readers of the events wait for the next commit and are idle."""
 
-# What arrives together is committed together even when all wait. When none does, a commit now would only
-# slow down theirs, and they would look at it no sooner.
+# Objects that arrive together are committed together if all tables wait. If none waits, a commit now would
+# only delay theirs, and they would read it no sooner.
 _AGE_BY_DEMAND: Mapping[Demand, float] = {"all": 0.1, "some": 1, "none": 2}
 
-# Under load a batch lasts as long as two commits, so that commits take a third of the time at most.
+# Under load a batch lasts as long as two commits, so commits take at most a third of the time.
 _COMMITS_PER_BATCH = 2
 _MAX_LOADED_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What closes a batch; `min_interval` is the seconds between the starts of two commits, at least."""
+    """Limits that close a batch; `min_interval` is the minimum time in seconds between two commit starts."""
 
     seconds: float
     messages: int
@@ -37,9 +37,9 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How it went so far, in seconds of the monotonic clock.
+    """Measured progress, in seconds of the monotonic clock.
 
-    `loaded`: receive calls come back full.
+    `loaded`: receive calls return full batches.
     """
 
     commit_started: float = -math.inf
@@ -51,7 +51,7 @@ class Pace:
 
 @dataclass(slots=True)
 class MessageBatch:
-    """What becomes one commit. An event or a bad part that is in it already is not added again."""
+    """Messages that become one commit. Duplicate events and bad parts are added only once."""
 
     opened_at: float = 0
     touched_at: float = 0
@@ -63,7 +63,7 @@ class MessageBatch:
     duplicates: int = 0
 
     def add(self, reading: MessageReading, now: float) -> None:
-        """Add what a message holds."""
+        """Adds the contents of a message."""
         if not self.message_ids:
             self.opened_at = now
         self.touched_at = now
@@ -81,11 +81,11 @@ class MessageBatch:
             self.quarantine.setdefault(item.quarantine_id, item)
 
     def is_full(self, limits: BatchLimits) -> bool:
-        """True when nothing more should be received for it."""
+        """True if no more messages should be received for the batch."""
         return len(self.message_ids) >= limits.messages or self.size >= limits.bytes
 
     def seconds_until_close(self, limits: BatchLimits, pace: Pace, now: float) -> float:
-        """0: close it now. Infinite: nothing is in it."""
+        """Returns the seconds until the batch closes: 0 closes it now, infinity means it is empty."""
         if not self.message_ids:
             return math.inf
         hold = pace.commit_started + limits.min_interval - now
@@ -94,10 +94,10 @@ class MessageBatch:
         due = self.opened_at + limits.seconds * _AGE_BY_DEMAND[pace.demand]
         quiet = self.touched_at + _QUIET_SHARE * limits.seconds
         if self.opened_at - pace.commit_ended >= _PAUSE_FACTOR * limits.seconds:
-            # The first object after a pause: waiting longer would mostly wait for nothing.
+            # The first object after a pause: waiting longer would rarely add another one.
             due = min(due, quiet)
         elif pace.loaded:
-            # A batch that stopped growing is the end of the load, however long receive calls still wait.
+            # A batch that stopped growing marks the end of the load, even if receive calls still wait.
             due = max(due, min(self.opened_at + _loaded_age_limit(pace), quiet))
         return max(0.0, due - now, hold)
 
@@ -107,10 +107,10 @@ def _loaded_age_limit(pace: Pace) -> float:
 
 
 def choose_active_receivers(active: int, most: int, received: int, asked: int) -> int:
-    """How many receivers should run after a call that asked for `asked` messages and got `received`.
+    """Returns the number of receivers to run after a call that requested `asked` and got `received` messages.
 
-    One more while calls come back at least half full (SQS rarely fills them), one less when one comes
-    back empty; never fewer than one.
+    Adds one while responses are at least half full (SQS rarely fills them), removes one after an empty
+    response; the minimum is one.
     """
     if received == 0:
         return max(1, active - 1)

@@ -1,4 +1,4 @@
-"""`Committer`: makes one batch durable: its events, and what goes to quarantine."""
+"""`Committer`: makes one batch durable: its events and its quarantine items."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Appended(Protocol):
-    """What an events table may say of a commit."""
+    """The result of a commit to an events table."""
 
     @property
     def duplicates(self) -> int:
-        """Events that were in the table already."""
+        """Returns the number of events that were already in the table."""
         ...
 
 
@@ -40,10 +40,10 @@ AppendQuarantine = Callable[[Sequence[QuarantineItem]], None]
 
 
 class Committer:
-    """Commits the events of a batch, and in a thread of `beside` what goes to quarantine.
+    """Commits the events of a batch, and its quarantine items in a thread of `beside`.
 
-    A commit mostly waits for files to be listed and renamed, and a batch may need two. Either part may be
-    committed again by another call.
+    A commit mostly waits for files to be listed and renamed, and a batch may need two. A later call may
+    commit either part again.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class Committer:
         self._beside = beside
 
     def commit(self, batch: MessageBatch, stop: threading.Event) -> int:
-        """Return how many events the table had already. When this returns, all of the batch is durable.
+        """Commits the whole batch durably; returns the number of events already in the table.
 
-        Raises `HeadwaterError` when a commit cannot succeed, has failed for `commit_patience` seconds, or
-        fails once `stop` is set.
+        Raises `HeadwaterError` if a commit cannot succeed, has failed for `commit_patience` seconds, or
+        fails after `stop` is set.
         """
         events, items = list(batch.events.values()), list(batch.quarantine.values())
         appended: Appended | None = None
@@ -72,7 +72,7 @@ class Committer:
                 crash_point("before_events_commit")
                 appended = self._retry(stop, lambda: self._append_events(events))
         finally:
-            # Both have ended before either is tried again; the error of the events is the one to raise.
+            # Both commits end before either is retried; the error of the events takes precedence.
             failure = quarantined.exception() if quarantined else None
         if failure:
             raise failure
@@ -84,10 +84,10 @@ class Committer:
         self._retry(stop, lambda: self._append_quarantine(items))
 
     def _retry(self, stop: threading.Event, commit: Callable[[], Appended | None]) -> Appended | None:
-        """Commit, and again while it may work later; the heartbeat holds the messages meanwhile."""
+        """Commits with retries on transient errors; the heartbeat keeps the messages hidden."""
         attempts = Retrying(
             retry=retry_if_exception(_may_pass),
-            # A stopped run tries once: what is not committed is delivered again.
+            # A stopped run tries once: the queue redelivers uncommitted messages.
             stop=stop_any(stop_after_delay(self._options.commit_patience), stop_when_event_set(stop)),
             wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
             sleep=sleep_using_event(stop),

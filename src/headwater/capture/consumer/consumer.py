@@ -28,13 +28,13 @@ from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)
 
-# How much longer than the visibility time-out a run waits for the messages of a dead predecessor.
+# Margin above the visibility timeout for the messages of a dead predecessor.
 _PREDECESSOR_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommitReport:
-    """One batch that is committed; `seconds` is the wall time of its commits."""
+    """One committed batch; `seconds` is the wall time of its commits."""
 
     messages: int
     events: int
@@ -43,11 +43,10 @@ class CommitReport:
 
 
 class Consumer:
-    """Moves what a queue says into the events table; at least once, and each event counts once.
+    """Captures the messages of a queue into the events table: at-least-once delivery, each event stored once.
 
-    `append_events` and `append_quarantine` commit: when they return, what they were given is durable.
-    Either may be given the same things again. A batch's two calls run side by side, each from always the same
-    thread. Messages are deleted only after both.
+    `append_events` and `append_quarantine` are idempotent and durable when they return. A batch's two calls
+    run in parallel, each always in the same thread. Messages are deleted only after both.
     """
 
     def __init__(
@@ -74,23 +73,23 @@ class Consumer:
 
     @property
     def stats(self) -> CaptureStats:
-        """What was done so far, over all runs."""
+        """Returns the totals over all runs."""
         return self._stats.read()
 
     def set_demand(self, demand: Demand) -> None:
-        """How many of those who read the events wait for them; decides how soon a batch closes."""
+        """Sets how many readers of the events wait for them, which controls how soon a batch closes."""
         self._demand = demand
         if self._intake:
             self._intake.set_demand(demand)
 
     @property
     def in_flight_ratio(self) -> float:
-        """Messages received and not yet deleted, as a share of the cap at which receiving stops."""
+        """Returns messages received and not yet deleted, as a share of the limit at which receiving stops."""
         intake = self._intake
         return intake.in_flight_count() / self._options.max_in_flight if intake else 0.0
 
     def find_captured_until(self) -> datetime | None:
-        """Everything sent to the queue before is committed; None when that cannot be told yet."""
+        """Returns the time before which every sent message is committed; None if not known yet."""
         intake, now = self._intake, self._clock.now()
         if intake is None:
             return None
@@ -101,15 +100,15 @@ class Consumer:
         if not (depth.visible or depth.in_flight or intake.in_flight_count()):
             return now
         if self._clock.monotonic() < self._predecessor_until:
-            # What a dead predecessor holds is hidden from every poll, and comes back.
+            # Messages of a dead predecessor are hidden from every poll and reappear later.
             return None
         return intake.find_captured_until()
 
     def run(self, stop: threading.Event) -> CaptureStats:
-        """Capture until `stop` is set, then drain: commit the open batch, delete, release the rest.
+        """Captures until `stop` is set, then drains: commits the open batch, deletes, releases the rest.
 
-        Raises `HeadwaterError` when it cannot go on: the queue is gone, credentials are wrong, or the
-        commit failed for `commit_patience` seconds. What was not committed is released then.
+        Raises `HeadwaterError` if it cannot continue: the queue does not exist, credentials are invalid, or
+        the commit failed for `commit_patience` seconds. Uncommitted messages are then released.
         """
         self._loop(stop, self._options.long_poll_wait, None)
         return self.stats
@@ -122,12 +121,12 @@ class Consumer:
         empty_poll_seconds: float = 1.0,
         is_fed: Callable[[], bool] = lambda: True,
     ) -> CaptureStats:
-        """Capture everything that is in the queue now, then return. Raises as `run` does.
+        """Captures every message now in the queue, then returns. Raises as `run` does.
 
-        The queue counts as empty after `empty_polls` long polls in a row without an older message; its
-        approximate depth can only make us look again. Messages that a dead predecessor still holds are
-        waited for, for at most the visibility time-out and a little. While `is_fed` says False,
-        somebody in this process is still sending.
+        The queue counts as empty after `empty_polls` consecutive long polls without an older message; its
+        approximate depth can only trigger further polls. Waits for the messages of a dead predecessor,
+        slightly longer than the visibility timeout at most. Keeps polling while `is_fed` returns False:
+        another thread of this process is still sending.
         """
 
         def is_over(intake: Intake) -> bool:
@@ -143,7 +142,7 @@ class Consumer:
         return self.stats
 
     def _is_left(self, intake: Intake) -> bool:
-        """Whether the queue's depth agrees that nothing is left; if not, polling goes on."""
+        """True if the queue's depth confirms that it is empty; otherwise polling continues."""
         try:
             depth = self._queue.depth()
         except SourceError as error:

@@ -19,8 +19,9 @@ _ROUNDS = 3
 
 
 class Deleter:
-    """Deletes committed messages with their newest handles. Nothing here ends a run: what could not be
-    deleted is delivered again, recognised, and deleted then."""
+    """Deletes committed messages with their newest handles. Failures never end a run: undeleted messages are
+    redelivered, recognised as duplicates, and deleted then.
+    """
 
     def __init__(self, queue: Queue, intake: Intake, stats: StatsCounter, threads: int) -> None:
         self._queue = queue
@@ -31,13 +32,13 @@ class Deleter:
         self._lock = threading.Lock()
 
     def submit(self, message_ids: Sequence[str]) -> None:
-        """Delete these in the background. After `close` it does nothing."""
-        # At least two parts, so that "some are deleted, others are not" has a moment.
+        """Deletes these in the background. Does nothing after `close`."""
+        # At least two parts, so that partial deletion is a reachable state.
         size = max(1, min(_CHUNK, (len(message_ids) + 1) // 2))
         for at in range(0, len(message_ids), size):
             try:
                 future = self._pool.submit(self._delete, message_ids[at : at + size])
-            except RuntimeError:  # closed: the message comes back after its time-out
+            except RuntimeError:  # closed: the message reappears after its visibility timeout
                 return
             with self._lock:
                 self._running.add(future)
@@ -48,13 +49,13 @@ class Deleter:
             self._running.discard(future)
 
     def drain(self) -> None:
-        """Wait until everything submitted is done."""
+        """Waits until all submitted deletions are done."""
         with self._lock:
             running = tuple(self._running)
         wait(running)
 
     def close(self) -> None:
-        """Wait for what was submitted and end the threads."""
+        """Waits for submitted deletions and ends the threads."""
         self._pool.shutdown(wait=True)
 
     def _delete(self, message_ids: Sequence[str]) -> None:
@@ -62,7 +63,7 @@ class Deleter:
 
 
 def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_ids: Sequence[str]) -> None:
-    """Delete committed messages, and again those that were delivered meanwhile, a few times."""
+    """Deletes committed messages; retries a few times for messages redelivered in the meantime."""
     left = list(message_ids)
     for _ in range(_ROUNDS):
         used = intake.handles(left)

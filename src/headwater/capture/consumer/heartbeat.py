@@ -1,4 +1,4 @@
-"""Keeps undeleted messages hidden while their batch is open or being committed."""
+"""Extends the visibility timeout of undeleted messages while their batch is open or being committed."""
 
 import threading
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PAUSE_AFTER_FAILURE = 1.0
 
 
 class Heartbeat:
-    """One thread that extends each message's visibility a third of the time-out after the last time."""
+    """A thread that extends each message's visibility after a third of the timeout."""
 
     def __init__(
         self, queue: Queue, intake: Intake, stats: StatsCounter, clock: Clock, *, visibility_timeout: int
@@ -30,11 +30,11 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Start the thread; it ends with the intake."""
+        """Starts the thread; it ends with the intake."""
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the thread; call `Intake.finish` before."""
+        """Waits for the thread; call `Intake.finish` first."""
         self._thread.join()
 
     def _run(self) -> None:
@@ -42,7 +42,7 @@ class Heartbeat:
             self.extend(due)
 
     def extend(self, due: Mapping[str, str]) -> None:
-        """Hide the messages with these handles for another time-out; one that fails is due again soon."""
+        """Hides the messages with these handles for another timeout; a failed one is soon due again."""
         at = self._clock.monotonic()
         try:
             failed = self._queue.extend(due, self._visibility_timeout)

@@ -1,4 +1,4 @@
-"""`InFlight`: messages received and not yet deleted, their newest handles, who needs a heartbeat. Pure."""
+"""`InFlight`: messages received and not yet deleted, their newest handles and due heartbeats. Pure."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class InFlight:
 
     def __init__(self, visibility_seconds: float, remembered: int = _REMEMBERED) -> None:
         self._heartbeat_seconds = visibility_seconds / HEARTBEATS_PER_TIMEOUT
-        # In the order of `hidden_at`, so that who needs a heartbeat stands in front.
+        # Ordered by `hidden_at`, so that messages due for a heartbeat come first.
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._committed: OrderedDict[str, None] = OrderedDict()
         self._remembered = remembered
@@ -33,10 +33,10 @@ class InFlight:
         return len(self._held)
 
     def receive(self, message_id: str, handle: str, now: float) -> Delivery:
-        """Take note of a delivery; its handle is now the newest.
+        """Records a delivery; its handle is now the newest.
 
-        "new": never seen, or forgotten. "held": another delivery of it is being worked on. "done": what
-        is in it is committed, it only has to be deleted.
+        "new": never seen, or forgotten. "held": another delivery of it is in process. "done": its content is
+        committed, and only the deletion remains.
         """
         known = message_id in self._held
         self._held[message_id] = _Held(handle, now)
@@ -46,7 +46,7 @@ class InFlight:
         return "held" if known else "new"
 
     def handles(self, message_ids: Iterable[str]) -> dict[str, str]:
-        """The newest handles of those messages that are held."""
+        """Returns the newest handles of those messages that are held."""
         return {
             message_id: self._held[message_id].handle
             for message_id in message_ids
@@ -54,7 +54,7 @@ class InFlight:
         }
 
     def commit(self, message_ids: Iterable[str]) -> None:
-        """What is in these messages is committed. Remembered a while, also after they are deleted."""
+        """Marks the messages as committed. Remembers them for a while after their deletion."""
         for message_id in message_ids:
             self._committed[message_id] = None
             self._committed.move_to_end(message_id)
@@ -62,10 +62,10 @@ class InFlight:
             self._committed.popitem(last=False)
 
     def finish(self, used: Mapping[str, str]) -> list[str]:
-        """Let go of messages after a deletion with `used` handles, whether it worked or not.
+        """Releases messages after a deletion with `used` handles, whether or not it succeeded.
 
-        Returns those that were delivered again meanwhile: the handle used was stale, so nothing was
-        deleted, and they are still held.
+        Returns messages that were redelivered in the meantime: the used handle was stale, so they are not
+        deleted and still held.
         """
         again = []
         for message_id, handle in used.items():
@@ -79,14 +79,14 @@ class InFlight:
         return again
 
     def take_uncommitted(self) -> dict[str, str]:
-        """Let go of all messages that are not committed; returns their handles."""
+        """Releases all uncommitted messages; returns their handles."""
         taken = {name: held.handle for name, held in self._held.items() if name not in self._committed}
         for message_id in taken:
             del self._held[message_id]
         return taken
 
     def find_due(self, now: float) -> dict[str, str]:
-        """Handles of the messages that need a heartbeat at `now`."""
+        """Returns the handles of messages that need a heartbeat at `now`."""
         due = {}
         for message_id, held in self._held.items():
             if held.hidden_at + self._heartbeat_seconds > now:
@@ -96,17 +96,17 @@ class InFlight:
         return due
 
     def next_due_at(self) -> float | None:
-        """When the next heartbeat is needed; None when nothing is held."""
+        """Returns the time of the next heartbeat; None if no message is held."""
         for held in self._held.values():
             if held.heartbeat:
                 return held.hidden_at + self._heartbeat_seconds
         return None
 
     def extend(self, used: Mapping[str, str], failed: Iterable[str], now: float) -> None:
-        """Take note of a heartbeat at `now` with `used` handles.
+        """Records a heartbeat at `now` with `used` handles.
 
-        A message whose extension failed gets no further one: somebody else may have it. A delivery
-        that came meanwhile is not touched.
+        A message whose extension failed gets no further one: another consumer may have it. A newer delivery
+        is not affected.
         """
         failures = frozenset(failed)
         for message_id, handle in used.items():

@@ -1,4 +1,4 @@
-"""`Intake`: where receivers, committer, heartbeat and deleter meet; all of it behind one lock."""
+"""`Intake`: shared state of receivers, committer, heartbeat and deleter, guarded by one lock."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,15 +15,16 @@ from headwater.capture.consumer.stats import StatsCounter
 from headwater.capture.queues.protocol import Message
 from headwater.observability.clock import Clock
 
-# How late a stop signal may be noticed; an idle process wakes this often.
+# Maximum delay until a stop signal takes effect; an idle process wakes up this often.
 _STOP_NOTICE_SECONDS = 0.25
 
 
 class Intake:
-    """The open batch and everything in flight.
+    """Holds the open batch and everything in flight.
 
-    While one batch is committed the next one fills. When that is full too, or too much is in flight,
-    receivers wait. `failure` is what ended a receiver; `emptiness` is set while a run is to end by itself.
+    While one batch is committed, the next one fills. If that is full too, or too much is in flight,
+    receivers wait. `failure` is the error that ended a receiver; `emptiness` is set in a run that ends
+    when the queue is empty.
     """
 
     def __init__(
@@ -52,15 +53,15 @@ class Intake:
         self._batch = MessageBatch()
         self._pace = Pace()
         self._active = 1
-        self._expected = 0  # what running receive calls may return
-        self._reading = 0  # calls of `add` that are parsing
+        self._expected = 0  # messages that running receive calls may return
+        self._reading = 0  # calls of `add` in progress
         self._closed = False
         self._finished = False
         self.emptiness: Emptiness | None = None
         self.failure: Exception | None = None
 
     def wait_for_turn(self, index: int) -> int:
-        """Wait until receiver `index` is needed and there is room: how many to ask for; 0 is the end."""
+        """Waits until receiver `index` is needed and has room; returns the request size, 0 at the end."""
         asked = self._options.max_messages_per_request
         with self._lock:
             while not self._closed:
@@ -72,12 +73,12 @@ class Intake:
 
     def _has_room(self, asked: int) -> bool:
         in_flight = len(self._in_flight) + self._expected
-        # A cap below one request must not stop everything.
+        # A limit below one request must not block all receiving.
         fits = in_flight == 0 or in_flight + asked <= self._options.max_in_flight
         return fits and not self._batch.is_full(self._limits)
 
     def end_call(self, asked: int, messages: Sequence[Message] | None, started: float) -> None:
-        """A receive call that began at `started` is over; None: it failed."""
+        """Records the end of a receive call that began at `started`; None: it failed."""
         with self._lock:
             self._expected -= asked
             received = len(messages or ())
@@ -92,14 +93,14 @@ class Intake:
             self._room.notify_all()
 
     def pause(self, seconds: float) -> None:
-        """Wait, but no longer than to the end of the run."""
+        """Waits, but not beyond the end of the run."""
         until = self._clock.monotonic() + seconds
         with self._lock:
             while not self._closed and (left := until - self._clock.monotonic()) > 0:
                 self._clock.wait(self._room, left)
 
     def add(self, messages: Sequence[Message]) -> tuple[bool, list[str]]:
-        """Take messages in, unless the run is over: whether it did, and which need only be deleted."""
+        """Accepts messages unless the run has ended; returns whether it did, and messages to delete."""
         with self._lock:
             if self._closed:
                 return False, []
@@ -139,19 +140,19 @@ class Intake:
             self._work.notify_all()
 
     def fail(self, error: Exception) -> None:
-        """A receiver cannot go on; the run is to end with this error."""
+        """Records a receiver's fatal error, which ends the run."""
         with self._lock:
             self.failure = self.failure or error
             self._work.notify_all()
 
     def set_demand(self, demand: Demand) -> None:
-        """How many wait for the next commit."""
+        """Sets how many readers wait for the next commit."""
         with self._lock:
             self._pace = replace(self._pace, demand=demand)
             self._work.notify_all()
 
     def next_batch(self) -> MessageBatch | None:
-        """The batch to commit now; None after a moment without one."""
+        """Returns the batch to commit now; None after a short wait without one."""
         with self._lock:
             left = self._seconds_until_close()
             if left > 0 and not self.failure:
@@ -171,18 +172,18 @@ class Intake:
         return batch
 
     def end_commit(self, batch: MessageBatch) -> float:
-        """The batch is committed; returns the seconds that took."""
+        """Marks the batch as committed; returns the duration in seconds."""
         with self._lock:
             now = self._clock.monotonic()
             seconds = now - self._pace.commit_started
-            # Who waited has something to do now, and says so a moment later.
+            # Readers that waited are busy now and report their demand a moment later.
             self._pace = replace(self._pace, commit_ended=now, commit_seconds=seconds, demand="some")
             self._in_flight.commit(batch.message_ids)
             self._backlog.close(batch.message_ids)
             return seconds
 
     def close(self) -> MessageBatch:
-        """End receiving, and return what is not committed once nobody adds to it any more."""
+        """Ends receiving; returns the uncommitted messages after the last concurrent `add` is done."""
         with self._lock:
             self._closed = True
             self._room.notify_all()
@@ -191,7 +192,7 @@ class Intake:
             return self._take_batch()
 
     def finish(self) -> dict[str, str]:
-        """End the heartbeat and let go of what is not committed; returns its handles, to be released."""
+        """Ends the heartbeat and drops uncommitted messages; returns their handles for release."""
         with self._lock:
             self._closed = self._finished = True
             self._room.notify_all()
@@ -199,19 +200,19 @@ class Intake:
             return self._in_flight.take_uncommitted()
 
     def handles(self, message_ids: Iterable[str]) -> dict[str, str]:
-        """The newest handles of those messages that are still in flight."""
+        """Returns the newest handles of those messages that are still in flight."""
         with self._lock:
             return self._in_flight.handles(message_ids)
 
     def end_deletion(self, used: Mapping[str, str]) -> list[str]:
-        """Messages were deleted with these handles; returns those that came again meanwhile."""
+        """Records a deletion with these handles; returns messages redelivered in the meantime."""
         with self._lock:
             again = self._in_flight.finish(used)
             self._room.notify_all()
             return again
 
     def wait_for_heartbeat(self) -> dict[str, str] | None:
-        """Wait until messages need a heartbeat: their handles; None is the end."""
+        """Waits until messages need a heartbeat; returns their handles, or None at the end."""
         with self._lock:
             while not self._finished:
                 now = self._clock.monotonic()
@@ -223,19 +224,19 @@ class Intake:
         return None
 
     def end_heartbeat(self, used: Mapping[str, str], failed: Iterable[str], at: float) -> None:
-        """Messages were extended with these handles by a call that began at `at`."""
+        """Records an extension with these handles by a call that began at `at`."""
         with self._lock:
             self._in_flight.extend(used, failed, at)
 
     def pause_heartbeat(self, seconds: float) -> None:
-        """Wait before the next attempt, but no longer than to the end of the run."""
+        """Waits before the next attempt, but not beyond the end of the run."""
         until = self._clock.monotonic() + seconds
         with self._lock:
             while not self._finished and (left := until - self._clock.monotonic()) > 0:
                 self._clock.wait(self._beat, left)
 
     def in_flight_count(self) -> int:
-        """How many messages are received and not deleted."""
+        """Returns the number of messages received and not deleted."""
         with self._lock:
             return len(self._in_flight)
 
@@ -245,7 +246,7 @@ class Intake:
             return self._backlog.find_captured_until()
 
     def is_drained(self) -> bool:
-        """True when enough polls found nothing and nothing is in work."""
+        """True if enough polls were empty and no message is in process."""
         with self._lock:
             return (
                 self.emptiness is not None
@@ -256,7 +257,7 @@ class Intake:
             )
 
     def keep_polling(self) -> None:
-        """It looked empty, but the queue says there is more: count empty polls from the start."""
+        """Restarts the count of empty polls because the queue reports more messages."""
         with self._lock:
             if self.emptiness:
                 self.emptiness.reset()

@@ -1,4 +1,4 @@
-"""What the capture loop needs of the configuration, the same for every kind of source."""
+"""Options of the capture loop, the same for every type of source."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerOptions:
-    """Times in seconds. The defaults fit a queue in this process.
+    """Times in seconds. The defaults suit an in-process queue.
 
-    `commit_patience` is how long a failing commit is tried again, after pauses that grow from
-    `commit_pause`; `receive_patience` how long a queue may be out of reach before it ever answered;
-    `stop_patience` how long the end of a run waits for receive calls that wait for messages.
+    `commit_patience` limits retries of a failing commit, with pauses that grow from `commit_pause`.
+    `receive_patience` limits how long a queue may be unreachable before its first response.
+    `stop_patience` limits the wait for pending receive calls at the end of a run.
     """
 
     visibility_timeout: int = 30
@@ -33,7 +33,7 @@ class ConsumerOptions:
 
 
 def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> ConsumerOptions:
-    """The options of a source; without a queue configuration those of a queue in this process."""
+    """Returns the options of a source; without a queue configuration those of an in-process queue."""
     if queue is None:
         return ConsumerOptions(
             batch_seconds=capture.batch_seconds,
@@ -41,7 +41,7 @@ def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> Cons
             min_sync_interval=capture.min_sync_interval,
         )
     return ConsumerOptions(
-        # 0 would never hide a message; the queue takes it as 1 too.
+        # 0 would never hide a message; the queue treats it as 1, too.
         visibility_timeout=max(1, queue.visibility_timeout),
         long_poll_wait=queue.long_poll_wait,
         receivers=queue.receivers,

@@ -1,4 +1,4 @@
-"""What one message contributes to a batch. Pure."""
+"""The contribution of one message to a batch. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headwater.capture.queues.protocol import Message
 MessageParser = Callable[[str, Mapping[str, str]], ParsedMessage]
 
 SOURCE_ATTRIBUTE = "headwater-source"
-"""Message attribute by which our own listings say what they are."""
+"""Message attribute with which headwater's own listings identify themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class MessageReading:
 
 
 def read_message(message: Message, parse: MessageParser) -> MessageReading:
-    """Parse a message: its good records are events, exactly its bad parts are quarantine items."""
+    """Parses a message: good records become events, and only the bad parts become quarantine items."""
     parsed = parse(message.body, message.attributes)
     source: EventSource = (
         "listing" if message.attributes.get(SOURCE_ATTRIBUTE) == "listing" else "notification"

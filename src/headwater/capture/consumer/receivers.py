@@ -1,4 +1,4 @@
-"""Threads that receive: one while it is quiet, up to `receivers` under load."""
+"""Receiver threads: one when idle, up to `receivers` under load."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 _SHORTEST_PAUSE = 0.1
 _LONGEST_PAUSE = 30.0
-# A call that came back empty sooner than this did not wait: long_poll_wait is 0, or the service ignores it.
+# A faster empty response did not wait: `long_poll_wait` is 0, or the service ignores it.
 _SHORT_POLL = 0.5
 _LONGEST_IDLE_PAUSE = 1.0
 
@@ -23,8 +23,8 @@ _LONGEST_IDLE_PAUSE = 1.0
 class Receivers:
     """Long-polls a queue from several threads until the intake closes.
 
-    An error that may pass is waited out, for ever once the queue has answered, `patience` seconds
-    before that; any other ends the run through `Intake.fail`.
+    Retries transient errors: without limit after the queue's first response, for `patience` seconds before
+    it. Any other error ends the run through `Intake.fail`.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Receivers:
         self._threads: list[threading.Thread] = []
 
     def start(self, count: int) -> None:
-        """Start the threads; all but the first sleep until they are needed."""
+        """Starts the threads; all but the first sleep until they are needed."""
         self._threads = [
             threading.Thread(target=self._run, args=(index,), name=f"receive-{index}", daemon=True)
             for index in range(count)
@@ -57,9 +57,9 @@ class Receivers:
             thread.start()
 
     def join(self, seconds: float) -> None:
-        """Wait for the threads, `seconds` in all.
+        """Waits for the threads, `seconds` in total.
 
-        One that still waits for messages is left behind: it releases what it gets.
+        A thread that still waits for messages is abandoned: it releases the messages it receives.
         """
         until = self._clock.monotonic() + seconds
         for thread in self._threads:
@@ -78,11 +78,11 @@ class Receivers:
                 if failed or self._clock.monotonic() - started < _SHORT_POLL:
                     self._intake.pause(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE if failed else _LONGEST_IDLE_PAUSE)
-        except Exception as error:  # a thread that dies silently would look like an idle queue
+        except Exception as error:  # a thread that died silently would look like an idle queue
             self._intake.fail(error)
 
     def poll(self, asked: int) -> Sequence[Message] | None:
-        """Receive once, and pass on what came; None if the call failed and may work later."""
+        """Receives once and passes the messages on; returns None after a transient failure."""
         started = self._clock.monotonic()
         messages = self._receive(asked, started)
         self._intake.end_call(asked, messages, started)

@@ -1,4 +1,4 @@
-"""What a consumer has done so far, for status pages, metrics and tests."""
+"""Counters of a consumer for status pages, metrics and tests."""
 
 import threading
 from collections import Counter
@@ -36,9 +36,9 @@ _METRICS: dict[StatName, CounterName] = {
 class CaptureStats:
     """Counts since the consumer was built.
 
-    `messages`: deliveries, redeliveries included; `redelivered`: deliveries of messages that were in
-    work or committed already. `events`: committed; `duplicates`: seen and not committed again.
-    `skipped`: parts of messages that are no object event, by reason. `quarantined`: items committed.
+    `messages`: deliveries, including redeliveries; `redelivered`: deliveries of messages that were already
+    in process or committed. `events`: committed; `duplicates`: recognised and not committed again.
+    `skipped`: parts of messages that are not object events, by reason. `quarantined`: items committed.
     """
 
     messages: int = 0
@@ -55,7 +55,7 @@ class CaptureStats:
 
 
 class StatsCounter:
-    """Counts from many threads, and tells the metrics what they have a name for."""
+    """Counts from many threads and updates the matching metrics."""
 
     def __init__(self, metrics: Metrics | None) -> None:
         self.metrics = metrics
@@ -64,7 +64,7 @@ class StatsCounter:
         self._skipped: Counter[str] = Counter()
 
     def add(self, name: StatName, amount: int = 1) -> None:
-        """Count `amount` more."""
+        """Increases a counter by `amount`."""
         if not amount:
             return
         with self._lock:
@@ -74,12 +74,12 @@ class StatsCounter:
             self.metrics.count(metric, amount)
 
     def add_skipped(self, skipped: Counter[str]) -> None:
-        """Count skipped parts by reason."""
+        """Counts skipped parts by reason."""
         with self._lock:
             self._skipped += skipped
 
     def read(self) -> CaptureStats:
-        """The counts now."""
+        """Returns the current counts."""
         with self._lock:
             counts = self._counts
             return CaptureStats(

@@ -1,4 +1,4 @@
-"""What the events table says was announced of the files of a folder."""
+"""Reads from the events table which files of a folder were announced."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,7 +11,7 @@ from headwater.lake.jvm import explained_lake
 
 
 def read_announced_files(events: EventsTable, bucket: str) -> dict[str, KnownFile]:
-    """By key, files that are gone included: what comes back under their keys has a later order.
+    """Returns announced files by key, with deleted ones: files re-created there must get a later order.
 
     Raises `LakeError`.
     """
@@ -33,9 +33,9 @@ def read_announced_files(events: EventsTable, bucket: str) -> dict[str, KnownFil
 
 
 def select_announced(events: DataFrame) -> DataFrame:
-    """One row a key: key, kind, etag, order_key, identity, digest.
+    """Selects one row per key: key, kind, etag, order_key, identity, digest.
 
-    What a reconcile saw counts if it began after the newest event of the watcher.
+    State observed by a reconcile counts if the reconcile began after the watcher's newest event.
     """
     is_told = F.col("order_key").isNotNull() & F.col("kind").isin("created", "removed")
     is_listed = F.col("event_name").isin(LISTED_EVENT, VANISHED_EVENT)

@@ -1,12 +1,12 @@
-"""`FolderChangeFeed`: paths below a folder to look at again, from the operating system."""
+"""`FolderChangeFeed`: changed paths below a folder, reported by the operating system."""
 
 import threading
 from pathlib import Path
 
 import structlog
 
-# The documented low-level interface: unlike `watchfiles.watch` it tells when it has begun, and each
-# wait has its own time-out. https://watchfiles.helpmanual.io/api/rust_backend/
+# The documented low-level interface: unlike `watchfiles.watch` it reports when watching has begun, and each
+# wait has its own timeout. https://watchfiles.helpmanual.io/api/rust_backend/
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from headwater.errors import SourceUnavailableError
@@ -20,10 +20,10 @@ _RESTART_PAUSE_SECONDS = 1.0
 
 
 class FolderChangeFeed:
-    """Begins when it is built; a context manager.
+    """Watches from its construction on; a context manager.
 
-    Raises `SourceUnavailableError` when the folder is not there. Where the system cannot watch so many
-    folders, the library looks at all files every two seconds instead.
+    Raises `SourceUnavailableError` if the folder does not exist. Where the system cannot watch so many
+    folders, the library polls all files every two seconds instead.
     """
 
     def __init__(self, root: Path) -> None:
@@ -42,7 +42,7 @@ class FolderChangeFeed:
         self._notify.close()
 
     def wait(self, seconds: float, stop: threading.Event) -> list[str]:
-        """Wait for changes, at most `seconds` or until `stop` is set: the paths, parents before children.
+        """Waits at most `seconds` or until `stop` is set; returns changed paths, parents before children.
 
         The folder's own path means that changes may have been missed anywhere in it.
         """
@@ -50,7 +50,8 @@ class FolderChangeFeed:
         try:
             changes = self._notify.watch(_DEBOUNCE_MS, _STEP_MS, timeout_ms, stop)
         except WatchfilesRustInternalError as error:
-            # A path that is not UTF-8. The library raises it again at every later call, so it starts anew.
+            # The path is not UTF-8. The library raises the error again at every later call, so the watch
+            # restarts.
             log.debug("the watch is restarted", error=str(error))
             self._restart()
             stop.wait(_RESTART_PAUSE_SECONDS)
@@ -63,12 +64,12 @@ class FolderChangeFeed:
         failed.close()
 
     def is_attached(self) -> bool:
-        """False when the folder was removed or replaced: its successor needs a new feed."""
+        """False if the folder was removed or replaced: its successor needs a new feed."""
         return find_identity(self._root) == self._identity
 
 
 def find_identity(folder: Path) -> tuple[int, int] | None:
-    """Device and inode of a folder; None when it is not there."""
+    """Returns device and inode of a folder; None if it does not exist."""
     try:
         status = folder.stat()
     except OSError:
@@ -77,7 +78,7 @@ def find_identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _watch(root: Path) -> RustNotify:
-    """Raises `SourceUnavailableError` when the folder has gone."""
+    """Raises `SourceUnavailableError` if the folder no longer exists."""
     try:
         return _open_watch(root, force_polling=False)
     except OSError as error:

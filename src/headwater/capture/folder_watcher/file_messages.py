@@ -1,9 +1,8 @@
-"""Message bodies for files, in the shape of S3 notifications, and the clock that they are ordered by.
+"""Message bodies for files in the format of S3 notifications, and the clock that orders them.
 
-The sequencer is a time in nanoseconds. Of a file it is the inode's change time and not the
-modification time: a file that is moved or copied into place with an old modification time is still
-the newest thing that happened to its key. What is announced later under a key has a later sequencer all
-the same: see `choose_order`.
+The sequencer is a time in nanoseconds: the inode's change time, not the modification time. A file moved
+into place with an old modification time is still the newest event of its key. Later announcements of a
+key always have a later sequencer: see `choose_order`.
 """
 
 import json
@@ -16,20 +15,20 @@ from headwater.capture.folder_watcher.known_files import KnownFile
 
 EVENT_SOURCE = "headwater:local"
 FILE_FIELD = "headwaterFile"
-"""Field of a record: `identity` and `digest` of the file, see `KnownFile`."""
+"""Record field with `identity` and `digest` of the file, see `KnownFile`."""
 _SEQUENCER_DIGITS = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# CLOCK_REALTIME_COARSE of Linux, for which `time` has no name.
+# CLOCK_REALTIME_COARSE of Linux, which `time` does not define.
 _COARSE_CLOCK = 5
 
 
 def read_file_clock() -> int:
-    """Nanoseconds of the clock that the kernel stamps files with; it lags a few milliseconds."""
+    """Returns nanoseconds of the kernel's clock for file timestamps; it lags by a few milliseconds."""
     return time.clock_gettime_ns(_COARSE_CLOCK) if sys.platform == "linux" else time.time_ns()
 
 
 def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, from_listing: bool) -> str:
-    """The body for a file that is there. What tells it from others of the same etag goes with it."""
+    """Builds the body for an existing file, with values that distinguish equal etags."""
     described = {"key": key, "size": size, "eTag": file.etag}
     told = {"identity": file.identity, "digest": file.digest}
     return _build(
@@ -38,7 +37,7 @@ def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, 
 
 
 def build_removed_message(bucket: str, key: str, order: int, *, from_listing: bool) -> str:
-    """The body for a file that was there."""
+    """Builds the body for a deleted file."""
     return _build(bucket, "ObjectRemoved:Delete", {"key": key}, order, _name_source(from_listing))
 
 
@@ -52,7 +51,7 @@ def _build(
     record = {
         "eventVersion": "2.1",
         "eventSource": EVENT_SOURCE,
-        # Not as a float: two orders a microsecond apart must be two times.
+        # Not as a float: two orders a microsecond apart must give two times.
         "eventTime": (_EPOCH + timedelta(microseconds=order // 1000)).isoformat(),
         "eventName": event_name,
         "s3": {
@@ -66,5 +65,5 @@ def _build(
 
 
 def parse_order(order_key: str) -> int:
-    """The order of a message of ours from the order key of its event."""
+    """Parses the order of a watcher's message from the order key of its event."""
     return int(order_key[:_SEQUENCER_DIGITS], 16)

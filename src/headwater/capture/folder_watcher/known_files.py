@@ -1,7 +1,7 @@
-"""What was last announced of each file, and what a file found now means against it. Pure.
+"""The last announcement of each file, and how a file found now compares with it. Pure.
 
-A listing is the truth. Its files get an order after everything that was announced under their keys, however
-old their own times are: a folder that is moved away and back keeps the change times of its files.
+A listing is authoritative. Its files get an order after all announcements of their keys, however old their
+own times are. The files of a folder that is moved away and back keep their change times.
 """
 
 from bisect import bisect_left, insort
@@ -15,13 +15,14 @@ from headwater.capture.object_event import is_same_etag
 ORDER_STEP_NS = 1_000
 """A microsecond, the resolution of event times: a later order is a later time, too."""
 _MAX_ORDER = 9_214_646_400_000_000_000 - ORDER_STEP_NS
-"""The end of 2261, the last year that event times may have."""
+"""The end of 2261, the last year supported for event times."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """The newest event of one key. `etag`, `identity` and `digest` are of the last content, which is gone
-    unless `is_present`; `identity` and `digest` are empty where no event told them."""
+    """The newest event of one key. `etag`, `identity` and `digest` are of the last content, which no longer
+    exists unless `is_present`; `identity` and `digest` are empty if no event had them.
+    """
 
     etag: str
     order: int = 0
@@ -32,26 +33,26 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
-    """How a listing differs from what is known, each in the order of keys."""
+    """The differences between a listing and the known files, in the order of keys."""
 
     changed: tuple[ListedFile, ...]
     removed: tuple[str, ...]
 
 
 def choose_order(known: KnownFile | None, moment_ns: int) -> int:
-    """The order of a key's next event: its moment, but always after what is known.
+    """Returns the order of a key's next event: its time, but always after the known order.
 
-    Clocks run back, those of network folders differ, and a rename leaves a file's change time as it was.
+    Clocks run backwards, those of network folders differ, and a rename keeps a file's change time.
     """
     least = 0 if known is None else known.order + ORDER_STEP_NS
     return min(max(moment_ns, least, 0), _MAX_ORDER)
 
 
 def may_differ(known: KnownFile | None, found: ListedFile) -> bool:
-    """Whether the file may hold something else than was announced.
+    """Whether the content of the file may differ from the announced one.
 
-    With equal modification time and size, another inode or change time is a suspicion only: so does a new
-    hard link, other permissions, or another file with the same times that was put in its place.
+    With equal modification time and size, another inode or change time is only a suspicion. Hard links,
+    changed permissions, or a replacement file with the same times have the same effect.
     """
     if known is None or not known.is_present or not is_same_etag(known.etag, found.etag):
         return True
@@ -59,10 +60,10 @@ def may_differ(known: KnownFile | None, found: ListedFile) -> bool:
 
 
 def judge_file(known: KnownFile | None, found: ListedFile, digest: str) -> KnownFile:
-    """The file as it is now; one with `known.order` need not be announced.
+    """Returns the current state of the file; one with `known.order` need not be announced.
 
-    `digest` is of its content, empty where that cannot be read. The etag of a new event ends in it:
-    modification time and size do not identify a content. Events of older releases have etags without it.
+    `digest` is of its content, empty if unreadable. The etag of a new event ends in it: modification time
+    and size do not identify a content. Events of older releases have etags without it.
     """
     order = choose_order(known, found.changed_ns)
     is_same = (
@@ -71,7 +72,7 @@ def judge_file(known: KnownFile | None, found: ListedFile, digest: str) -> Known
         and (digest == known.digest or not (digest and known.identity))
     )
     if known is not None and known.is_present and is_same:
-        # What cannot be read now may have changed: it stays suspicious until it can.
+        # An unreadable file may have changed: it stays suspect until it is readable.
         if known.digest and not digest:
             return known
         return replace(known, identity=found.identity, digest=digest)
@@ -86,31 +87,31 @@ class KnownFiles:
         self._present = sorted(key for key, file in self._files.items() if file.is_present)
 
     def get(self, key: str) -> KnownFile | None:
-        """What is known of the key, were it that its file is gone."""
+        """Returns the last known file of the key, even if it was deleted."""
         return self._files.get(key)
 
     def is_present(self, key: str) -> bool:
-        """Whether the file is there as far as was announced."""
+        """Whether the newest announcement of the key is of an existing file."""
         file = self._files.get(key)
         return file is not None and file.is_present
 
     def put(self, key: str, file: KnownFile) -> None:
-        """Remember the newest announcement of a key."""
+        """Remembers the newest announcement of a key."""
         if not self.is_present(key):
             insort(self._present, key)
         self._files[key] = file
 
     def remove(self, key: str, order: int) -> None:
-        """Remember that the removal of a present file was announced."""
+        """Remembers that the removal of a present file was announced."""
         self._files[key] = replace(self._files[key], order=order, is_present=False)
         del self._present[bisect_left(self._present, key)]
 
     def list_below(self, prefix: str) -> list[str]:
-        """Keys of present files that start with `prefix`, in order."""
+        """Lists keys of present files that start with `prefix`, in order."""
         return list(self._iter_below(prefix))
 
     def compare(self, listed: Iterable[ListedFile], prefix: str = "") -> FolderChanges:
-        """Files of a listing of `prefix` that may be news, and keys that it does not show.
+        """Returns files listed under `prefix` that may have changed, and known keys absent from the listing.
 
         Raises what the listing raises; then nothing has changed.
         """

@@ -1,4 +1,4 @@
-"""`Settling`: files that are being written, until they have not changed for a while. Pure."""
+"""`Settling`: files that are being written, until they have been unchanged for a while. Pure."""
 
 from dataclasses import dataclass
 
@@ -14,24 +14,24 @@ class Settling:
 
     def __init__(self, settle_seconds: float) -> None:
         self._settle_seconds = settle_seconds
-        # In the order of `quiet_since`.
+        # Ordered by `quiet_since`.
         self._keys: dict[str, _Unsettled] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def touch(self, key: str, now: float, etag: str | None = None) -> None:
-        """Something happened to `key`; `etag` where it was looked at."""
+        """Records a change of `key`; `etag` if the file was read."""
         self._keys.pop(key, None)
         self._keys[key] = _Unsettled(now, etag)
 
     def notice(self, key: str, now: float, etag: str) -> None:
-        """A listing shows `key`; that alone is no change."""
+        """Records that a listing contains `key`, which alone is no change."""
         if key not in self._keys:
             self.touch(key, now, etag)
 
     def take_due(self, now: float) -> list[tuple[str, str | None]]:
-        """Take out the keys that were quiet long enough, each with the etag seen when it was touched."""
+        """Removes the keys that were quiet long enough; returns each with the etag of its last change."""
         due = []
         for key, unsettled in self._keys.items():
             if unsettled.quiet_since + self._settle_seconds > now:
@@ -42,7 +42,7 @@ class Settling:
         return due
 
     def next_due_at(self) -> float | None:
-        """When the next key will have been quiet long enough; None when there is none."""
+        """Returns when the next key will have been quiet long enough; None if there is none."""
         for unsettled in self._keys.values():
             return unsettled.quiet_since + self._settle_seconds
         return None

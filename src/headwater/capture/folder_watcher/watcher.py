@@ -1,4 +1,4 @@
-"""`FolderWatcher`: announces the files of a folder into a queue, at the start and as they change."""
+"""`FolderWatcher`: announces the files of a folder to a queue, at the start and when they change."""
 
 import errno
 import hashlib
@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger(__name__)
 
-# Changes can be lost: the kernel's queue overflows, a network mount tells nothing.
+# Changes can be lost: the kernel's queue overflows, and network mounts report none.
 RESCAN_SECONDS = 60.0
-# A listing takes a fiftieth of the time at most.
+# Limits listings to a fiftieth of the time.
 _RESCAN_FACTOR = 50
-# How long the start waits for files that are still being written.
+# Limits how long the start waits for files that are still being written.
 _SETTLE_ROUNDS = 10
 _NOTICE_SECONDS = 0.25
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class FolderWatcher:
-    """Sends a message for each file that is not `known`, has changed, or has gone.
+    """Sends a message for each file that is not `known`, has changed, or was deleted.
 
     A file is announced when it has not changed for `settle_seconds`. `bucket` is the name of the folder in
-    events, its path by default. One thread at a time; `announce_existing` before `run`.
+    events, its path by default. One thread at a time; call `announce_existing` before `run`.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class FolderWatcher:
         self._stop = threading.Event()
 
     def announce_existing(self, stop: threading.Event | None = None) -> int:
-        """Announce how the folder differs from what is known; returns the number of messages.
+        """Announces the differences between the folder and the known files; returns the number of messages.
 
-        Files that are still being written are waited for, for ten times `settle_seconds` at most.
-        Raises `SourceUnavailableError` when the folder is not there.
+        Waits for files that are still being written, at most ten times `settle_seconds`.
+        Raises `SourceUnavailableError` if the folder does not exist.
         """
         self._stop = stop or self._stop
         sent = self._rescan()
@@ -104,7 +104,7 @@ class FolderWatcher:
         return sent
 
     def run(self, stop: threading.Event) -> None:
-        """Announce what changes until `stop` is set. A folder that goes away is waited for."""
+        """Announces changes until `stop` is set. If the folder disappears, waits until it returns."""
         self._stop = stop
         while not stop.is_set():
             try:
@@ -115,14 +115,14 @@ class FolderWatcher:
                 stop.wait(min(RESCAN_SECONDS, 1.0))
 
     def _follow(self, feed: FolderChangeFeed) -> None:
-        # The feed has begun, so that nothing is lost between the listing and the first change.
+        # The feed runs already, so no change between the listing and the first wait is lost.
         self._rescan()
         while not self._stop.is_set() and feed.is_attached():
             paths = feed.wait(self._seconds_until_next(), self._stop)
             for path in paths:
                 self._touch(path)
             if paths and self._lister.has_aliases:
-                # The system names one path of a file; another link to it may be a key, too.
+                # The system reports one path of a file; another link to it may also be a key.
                 self._rescan_soon()
             self._announce_settled()
             if self._clock.monotonic() >= self._next_rescan:
@@ -145,7 +145,7 @@ class FolderWatcher:
         self._next_rescan = min(self._next_rescan, soon)
 
     def _rescan(self) -> int:
-        """List the folder and announce or watch what differs; returns the number of messages."""
+        """Lists the folder and announces or watches differences; returns the number of messages."""
         started = self._clock.monotonic()
         identity = find_identity(self._root)
         if self._device is None and identity:
@@ -158,9 +158,9 @@ class FolderWatcher:
         return sent
 
     def _compare(self, prefix: str, *, from_listing: bool) -> int:
-        """The listing is the truth: announce or watch how it differs from what is known."""
+        """Announces or watches differences from the known files; the listing is authoritative."""
         changes = self._known.compare(self._lister.iter_objects(prefix), prefix)
-        # Removals first: a file and a folder may have changed places.
+        # Removals first: a file and a folder may have exchanged paths.
         sent = sum(self._announce_if_removed(key, from_listing=from_listing) for key in changes.removed)
         return sent + sum(self._take_listed(found) for found in changes.changed)
 
@@ -176,7 +176,7 @@ class FolderWatcher:
         return sum(self._look(key, etag, from_listing=False) for key, etag in due)
 
     def _look(self, key: str, seen_etag: str | None, *, from_listing: bool) -> int:
-        """Announce what lies under `key` now, if that is news; if it changed since it was seen, later."""
+        """Announces the file under `key` if it is new, or later if it changed since it was listed."""
         try:
             status = (self._root / key).stat()
         except OSError as error:
@@ -185,7 +185,7 @@ class FolderWatcher:
             log.warning("a file cannot be looked at", key=key, error=str(error))
             return 0
         if stat.S_ISDIR(status.st_mode):
-            # A file may have become a folder.
+            # A folder may have replaced the file.
             sent = self._announce_if_removed(key, from_listing=from_listing)
             return sent + self._compare(key + "/", from_listing=from_listing)
         sent = self._announce_removed_below(key, from_listing=from_listing)
@@ -217,7 +217,7 @@ class FolderWatcher:
         return int(is_news)
 
     def _is_listed(self, key: str) -> bool:
-        """Whether a listing shows the file: links have rules, which the lister knows."""
+        """True if a listing would include the file: the lister has rules for links."""
         is_plain = os.path.realpath(self._root / key) == f"{os.path.realpath(self._root)}/{key}"
         return is_plain or self._is_shown(key)
 
@@ -235,7 +235,7 @@ class FolderWatcher:
     def _announce_if_removed(self, key: str, *, from_listing: bool) -> int:
         if not self._known.is_present(key):
             return 0
-        # Before the look: a file that is put back right after it must be newer than its removal.
+        # Read before the file check: a file put back right after it must be newer than its removal.
         now_ns = read_file_clock()
         if not self._is_gone(key):
             return 0
@@ -247,10 +247,10 @@ class FolderWatcher:
         return 1
 
     def _is_gone(self, key: str) -> bool:
-        """Whether the file is known to be gone; not so while its folder cannot be read or is unmounted.
+        """Whether the file is known to be deleted; False while its folder is unreadable or unmounted.
 
-        What no listing shows is gone, too: a folder or a pipe of that name, a link that leads out, and on
-        file systems that ignore case a file whose name is now written in another one.
+        Anything absent from listings counts as deleted: a folder or pipe of that name, or a link that leads
+        out. On case-insensitive file systems, so does a file whose name changed its case.
         """
         if any(key.startswith(folder) for folder in self._unreadable):
             return False
@@ -258,7 +258,7 @@ class FolderWatcher:
         if _is_absent(path):
             identity = find_identity(self._root)
             is_mounted = identity is not None and identity[0] == self._device
-            # The root may have been away only while the file was checked.
+            # The root may have been unavailable only during the file check.
             return is_mounted and _is_absent(path)
         try:
             status = path.stat()
@@ -277,7 +277,7 @@ class FolderWatcher:
             self._send_bad_name(path.key)
 
     def _send_bad_name(self, key: str) -> None:
-        """Announce it all the same: the parser refuses the key, and it is seen in the quarantine."""
+        """Announces the file although the parser rejects its key, so that it appears in quarantine."""
         try:
             status = (self._root / key).lstat()
         except OSError:
@@ -285,12 +285,12 @@ class FolderWatcher:
         found = build_listed_file(key, status)
         file = judge_file(None, found, "")
         body = build_created_message(self._bucket, key, found.size, file, from_listing=True)
-        # The same id at each start, so that it is in the quarantine once.
+        # The same id at each start, so that it is in quarantine once.
         digest = hashlib.sha256(os.fsencode(self._root / key)).hexdigest()[:32]
         self._send(body, from_listing=True, message_id=f"name-{digest}")
 
     def _send(self, body: str, *, from_listing: bool, message_id: str | None = None) -> bool:
-        """Send, and wait while the queue is full; False when the watcher was stopped meanwhile."""
+        """Sends a message, waiting while the queue is full; returns False if the watcher was stopped."""
         attributes = {SOURCE_ATTRIBUTE: "listing"} if from_listing else {}
         while not self._stop.is_set():
             try:
@@ -302,7 +302,7 @@ class FolderWatcher:
 
 
 def _is_absent(path: Path) -> bool:
-    """True if nothing is stored under the path; False if the system cannot tell."""
+    """True if no file exists under the path; False if the system cannot determine it."""
     try:
         path.stat()
     except OSError as error:

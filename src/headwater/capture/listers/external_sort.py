@@ -1,7 +1,7 @@
-"""Sorting more objects than memory holds: sorted runs on disk, merged as they are read.
+"""Sorts more objects than fit in memory: sorted runs on disk, merged while they are read.
 
-DataFusion, which is at hand, sorts on disk, too, but its process grew to 1.1 GB over four million objects,
-whatever limit it was given; this one stays at 330 MB, as over one million, in the same time.
+DataFusion, already a dependency, also sorts on disk. But its process grew to 1.1 GB over four million
+objects, whatever its limit. This sort stays at 330 MB, as over one million, in the same time.
 """
 
 import heapq
@@ -16,14 +16,14 @@ from headwater.capture.listers.inventory_rows import ROW_SCHEMA
 from headwater.capture.listers.protocol import ListedObject
 
 RUN_ROWS = 250_000
-"""Sorted in memory at a time."""
+"""Rows sorted in memory at a time."""
 FAN_IN = 256
-"""Runs merged at a time: each is an open file, and some hundred kilobytes of objects."""
+"""Runs merged at a time: each is an open file and some hundred kilobytes of objects."""
 _MERGE_ROWS = 512
 
 
 def iter_sorted(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[ListedObject]:
-    """Rows of `ROW_SCHEMA` as objects in the order of their keys; `folder` gets the runs."""
+    """Yields rows of `ROW_SCHEMA` as objects in the order of their keys; writes the runs to `folder`."""
     tables = enumerate(_iter_tables(batches, RUN_ROWS))
     runs = [_write_run(table, folder / f"run-{at:06d}") for at, table in tables]
     level = 0

@@ -1,4 +1,4 @@
-"""The manifest of an S3 Inventory report: which files make it up, and what is in them. Pure.
+"""The manifest of an S3 Inventory report: its files and their columns. Pure.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/storage-inventory-location.html
 """
@@ -12,7 +12,7 @@ from headwater.errors import UsageError
 
 InventoryFormat = Literal["CSV", "Parquet", "ORC"]
 
-# Ours -> the name in a CSV file's schema, and in the columns of Parquet and ORC.
+# Our name -> the name in a CSV file's schema, and in the columns of Parquet and ORC.
 COLUMNS = {
     "key": ("Key", "key"),
     "version_id": ("VersionId", "version_id"),
@@ -36,7 +36,7 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class InventoryManifest:
-    """A report: what it lists is the `bucket` as it was at `created_at`, about.
+    """A report, which lists the `bucket` approximately as of `created_at`.
 
     `csv_columns` are the names of all columns of a CSV file, in order; empty for other formats.
     """
@@ -50,7 +50,7 @@ class InventoryManifest:
 
 
 def parse_manifest(text: str, name: str) -> InventoryManifest:
-    """Parse a `manifest.json`; `name` is what it is called in errors. Raises `UsageError`."""
+    """Parses a `manifest.json`; errors call it `name`. Raises `UsageError`."""
     try:
         data = json.loads(text)
         file_format = data["fileFormat"]
@@ -80,9 +80,9 @@ def parse_manifest(text: str, name: str) -> InventoryManifest:
 
 
 def check_columns(names: "tuple[str, ...] | list[str]", which: int, name: str) -> dict[str, str]:
-    """Our name -> the file's, for the columns that are there; `which` spelling: 0 CSV, 1 Parquet and ORC.
+    """Maps our names to the file's for its existing columns; `which` spelling: 0 CSV, 1 Parquet and ORC.
 
-    Raises `UsageError` when a column is missing without which nothing can be compared.
+    Raises `UsageError` if a column required for the comparison is missing.
     """
     found = {ours: spelled[which] for ours, spelled in COLUMNS.items() if spelled[which] in names}
     missing = [COLUMNS[ours][0] for ours in REQUIRED if ours not in found]

@@ -33,7 +33,7 @@ _CSV_BLOCK_BYTES = 4 * 1024 * 1024
 
 
 def iter_rows(path: Path, manifest: InventoryManifest, name: str) -> Iterator[pa.RecordBatch]:
-    """Batches of `ROW_SCHEMA` in the file's order. Raises `SourceError` for a file that cannot be read."""
+    """Yields batches of `ROW_SCHEMA` in the file's order. Raises `SourceError` for an unreadable file."""
     readers = {"CSV": _iter_csv, "Parquet": _iter_parquet, "ORC": _iter_orc}
     try:
         for batch in readers[manifest.format](path, manifest, name):
@@ -47,7 +47,7 @@ def iter_rows(path: Path, manifest: InventoryManifest, name: str) -> Iterator[pa
 def _iter_csv(path: Path, manifest: InventoryManifest, name: str) -> Iterator[pa.RecordBatch]:
     columns = check_columns(manifest.csv_columns, 0, name)
     theirs = {spelled: ours for ours, spelled in columns.items()}
-    # Columns that we do not ask for keep the names of the manifest.
+    # Unused columns keep the names of the manifest.
     names = [theirs.get(column, column) for column in manifest.csv_columns]
     types = {ours: _CSV_TYPES.get(ours, pa.string()) for ours in columns}
     compression = "gzip" if path.suffix == ".gz" else None
@@ -88,7 +88,7 @@ def _rename(batch: pa.RecordBatch, columns: dict[str, str]) -> pa.RecordBatch:
 
 
 def _to_rows(batch: pa.RecordBatch, *, is_csv: bool) -> pa.RecordBatch:
-    """Current versions that are no delete markers."""
+    """Returns current versions without delete markers."""
     names = batch.schema.names
     if "is_latest" in names:
         batch = batch.filter(pc.fill_null(batch.column("is_latest"), True))
@@ -97,7 +97,7 @@ def _to_rows(batch: pa.RecordBatch, *, is_csv: bool) -> pa.RecordBatch:
     columns = []
     for field in ROW_SCHEMA:
         if field.name == "key" and is_csv:
-            # Form-encoded in CSV, as they are in the other formats.
+            # CSV files hold form-encoded keys; other formats hold them raw.
             keys = batch.column("key").to_pylist()
             columns.append(pa.array([unquote_plus(key) for key in keys], pa.string()))
         elif field.name in names:
@@ -109,7 +109,7 @@ def _to_rows(batch: pa.RecordBatch, *, is_csv: bool) -> pa.RecordBatch:
 
 def _convert(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(column.type) and column.type.tz is None:
-        # Without a zone it is UTC; ORC has nanoseconds, of which only whole microseconds are ever set.
+        # Without a zone it is UTC; ORC has nanoseconds, but only whole microseconds are ever set.
         column = column.cast(pa.timestamp("us"), safe=False)
         return pc.assume_timezone(column, "UTC")
     return column.cast(wanted, safe=not pa.types.is_timestamp(wanted))

@@ -1,4 +1,4 @@
-"""What a listing says against what is known, as a merge of two sorted streams. Pure; memory is flat."""
+"""Compares a listing with known state as a merge of two sorted streams. Pure; constant memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ Verdict = Literal["same", "missing", "changed", "vanished"]
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """What is said to lie under a key. `event_time` is when that came to be; None where nobody noted it.
+    """The known object under a key. `event_time` is the time of its creation; None if not recorded.
 
-    `may_be_gone`: `clean_source` may have taken it away, which is nobody's difference. `is_unheard`: a table
-    has seen something there, and all that events tell of is older and gone.
+    `may_be_gone`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: a table
+    observed an object, but the events know only older ones that were removed.
     """
 
     key: str
@@ -31,7 +31,7 @@ class KnownState:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One key in both streams, or in one of them."""
+    """One key, found in both streams or in one of them."""
 
     key: str
     listed: ListedObject | None
@@ -39,7 +39,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """`missing` is known to nobody, `changed` is known in another state, `vanished` is not listed."""
+        """Returns `missing` if unknown, `changed` if it differs, `vanished` if absent from the listing."""
         if self.known is None:
             return "missing"
         if self.listed is None:
@@ -51,7 +51,7 @@ class Comparison:
 
 
 def is_same_state(listed: ListedObject, known: KnownState) -> bool:
-    """By version where both sides tell one, else by etag, else by size."""
+    """Compares by version if both sides have one, else by etag, else by size."""
     if listed.version_id and known.version_id:
         return listed.version_id == known.version_id
     if listed.etag and known.etag:
@@ -60,9 +60,9 @@ def is_same_state(listed: ListedObject, known: KnownState) -> bool:
 
 
 def is_put_again(listed: ListedObject, known: KnownState) -> bool:
-    """Whether the same bytes were put after what is known: what lay there between may have been seen.
+    """Whether the same bytes were put after the known state: another content may have been read in between.
 
-    Stores list times to the second, and no event is told before its object is modified.
+    Stores list times to the second, and events are never older than the modification of their object.
     """
     return known.event_time is not None and listed.last_modified.replace(microsecond=0) > known.event_time
 
@@ -70,17 +70,17 @@ def is_put_again(listed: ListedObject, known: KnownState) -> bool:
 def compare_listing(
     listed: Iterable[ListedObject], known: Iterable[KnownState], *, listing: str = "the listing"
 ) -> Iterator[Comparison]:
-    """Every key of either stream once, in order. Both come in the order of their keys' UTF-8 bytes.
+    """Yields every key of either stream once, in the order of the keys' UTF-8 bytes, as both streams are.
 
-    A key is compared only when the listing has got past it: one that fails half way makes nothing
-    vanish. A key that comes twice in a row counts as it came last. Raises `SourceError` when a stream is
-    not in order, and whatever the streams raise.
+    A key is compared only after the listing has passed it: a listing that fails half way marks no object
+    as absent. Of a key that repeats, the last occurrence counts. Raises `SourceError` if a stream is
+    unordered, and whatever the streams raise.
     """
     objects = _iter_ascending(listed, listing)
     states = _iter_ascending(known, "what the events table knows")
     found, state = next(objects, None), next(states, None)
     while found is not None or state is not None:
-        # Python compares text by code points, which is the order of the UTF-8 bytes.
+        # Python compares text by code points, which gives the order of the UTF-8 bytes.
         if state is None or (found is not None and found.key < state.key):
             assert found is not None  # noqa: S101 - one of the two is there
             yield Comparison(found.key, found, None)

@@ -15,7 +15,7 @@ from headwater.errors import SourceUnavailableError
 
 UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
 
-# What programs write on the way to the file that they mean: editors, downloads, rsync, Spark, Hadoop.
+# Temporary names that programs write before the final file: editors, downloads, rsync, Spark, Hadoop.
 _TRANSIENT_NAME = re.compile(
     r"^\.|~$|\.(?:tmp|temp|part|partial|crdownload|filepart|swp|swx|swo)$", re.IGNORECASE
 )
@@ -28,8 +28,9 @@ _MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True)
 class UnusablePath:
-    """Something in the folder that is not listed. `key` may hold surrogates for bytes that are no UTF-8; that
-    of a folder ends in a slash."""
+    """A path in the folder that is not listed. `key` may hold surrogates for bytes that are not UTF-8; the
+    key of a folder ends in a slash.
+    """
 
     key: str
     reason: UnusableReason
@@ -38,31 +39,31 @@ class UnusablePath:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile(ListedObject):
-    """A listed file. `changed_ns` is its change time (ctime); `identity` is made of that and the inode, and
-    differs whenever another file lies under the key or the content was rewritten. It differs as well after
-    a change of permissions or a new hard link."""
+    """A listed file. `changed_ns` is its change time (ctime). `identity` combines that and the inode. It
+    differs for a replaced or rewritten file, and also after a change of permissions or a new hard link.
+    """
 
     changed_ns: int
     identity: str
 
 
 def build_file_etag(status: os.stat_result) -> str:
-    """The etag of a file: it changes whenever the modification time or the size does."""
+    """Returns the etag of a file, which changes with the modification time or the size."""
     return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
 def name_content(etag: str, digest: str) -> str:
-    """Return the etag of a content: that of its file, and its digest where that is known."""
+    """Returns the etag of a content: that of its file, with the digest if known."""
     return f"{etag}-{digest}" if digest else etag
 
 
 def read_modified(status: os.stat_result) -> datetime:
-    """The modification time. Programs may set any; outside of 1970 to 2261 it becomes the nearest inside."""
+    """Returns the modification time, clamped to 1970 to 2261: programs may set any."""
     return _EPOCH + timedelta(microseconds=min(max(status.st_mtime_ns // 1000, 0), _LAST_MICROS))
 
 
 def build_listed_file(key: str, status: os.stat_result) -> ListedFile:
-    """A file as a listing shows it."""
+    """Returns a file as a listing contains it."""
     identity = f"{status.st_ctime_ns:x}-{status.st_ino:x}"
     return ListedFile(
         key,
@@ -76,10 +77,10 @@ def build_listed_file(key: str, status: os.stat_result) -> ListedFile:
 
 
 def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
-    """A digest of a file's content: empty where it may not be read, None when it is not `found` any more.
+    """Returns a digest of a file's content: empty if unreadable, None if it is no longer `found`.
 
-    Of a large file some parts, spread evenly over it: what has to be told apart are files that were
-    written at the same nanosecond with the same size.
+    Of a large file it covers some parts, spread evenly. It must only distinguish files written at the same
+    nanosecond with the same size.
     """
     try:
         # O_NONBLOCK: opening a pipe must not wait for its writer.
@@ -94,7 +95,7 @@ def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
 
 
 def compute_digest(file: BinaryIO, size: int) -> str:
-    """Return the digest that `read_digest` computes, of an open file of `size` bytes."""
+    """Returns the digest that `read_digest` computes, for an open file of `size` bytes."""
     digest = hashlib.blake2b(digest_size=8)
     for start in _choose_parts(size):
         file.seek(start)
@@ -109,13 +110,13 @@ def _choose_parts(size: int) -> Iterator[int]:
 
 
 def is_transient(key: str) -> bool:
-    """True for hidden and temporary files: they are on the way to another name, or nobody's data."""
+    """True for hidden and temporary files: they will be renamed or hold no data."""
     parts = key.split("/")
     return any(_TRANSIENT_NAME.search(part) or part in _TRANSIENT_FOLDERS for part in parts)
 
 
 def is_utf8(name: str) -> bool:
-    """False for a name with bytes that are no UTF-8: no table can hold it."""
+    """False for a name with bytes that are not UTF-8: no table can store it."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -124,15 +125,15 @@ def is_utf8(name: str) -> bool:
 
 
 def show_name(name: str) -> str:
-    """A name for people, bytes that are no UTF-8 as `\\xff`."""
+    """Returns a printable name, with bytes that are not UTF-8 as `\\xff`."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 class LocalLister:
-    """Walks a folder. Never fails for a single entry: what cannot be used is told to `on_unusable`.
+    """Walks a folder. Never fails for a single entry: unusable entries are reported to `on_unusable`.
 
-    Links are followed inside the folder only, since nothing outside it is ever read. `has_aliases` says
-    that a file was found that may have several keys: changes are reported for one of them only.
+    Links are followed only inside the folder, because files outside it are never read. `has_aliases` means
+    that a file may have several keys: changes are reported for only one of them.
     """
 
     def __init__(self, root: Path, on_unusable: Callable[[UnusablePath], None] | None = None) -> None:
@@ -142,7 +143,7 @@ class LocalLister:
         self._unreadable: list[str] = []
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedFile]:
-        """See `Lister.iter_objects`. Raises `SourceUnavailableError` when the folder is not there."""
+        """See `Lister.iter_objects`. Raises `SourceUnavailableError` if the folder does not exist."""
         self._unreadable = []
         real_root = os.path.realpath(self._root)
         if not Path(real_root).is_dir():
@@ -153,7 +154,7 @@ class LocalLister:
         return (listed for listed in found if listed.key > start_after) if start_after else found
 
     def hides(self, key: str) -> bool:
-        """Whether the key is in a folder that the last listing could not read: then it may be there."""
+        """Whether the key is in a folder that the last listing could not read, so that it may exist."""
         return any(key.startswith(folder) for folder in self._unreadable)
 
     def _walk(
@@ -175,7 +176,7 @@ class LocalLister:
                     yield listed
 
     def _scan(self, folder: str, key: str) -> list[tuple[str, "os.DirEntry[str]"]]:
-        """Entries in the order of their keys: a folder sorts as its name with the slash."""
+        """Yields entries in the order of their keys: a folder sorts by its name with the slash."""
         found = []
         try:
             with os.scandir(folder) as entries:
@@ -184,7 +185,7 @@ class LocalLister:
                         continue
                     try:
                         name = entry.name + "/" if entry.is_dir() else entry.name
-                    except OSError as error:  # a link to itself; the other entries are listed all the same
+                    except OSError as error:  # a link to itself; the other entries are still listed
                         self._report(key + entry.name, "link_loop", str(error))
                         continue
                     if is_utf8(name):

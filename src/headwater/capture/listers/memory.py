@@ -1,4 +1,4 @@
-"""Objects in this process, as a lister: for a bucket that exists only here."""
+"""A lister for objects in this process, for a bucket that exists only here."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,17 +6,17 @@ from headwater.capture.listers.protocol import ListedObject
 
 
 class MemoryLister:
-    """Lists what was put. A listing that has begun shows the objects of then."""
+    """Lists the objects put. A listing is a snapshot of its start."""
 
     def __init__(self, objects: Iterable[ListedObject] = ()) -> None:
         self._objects = {listed.key: listed for listed in objects}
 
     def put(self, listed: ListedObject) -> None:
-        """Add an object, or replace the one under its key."""
+        """Adds an object, or replaces the one under its key."""
         self._objects[listed.key] = listed
 
     def remove(self, key: str) -> None:
-        """Take an object away; none is fine."""
+        """Removes an object if it exists."""
         self._objects.pop(key, None)
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:

@@ -1,4 +1,4 @@
-"""`Pacer`: no more requests a second than allowed, spread evenly."""
+"""`Pacer`: limits requests per second and spreads them evenly."""
 
 import threading
 
@@ -6,7 +6,7 @@ from headwater.observability.clock import Clock
 
 
 class Pacer:
-    """Call it before each request: it waits until the next one may go. `stop` ends the waiting."""
+    """Call it before each request: it waits until the next one is allowed. `stop` ends the wait."""
 
     def __init__(self, per_second: float, clock: Clock, stop: threading.Event) -> None:
         self._interval = 1 / per_second
@@ -16,12 +16,12 @@ class Pacer:
         self._pause = threading.Condition()
 
     def __call__(self) -> None:
-        """Wait for the turn."""
+        """Waits until the next request is allowed."""
         with self._pause:
             while not self._stop.is_set():
                 left = self._next - self._clock.monotonic()
                 if left <= 0:
                     break
-                # A second at most, so that `stop` is noticed.
+                # At most a second, so that `stop` takes effect soon.
                 self._clock.wait(self._pause, min(left, 1.0))
         self._next = max(self._next, self._clock.monotonic()) + self._interval

@@ -1,4 +1,4 @@
-"""The lister seam: what lies in a bucket or folder now."""
+"""The lister seam: the current objects of a bucket or folder."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """One object as a listing shows it. `key` is decoded; `size` in bytes; `last_modified` aware, UTC."""
+    """One object as listed. `key` is decoded; `size` in bytes; `last_modified` aware, UTC."""
 
     key: str
     size: int
@@ -21,12 +21,12 @@ class Lister(Protocol):
     """Enumerates the newest state of all objects of one bucket or folder."""
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
-        """Objects whose keys start with `prefix` and are greater than `start_after`.
+        """Yields objects whose keys start with `prefix` and are greater than `start_after`.
 
-        In the order of their keys by UTF-8 bytes, which for text is Python's own. `start_after` need not
-        be a key that exists. Lazy: memory does not grow with the number of objects. An iterator that
-        ends has shown everything; one that was cut short raises.
+        Ordered by the keys' UTF-8 bytes, which for text is Python's own order. `start_after` need not be an
+        existing key. Lazy: memory does not grow with the number of objects. An iterator that ends is
+        complete; a truncated one raises.
 
-        Raises `SourceError` when the bucket or folder cannot be listed.
+        Raises `SourceError` if the bucket or folder cannot be listed.
         """
         ...

@@ -1,4 +1,4 @@
-"""Objects of an S3 bucket by ListObjectsV2, and files that lie in S3, such as inventory reports."""
+"""Objects of an S3 bucket by ListObjectsV2, and files stored in S3, such as inventory reports."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headwater.config.source import S3SourceConfig
 
 FALLBACK_REGION = "us-east-1"
-# A listing takes minutes to hours: a store that is busy or restarts must not end it.
+# A listing takes minutes to hours: a busy or restarting store must not end it.
 _PATIENT = Config(
     retries={"mode": "adaptive", "total_max_attempts": 8},
     connect_timeout=10,
@@ -34,9 +34,9 @@ _FETCH_RIGHTS = "allow s3:GetObject on the inventory's objects"
 
 
 class S3Lister:
-    """Lists the current objects of one bucket, a page at a time. `pace` is called before each request.
+    """Lists the current objects of one bucket, page by page. Calls `pace` before each request.
 
-    Versions are not told: a listing of a versioned bucket shows the newest ones without their ids.
+    A listing of a versioned bucket has only the newest versions, without their ids.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class S3Lister:
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
         """See `Lister.iter_objects`."""
-        # Without an EncodingType of ours botocore asks for `url`, without which a control character breaks
-        # the answer, and decodes the keys, but only where the store says that it has encoded them.
+        # With no EncodingType given, botocore requests `url`, because control characters would break the
+        # response. It decodes the keys only if the store reports that it has encoded them.
         request: ListObjectsV2RequestTypeDef = {
             "Bucket": self._bucket,
             "Prefix": prefix,
@@ -83,7 +83,7 @@ class S3Lister:
             request["ContinuationToken"] = token
 
     def close(self) -> None:
-        """Free connections."""
+        """Closes connections."""
         self._client.close()
 
 
@@ -104,9 +104,9 @@ class S3Files:
         self._client = client
 
     def fetch(self, uri: str, target: Path) -> None:
-        """Copy a file to this machine.
+        """Downloads a file to this machine.
 
-        Raises `UsageError` when there is none, `SourceError` when it cannot be read.
+        Raises `UsageError` if there is none, `SourceError` if it cannot be read.
         """
         # Not urlsplit: a key may hold `#` and `?`.
         bucket, _, key = uri.removeprefix("s3://").partition("/")
@@ -119,7 +119,7 @@ class S3Files:
 
 
 def build_listing_client(source: "S3SourceConfig") -> "S3Client":
-    """A client that is patient with a busy store. Raises `SourceError` when it cannot be built."""
+    """Builds a client that retries a busy store for long. Raises `SourceError` if that fails."""
     try:
         session = boto3.session.Session()
         return session.client(

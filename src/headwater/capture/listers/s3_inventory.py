@@ -21,18 +21,18 @@ _COPY_BYTES = 1024 * 1024
 
 
 class InventoryFiles(Protocol):
-    """Where manifest and data files lie."""
+    """Access to the manifest and data files."""
 
     def fetch(self, uri: str, target: Path) -> None:
-        """Copy a file to this machine. Raises `UsageError` without it, `SourceError` when unreadable."""
+        """Downloads a file. Raises `UsageError` if there is none, `SourceError` if it is unreadable."""
         ...
 
 
 class S3InventoryLister:
-    """Lists what a report lists; `created_at` is the moment it speaks of.
+    """Lists the objects of a report; `created_at` is the time of the report.
 
-    Its files come in no order, so they are sorted on disk, in a temporary folder of about twice the
-    report's size, with a bounded share of memory.
+    The files are unordered, so they are sorted on disk with bounded memory. The temporary folder needs about
+    twice the report's size.
     """
 
     def __init__(self, manifest_uri: str, bucket: str, files: InventoryFiles) -> None:
@@ -42,8 +42,11 @@ class S3InventoryLister:
 
     @cached_property
     def manifest(self) -> InventoryManifest:
-        """Fetched once. Raises `UsageError` when it is not the manifest of this bucket's inventory, and
-        `SourceError` when it is not the one that S3 wrote."""
+        """Returns the manifest, fetched once.
+
+        Raises `UsageError` if it is not of this bucket's inventory, and `SourceError` if it is not the one
+        that S3 wrote.
+        """
         with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as folder:
             target = Path(folder) / "manifest.json"
             self._files.fetch(self._uri, target)
@@ -57,7 +60,7 @@ class S3InventoryLister:
         return manifest
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
-        """See `Lister.iter_objects`. All files are there and checked before the first object is shown."""
+        """See `Lister.iter_objects`. Fetches and checks all files before it yields the first object."""
         with tempfile.TemporaryDirectory(prefix="headwater-inventory-") as name:
             folder = Path(name)
             fetched = [self._fetch(file, folder / f"{at:06d}") for at, file in enumerate(self.manifest.files)]
@@ -76,13 +79,13 @@ class S3InventoryLister:
         return path
 
     def _check_manifest(self, manifest: Path) -> None:
-        """S3 writes a manifest's MD5 beside it, last of all: what a report is made of is complete by then."""
+        """Checks the MD5 that S3 writes last, next to the manifest: by then the report is complete."""
         uri = self._uri.removesuffix(".json") + ".checksum"
         target = manifest.with_suffix(".checksum")
         try:
             self._files.fetch(uri, target)
         except UsageError:
-            return  # a copied report may have come without
+            return  # a copied report may lack it
         wanted, found = target.read_text("ascii", errors="replace").strip().lower(), _compute_md5(manifest)
         if found != wanted:
             raise SourceError(

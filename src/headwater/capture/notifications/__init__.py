@@ -1,4 +1,4 @@
-"""Queue message bodies to `ObjectEvent`s: pure, one file per sender's format. Start at `message.py`."""
+"""Converts queue message bodies to `ObjectEvent`s: pure, one file per sender's format. See `message.py`."""
 
 from headwater.capture.notifications.message import MAX_BODY_BYTES, parse_message
 from headwater.capture.notifications.outcome import (

@@ -26,7 +26,7 @@ _KINDS: Mapping[str, EventKind] = {
     "Microsoft.Storage.BlobDeleted": "removed",
 }
 _SUBJECT = re.compile(r"/blobServices/[^/]+/containers/([^/]+)/blobs/(.+)", re.DOTALL)
-# No urlsplit: it drops newlines and tabs, and cuts nothing that is escaped anyway.
+# Not urlsplit: it drops newlines and tabs, and the URL needs no unescaping here.
 _BLOB_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+/([^/?#]+)/([^?#]+)(?:[?#].*)?", re.DOTALL)
 
 
@@ -36,7 +36,7 @@ def is_azure_event(record: object) -> bool:
 
 
 def parse_azure_event(record: object) -> tuple[ObjectEvent, ...]:
-    """Parse one event; a rename is two: removed at the old path, then created at the new one.
+    """Parses one event; a rename gives two: removed at the old path, then created at the new one.
 
     Raises:
         UnusableRecordError: not a storage event, or a field is missing or unusable.

@@ -1,4 +1,4 @@
-"""S3 events as EventBridge sends them: other field names, and the key raw."""
+"""S3 events in EventBridge's format: other field names and a raw key."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def is_eventbridge_event(body: Mapping[str, object]) -> bool:
 
 
 def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
-    """Parse the one event of the body.
+    """Parses the one event of the body.
 
     Raises:
         UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.

@@ -1,4 +1,4 @@
-"""Checks and conversions of single fields, the same for all formats. `null` and absent are the same."""
+"""Checks and conversions of single fields for all formats. `null` and absent are the same."""
 
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
@@ -11,21 +11,21 @@ _NOTHING: Mapping[str, object] = {}
 
 
 def quote(value: object) -> str:
-    """`value` for a message to a human: short, escaped, safe to write and to print."""
+    """Returns `value` for messages: short, escaped, safe to write and to print."""
     return ascii(value[:80]) if isinstance(value, str) else f"a JSON {type(value).__name__}"
 
 
 def read_object(parent: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """The object under `name`; an empty one where there is none, so that its fields are missing."""
+    """Returns the object under `name`, or an empty one, so that its fields are missing."""
     value = parent.get(name)
     return value if isinstance(value, dict) else _NOTHING
 
 
 def read_text(parent: Mapping[str, object], name: str) -> str:
-    """The text under `name`.
+    """Returns the text under `name`.
 
     Raises:
-        UnusableRecordError: `missing_field` when it is absent, empty or no text; `bad_encoding`.
+        UnusableRecordError: `missing_field` if it is absent, empty or not text; `bad_encoding`.
     """
     value = parent.get(name)
     if not isinstance(value, str) or not value:
@@ -35,10 +35,10 @@ def read_text(parent: Mapping[str, object], name: str) -> str:
 
 
 def read_optional_text(parent: Mapping[str, object], name: str) -> str | None:
-    """The text under `name`; None where it is absent or empty.
+    """Returns the text under `name`; None if it is absent or empty.
 
     Raises:
-        UnusableRecordError: `unknown_shape` when it is something else than text; `bad_encoding`.
+        UnusableRecordError: `unknown_shape` if it is not text; `bad_encoding`.
     """
     value = parent.get(name)
     if value is None or value == "":
@@ -49,17 +49,17 @@ def read_optional_text(parent: Mapping[str, object], name: str) -> str | None:
 
 
 def ensure_utf8(text: str, name: str) -> str:
-    """Return `text`, or raise `UnusableRecordError` (`bad_encoding`) when UTF-8 cannot hold it."""
+    """Returns `text`, or raises `UnusableRecordError` (`bad_encoding`) if UTF-8 cannot encode it."""
     if not text.isascii() and not is_utf8(text):
         raise UnusableRecordError("bad_encoding", f"{name} cannot be written as UTF-8")
     return text
 
 
 def decode_form_key(key: str) -> str:
-    """Undo the form encoding of a key, once; a `%` without two hex digits stays.
+    """Decodes the form encoding of a key, once; a `%` without two hex digits stays.
 
     Raises:
-        UnusableRecordError: `bad_encoding` when the escapes are not UTF-8. Replacing them, as
+        UnusableRecordError: `bad_encoding` if the escapes are not UTF-8. Replacing them, as
             browsers do, would name another object.
     """
     try:
@@ -69,10 +69,10 @@ def decode_form_key(key: str) -> str:
 
 
 def read_size(parent: Mapping[str, object], name: str) -> int | None:
-    """Size in bytes, sent as a number or as digits; None where it is absent or empty.
+    """Returns the size in bytes, sent as a number or as digits; None if it is absent or empty.
 
     Raises:
-        UnusableRecordError: `unknown_shape` when it is anything else, negative or beyond 64 bits.
+        UnusableRecordError: `unknown_shape` if it is anything else, negative or beyond 64 bits.
     """
     value = parent.get(name)
     if value is None or value == "":
@@ -86,6 +86,6 @@ def read_size(parent: Mapping[str, object], name: str) -> int | None:
 
 
 def read_etag(parent: Mapping[str, object], name: str) -> str | None:
-    """ETag without the quotes that some senders put around it; a `-N` suffix stays."""
+    """Returns the ETag without the quotes that some senders add; a `-N` suffix stays."""
     etag = read_optional_text(parent, name)
     return (etag.strip('"') or None) if etag else None

@@ -16,7 +16,7 @@ from headwater.capture.notifications.times import read_time
 from headwater.capture.object_event import EventKind, ObjectEvent, build_order_key
 
 _MARKS = ("notificationConfig", "payloadFormat", "bucketId", "objectId")
-# An archived object is no longer the live one: deleted, or overwritten, in a versioned bucket.
+# In a versioned bucket, an archived object is no longer the live one: it was deleted or overwritten.
 _KINDS: Mapping[str, EventKind] = {
     "OBJECT_FINALIZE": "created",
     "OBJECT_DELETE": "removed",
@@ -26,7 +26,7 @@ _TRANSPORT_ATTRIBUTE = "MessageId"
 
 
 def is_gcs_pull(attributes: Mapping[str, object]) -> bool:
-    """True when a pulled message's attributes hold a storage event."""
+    """True if a pulled message's attributes hold a storage event."""
     return "eventType" in attributes and any(mark in attributes for mark in _MARKS)
 
 
@@ -36,7 +36,7 @@ def is_gcs_push(body: Mapping[str, object]) -> bool:
 
 
 def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
-    """Parse a pulled message: `text` is the payload, empty with payload format `NONE`.
+    """Parses a pulled message: `text` is the payload, empty with payload format `NONE`.
 
     Raises:
         UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
@@ -50,7 +50,7 @@ def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
 
 
 def parse_gcs_push(body: Mapping[str, object]) -> ObjectEvent:
-    """Parse a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
+    """Parses a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
     message = read_object(body, "message")
     data = message.get("data")
     try:
@@ -83,10 +83,10 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
 
 
 def _build_generation_order_key(generation: str | None, kind: EventKind) -> str | None:
-    """Order by generation: there is no sequencer, and an overwrite's two events have one time.
+    """Builds an order key from the generation: there is no sequencer, and an overwrite's events share a time.
 
-    Generations are microseconds, so of one width. The removal of a generation comes after its
-    creation and before the next generation: overwriting sends both, in any order.
+    Generations are microseconds of equal width. The removal of a generation comes after its creation and
+    before the next generation: an overwrite sends both, in any order.
     """
     if generation is None:
         return None

@@ -1,4 +1,4 @@
-"""JSON text to values and back, stricter than the standard library's defaults: no NaN, no Infinity."""
+"""Converts JSON text to values and back, without NaN and Infinity, unlike the standard library."""
 
 import json
 import math
@@ -22,20 +22,21 @@ def _parse_float(digits: str) -> float:
     return number
 
 
-# Built once: json.loads and json.dumps build these anew for each call with other than default options.
+# Built once: with non-default options, json.loads and json.dumps re-create these for each call.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_float)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ASCII_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 def parse_json(text: str) -> object:
-    """Parse a whole JSON text; one leading byte order mark is ignored.
+    """Parses a whole JSON text; one leading byte order mark is ignored.
 
     Raises:
-        UnusableRecordError: `malformed_json`, for whatever the parser did not like.
+        UnusableRecordError: `malformed_json`, for any parser error.
     """
     try:
-        # Not orjson, which makes a float of an integer of more than 64 bits: `raw` would not be what came.
+        # Not orjson, which converts integers of more than 64 bits to float: `raw` would differ from the
+        # message.
         value: object = _DECODER.decode(text.removeprefix(BYTE_ORDER_MARK))
     except RecursionError:
         raise UnusableRecordError("malformed_json", "nested too deeply") from None
@@ -45,10 +46,10 @@ def parse_json(text: str) -> object:
 
 
 def to_json(value: object) -> str:
-    """Compact JSON text that can always be written as UTF-8.
+    """Returns compact JSON text that can always be written as UTF-8.
 
     Raises:
-        UnusableRecordError: `malformed_json`, when the value is nested too deeply to be written.
+        UnusableRecordError: `malformed_json`, if the value is nested too deeply.
     """
     try:
         return orjson.dumps(value).decode()
@@ -64,7 +65,7 @@ def to_json(value: object) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """False for text with half of a surrogate pair in it: JSON can escape one, UTF-8 cannot hold it."""
+    """False for text with half of a surrogate pair: JSON can escape one, UTF-8 cannot encode it."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""From a queue message's body to an outcome: finds the format, keeps good records from bad ones. Pure."""
+"""Converts a queue message's body to an outcome: detects the format, separates good and bad records. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -23,7 +23,7 @@ _MAX_ENVELOPES = 4  # topics can feed topics
 
 
 def parse_message(body: str, attributes: Mapping[str, str] | None = None) -> ParsedMessage:
-    """Make events, skips or a rejection of a message body. Never raises, whatever it is given.
+    """Converts a message body to events, skips or a rejection. Never raises for any input.
 
     `attributes` are the message's own (Pub/Sub puts the event there); they are never part of an event.
     """
@@ -33,7 +33,7 @@ def parse_message(body: str, attributes: Mapping[str, str] | None = None) -> Par
         return ParsedMessage(rejected=error.reason, detail=error.detail)
     except RecursionError:
         return ParsedMessage(rejected="malformed_json", detail="nested too deeply")
-    except Exception as error:  # one message must never stop the others, whatever we overlooked
+    except Exception as error:  # one message must never block the others, whatever the error
         return ParsedMessage(rejected="unknown_shape", detail=f"internal error of the parser: {error!r}")
 
 

@@ -1,4 +1,4 @@
-"""What a parser makes of one message body. Every body ends as events, skips or a rejection."""
+"""The outcome of parsing one message body: events, skips or a rejection."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ RejectReason = Literal["malformed_json", "unknown_shape", "missing_field", "too_
 
 
 class UnusableRecordError(Exception):
-    """One record, or the whole body, cannot be used. Never leaves this package."""
+    """Raised if one record, or the whole body, is unusable. Never leaves this package."""
 
     def __init__(self, reason: RejectReason, detail: str) -> None:
         super().__init__(detail)
@@ -20,7 +20,7 @@ class UnusableRecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The body was understood, and it names no object event."""
+    """A valid body that names no object event."""
 
     reason: SkipReason
     detail: str = ""
@@ -28,7 +28,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A bad record. `index` is 0-based in its body; `raw` is its JSON text, "" where it has none."""
+    """A bad record. `index` is 0-based in its body; `raw` is its JSON text, or ""."""
 
     index: int
     reason: RejectReason
@@ -40,9 +40,9 @@ class RejectedRecord:
 class ParsedMessage:
     """The outcome of one body: `events` in the order sent, `skipped`, or `rejected`.
 
-    `rejected` is set when nothing in the body is usable; when all its records are bad it is the
-    reason of the first. `rejected_records` are the bad records, whether good ones stand beside them
-    or not. `detail` says in words what was wrong; it is empty where nothing was.
+    `rejected` is set if nothing in the body is usable; if all its records are bad, it is the reason of the
+    first. `rejected_records` are the bad records, with or without good ones. `detail` describes the
+    problem; empty if there is none.
     """
 
     events: tuple[ObjectEvent, ...] = ()

@@ -1,4 +1,4 @@
-"""S3 event records, as S3 and the stores that speak like it send them, and our own folder watcher."""
+"""S3 event records as sent by S3, by compatible stores and by the folder watcher."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -36,7 +36,7 @@ _KIND_BY_FAMILY: Mapping[str, EventKind] = {
     "LifecycleExpiration": "removed",
     "ObjectTagging": "tagged",
 }
-# Families whose other members do not change what lies under the key.
+# Families whose other members do not change the object under the key.
 _KIND_BY_NAME: Mapping[str, EventKind] = {
     "ObjectRestore:Completed": "restored",
     "ObjectLifecycle:Expiration:Current": "removed",
@@ -46,12 +46,12 @@ _KIND_BY_NAME: Mapping[str, EventKind] = {
 
 
 def is_test_event(body: Mapping[str, object]) -> bool:
-    """True for what S3 sends to the queue on each change of the notification configuration."""
+    """True for the message that S3 sends to the queue on each change of the notification configuration."""
     return body.get("Event") == "s3:TestEvent"
 
 
 def parse_s3_record(record: object) -> ObjectEvent:
-    """Parse one element of `Records`.
+    """Parses one element of `Records`.
 
     Raises:
         UnusableRecordError: the record is of another sender or version, or a field is unusable.
@@ -90,7 +90,7 @@ def _read_sender(record: Mapping[str, object]) -> _Sender:
     if sender is None:
         raise UnusableRecordError("unknown_shape", f"eventSource is not one we know: {quote(source)}")
     version = record.get("eventVersion")
-    # A minor version only adds fields; a new major one may have changed what they mean.
+    # A minor version only adds fields; a new major one may change their meaning.
     if not isinstance(version, str) or version.partition(".")[0] != "2":
         raise UnusableRecordError("unknown_shape", f"eventVersion is not 2.x: {quote(version)}")
     return sender

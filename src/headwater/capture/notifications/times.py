@@ -1,4 +1,4 @@
-"""Event times: text of RFC 3339 and its neighbours, or epoch seconds, to an aware UTC datetime."""
+"""Converts event times, RFC 3339 or similar text or epoch seconds, to an aware UTC datetime."""
 
 import re
 from collections.abc import Mapping
@@ -8,23 +8,23 @@ from decimal import Decimal
 from headwater.capture.notifications.fields import quote, read_text
 from headwater.capture.notifications.outcome import UnusableRecordError
 
-# Own pattern: datetime.fromisoformat knows neither Z nor seven decimals on Python 3.10, and newer
-# ones accept weeks and ordinals too.
+# Own pattern: on Python 3.10, datetime.fromisoformat supports neither Z nor seven decimals; newer
+# versions also accept weeks and ordinals.
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:[Zz]|([+-])(\d\d):?(\d\d))?",
     re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# What 64 bits of nanoseconds hold, whole years: outside of it a reader of the events table would fail.
+# Whole years that 64 bits of nanoseconds hold: a reader of the events table would fail on others.
 _FIRST, _LAST = 1970, 2261
 _MAX_EPOCH_SECONDS = 10**11
 
 
 def read_time(parent: Mapping[str, object], name: str) -> datetime:
-    """The time under `name` in UTC, digits after the microsecond cut; without a zone it is UTC.
+    """Returns the time under `name` in UTC, truncated to microseconds; without a zone it is UTC.
 
     Raises:
-        UnusableRecordError: `missing_field` when it is absent or not a usable time.
+        UnusableRecordError: `missing_field` if it is absent or not a usable time.
     """
     text = read_text(parent, name)
     match = _TIME.fullmatch(text)
@@ -45,13 +45,13 @@ def read_time(parent: Mapping[str, object], name: str) -> datetime:
 
 
 def read_time_or_epoch(parent: Mapping[str, object], name: str) -> datetime:
-    """As `read_time`, and a number counts as seconds since 1970."""
+    """Returns the time as `read_time` does; a number counts as seconds since 1970."""
     value = parent.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return read_time(parent, name)
     if not -_MAX_EPOCH_SECONDS < value < _MAX_EPOCH_SECONDS:
         raise _unusable(name, "that number")
-    # By way of the digits: a float's own arithmetic would round the last microsecond.
+    # Via the digits: float arithmetic would round the last microsecond.
     microseconds = int(Decimal(str(value)) * 1_000_000)
     return _ensure_plausible(_EPOCH + timedelta(microseconds=microseconds), name, str(value))
 

@@ -1,4 +1,4 @@
-"""Queues by the source's type. Adding one: a file here, a line in the table, a line in the contract test."""
+"""Queues by source type. To add one: add a file here, a line in the table, a line in the contract test."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["Message", "Queue", "QueueDepth", "build_queue"]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a queue is built, and what to install when its module cannot be imported."""
+    """The builder of a queue, and what to install if its module cannot be imported."""
 
     module: str
     function: str
@@ -30,10 +30,10 @@ _QUEUES: Mapping[str, _Entry] = {
 
 
 def build_queue(source: "SourceConfig") -> Queue:
-    """The queue that a source's notifications arrive in; vendors are imported only when chosen.
+    """Builds the queue of a source's notifications; imports vendor libraries only when chosen.
 
-    Raises `PlatformError` when the vendor's library is missing, `ConfigError` when the source does
-    not say enough, and `UsageError` for a type without a queue.
+    Raises `PlatformError` if the vendor's library is missing, `ConfigError` if the source's configuration is
+    incomplete, and `UsageError` for a type without a queue.
     """
     entry = _QUEUES.get(source.type)
     if entry is None:

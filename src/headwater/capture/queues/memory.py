@@ -1,7 +1,7 @@
-"""`MemoryQueue`: a queue inside this process with the semantics of the real ones.
+"""`MemoryQueue`: an in-process queue with the semantics of the real ones.
 
-The folder source feeds it. Its messages die with the process, so what feeds it must be able to say
-everything again at the next start.
+The folder source feeds it. Its messages are lost with the process, so the source must send everything
+again at the next start.
 """
 
 import heapq
@@ -33,11 +33,11 @@ class _Stored:
 
 
 class MemoryQueue:
-    """At-least-once, about first in first out, bounded.
+    """At-least-once, roughly first in first out, bounded.
 
-    A received message is hidden for `visibility_timeout` seconds. Only the newest receipt handle of a
-    message counts: an older one deletes nothing and is not told so. `send` blocks while `capacity`
-    messages are undeleted.
+    A received message is hidden for `visibility_timeout` seconds. Only the newest receipt handle of a message
+    is valid: an older one deletes nothing, without an error. `send` blocks while `capacity` messages are
+    undeleted.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class MemoryQueue:
         self._arrived = threading.Condition(self._lock)
         self._left = threading.Condition(self._lock)
         self._messages: dict[str, _Stored] = {}
-        # (visible_at, order, message id); an entry whose time is not the message's is out of date.
+        # (visible_at, order, message id); an entry is outdated if its time differs from the message's.
         self._schedule: list[tuple[float, int, str]] = []
         self._order = 0
         self._closed = False
@@ -67,10 +67,10 @@ class MemoryQueue:
         message_id: str | None = None,
         timeout: float | None = None,
     ) -> str:
-        """Add a message and return its id; wait while the queue is full, at most `timeout` seconds.
+        """Adds a message and returns its id; waits while the queue is full, at most `timeout` seconds.
 
-        A `message_id` that is in the queue already adds nothing. Raises `SourceUnavailableError` when
-        the queue stayed full, and `SourceError` when it is closed.
+        A `message_id` that is already in the queue adds nothing. Raises `SourceUnavailableError` if the queue
+        stayed full, and `SourceError` if it is closed.
         """
         message_id = message_id or uuid.uuid4().hex
         with self._lock:
@@ -93,7 +93,7 @@ class MemoryQueue:
             raise SourceError("the queue is closed")
 
     def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
-        """See `Queue.receive`. Raises `SourceError` when the queue is closed."""
+        """See `Queue.receive`. Raises `SourceError` if the queue is closed."""
         deadline = self._clock.monotonic() + wait_seconds
         wanted = min(max_messages, MAX_MESSAGES_PER_RECEIVE)
         with self._lock:
@@ -141,7 +141,7 @@ class MemoryQueue:
         self._arrived.notify()
 
     def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
-        """See `Queue.ack`. A stale handle counts as done, as with SQS."""
+        """See `Queue.ack`. A stale handle counts as success, as with SQS."""
         with self._lock:
             for message_id, handle in handles.items():
                 if self._is_newest(message_id, handle):
@@ -184,7 +184,7 @@ class MemoryQueue:
             return QueueDepth(visible, len(self._messages) - visible)
 
     def close(self) -> None:
-        """Wake everybody who waits; every later `send` and `receive` raises `SourceError`."""
+        """Wakes all waiting threads; every later `send` and `receive` raises `SourceError`."""
         with self._lock:
             self._closed = True
             self._arrived.notify_all()
@@ -192,5 +192,5 @@ class MemoryQueue:
 
 
 def build_memory_queue(_source: "SourceConfig") -> MemoryQueue:
-    """A queue for a folder's announcements; it needs no setting."""
+    """Builds a queue for a folder's announcements; it needs no settings."""
     return MemoryQueue()

@@ -1,4 +1,4 @@
-"""How queue, topic and rule of a source are called, so that `up` and `run` agree without a word. Pure."""
+"""Names of a source's queue, topic and rule, derived the same way by `up` and `run`. Pure."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headwater.config.source import S3SourceConfig
 
-# SQS takes 80 characters, five of which the dead-letter queue's ending needs; EventBridge takes 64.
+# SQS allows 80 characters, of which the dead-letter queue's suffix needs five; EventBridge allows 64.
 MAX_NAME = 75
 MAX_RULE_NAME = 64
 DEAD_LETTER_ENDING = "-dead"
@@ -15,12 +15,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def name_resources(source: "S3SourceConfig") -> str:
-    """The configured name, else one that bucket and prefix alone decide; at most 75 characters."""
+    """Returns the configured name, else one derived from bucket and prefix only; at most 75 characters."""
     return source.resources.name or derive_name(source.bucket, source.prefix)
 
 
 def derive_name(bucket: str, prefix: str = "") -> str:
-    """`headwater-BUCKET`; with a digest of both where bucket or prefix do not fit into a name."""
+    """Returns `headwater-BUCKET`, with a digest of both if bucket or prefix are not valid in a name."""
     whole = f"headwater-{bucket}"
     if not prefix and not _UNSAFE.search(whole) and len(whole) <= MAX_NAME:
         return whole
@@ -29,18 +29,18 @@ def derive_name(bucket: str, prefix: str = "") -> str:
 
 
 def name_queue_of(source: "S3SourceConfig") -> str:
-    """The queue's name: what its URL ends with when that is configured."""
+    """Returns the queue's name: the last part of its URL if that is configured."""
     url = source.queue.url
     return url.rstrip("/").rsplit("/", 1)[-1] if url else name_resources(source)
 
 
 def name_rule(name: str) -> str:
-    """A name that EventBridge takes."""
+    """Returns a valid EventBridge name."""
     return name if len(name) <= MAX_RULE_NAME else _end_with(name, digest(name), MAX_RULE_NAME)
 
 
 def digest(*parts: str) -> str:
-    """Eight hex digits that stand for texts, whatever is in them."""
+    """Returns eight hex digits that identify the texts."""
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:8]
 

@@ -1,4 +1,4 @@
-"""The queue seam: what capture needs of a queue, and nothing of what is in the messages."""
+"""The queue seam: what capture requires of a queue, independent of the messages' content."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from typing import Protocol
 class Message:
     """One delivery of one message. `receipt_handle` belongs to this delivery, not to the message.
 
-    `sent_at` is when the message entered the queue, where the queue tells.
+    `sent_at` is when the message entered the queue, if the queue reports it.
     """
 
     message_id: str
@@ -24,44 +24,44 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """About how many messages wait (`visible`) and are with a consumer (`in_flight`)."""
+    """Approximate counts of waiting messages (`visible`) and messages at a consumer (`in_flight`)."""
 
     visible: int
     in_flight: int
 
 
 class Queue(Protocol):
-    """At-least-once queue with visibility time-outs. All methods may be called from many threads.
+    """At-least-once queue with visibility timeouts. All methods are thread-safe.
 
-    Every method raises `SourceError` (or a child of it); a child with `retryable = True` means that
-    the same call may work later. A lost answer is possible everywhere: nothing is exactly once.
+    Every method raises `SourceError` or a subclass; `retryable = True` means that the same call may succeed
+    later. Any response can be lost: nothing is exactly-once.
     """
 
     def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
-        """Wait at most `wait_seconds` for messages; empty when none came. May return fewer than exist."""
+        """Waits at most `wait_seconds` for messages; empty if none came. May return fewer than exist."""
         ...
 
     def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
-        """Delete messages, given the newest receipt handle by message id, of any number.
+        """Deletes any number of messages, given the newest receipt handle by message id.
 
-        Partial failures are retried inside. Returns what could still not be deleted, with the
-        reason, by message id; those come back after their visibility time-out. No failure is no
-        proof: a stale handle deletes nothing, and a queue need not say so.
+        Retries partial failures. Returns the reasons for the remaining ones by message id; these messages
+        reappear after their visibility timeout. Success is no proof: a stale handle deletes nothing, and a
+        queue need not report it.
         """
         ...
 
     def extend(self, handles: Mapping[str, str], seconds: int) -> Mapping[str, str]:
-        """Keep messages hidden for `seconds` from now. Returns failures as `ack` does."""
+        """Hides messages for `seconds` from now. Returns failures as `ack` does."""
         ...
 
     def release(self, handles: Mapping[str, str]) -> None:
-        """Make messages visible again at once; best effort, raises nothing."""
+        """Makes messages visible again at once; best effort, raises nothing."""
         ...
 
     def depth(self) -> QueueDepth:
-        """Approximate; never a proof that the queue is empty."""
+        """Returns the approximate depth, which never proves that the queue is empty."""
         ...
 
     def close(self) -> None:
-        """Free connections. Idempotent."""
+        """Closes connections. Idempotent."""
         ...

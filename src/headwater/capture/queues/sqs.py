@@ -1,4 +1,4 @@
-"""Amazon SQS and what speaks its protocol. The only file of capture that knows boto3."""
+"""Amazon SQS and compatible services. The only file of capture that imports boto3."""
 
 import re
 import time
@@ -30,7 +30,7 @@ MAX_LONG_POLL_SECONDS = 20
 RETRY_SECONDS = (0.1, 0.2, 0.4)
 OVER_LIMIT_PAUSE_SECONDS = 1.0
 _USER_AGENT = f"headwater/{__version__} boto3/{boto3.__version__}"
-# Any region signs for a service that is not AWS.
+# For a service that is not AWS, a signature for any region is valid.
 FALLBACK_REGION = "us-east-1"
 # sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
 _AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
@@ -47,8 +47,8 @@ _SendBatch = Callable[[Sequence[tuple[str, str]]], "Sequence[BatchResultErrorEnt
 class SqsQueue:
     """One queue through one shared client: a client for each thread costs twice the CPU.
 
-    `over_limit_count` tells how often SQS refused to hand out messages because too many are
-    undeleted; to the caller that looks like an empty queue.
+    `over_limit_count` counts how often SQS returned no messages because too many are undeleted; to the
+    caller that looks like an empty queue.
     """
 
     def __init__(
@@ -63,24 +63,24 @@ class SqsQueue:
     ) -> None:
         self._client = client
         self._url = url
-        # A message that is never hidden would be received again and again until it is deleted.
+        # A message that is never hidden would be redelivered until it is deleted.
         self._visibility_timeout = max(1, visibility_timeout)
         self._max_messages = min(max_messages_per_request, MAX_BATCH)
         self._sleep = sleep
-        # Two pools: a heartbeat must not wait behind thousands of deletions.
+        # Two pools: a heartbeat must not wait for thousands of deletions.
         self._ack_pool = ThreadPoolExecutor(threads, thread_name_prefix="sqs-ack")
         self._extend_pool = ThreadPoolExecutor(threads, thread_name_prefix="sqs-extend")
         self.over_limit_count = 0
 
     def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
-        """See `Queue.receive`. Waits whole seconds, 20 at most."""
+        """See `Queue.receive`. Waits whole seconds, at most 20."""
         try:
             answer = self._client.receive_message(
                 QueueUrl=self._url,
                 MaxNumberOfMessages=max(1, min(max_messages, self._max_messages)),
                 WaitTimeSeconds=max(0, min(int(wait_seconds), MAX_LONG_POLL_SECONDS)),
                 VisibilityTimeout=self._visibility_timeout,
-                # Its successor's name is not known to every store that speaks SQS.
+                # Some SQS-compatible stores do not support the parameter that replaces it.
                 AttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
                 MessageAttributeNames=["All"],
             )
@@ -158,7 +158,7 @@ class SqsQueue:
         return failed
 
     def _send(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> _Failures:
-        """Send one batch, and what failed through no fault of ours again; returns what still failed."""
+        """Sends one batch and retries transient failures; returns what still failed."""
         failed, left = self._send_once(send, batch)
         for pause in RETRY_SECONDS:
             if not left:
@@ -169,9 +169,9 @@ class SqsQueue:
         return {**failed, **left}
 
     def _send_once(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> tuple[_Failures, _Failures]:
-        """What was refused for good, and what may work later: reasons by message id."""
+        """Returns permanent failures and retryable ones: reasons by message id."""
         try:
-            # Ids local to the batch: a message id of another service may hold what SQS does not allow.
+            # Ids local to the batch: another service's message ids may be invalid in SQS.
             entries = send([(str(at), handle) for at, (_, handle) in enumerate(batch)])
         except (BotoCoreError, ClientError) as error:
             mapped = _to_source_error(error, self._url)
@@ -210,12 +210,12 @@ def _to_source_error(error: AwsError, url: str) -> SourceError:
 
 
 def name_queue(name: str) -> AwsPlace:
-    """The queue, given its URL or its name, as error messages call it."""
+    """Returns the queue's name for error messages, given its URL or name."""
     return AwsPlace(f"queue {name}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
-    """Endpoint and region of a queue, each None where AWS's own chain decides."""
+    """Returns endpoint and region of a queue, each None if AWS's own chain decides."""
     if queue.url is None:
         return queue.endpoint, queue.region
     parts = urlsplit(queue.url)
@@ -227,9 +227,9 @@ def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
 
 
 def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
-    """Endpoint and region of the queue and of what stands beside it, each None as in `find_endpoint`.
+    """Returns endpoint and region of the queue and related resources, each None as in `find_endpoint`.
 
-    A queue without a URL is looked for where the bucket is.
+    A queue without a URL is expected in the region of the bucket.
     """
     endpoint, region = find_endpoint(source.queue)
     if source.queue.url is None:
@@ -238,11 +238,11 @@ def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
 
 
 def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
-    """A client for the queue of a source. Raises `ConfigError` when no region is to be found."""
+    """Builds a client for the queue of a source. Raises `ConfigError` if no region is found."""
     name = source.queue.url or name_resources(source)
     endpoint, region = find_queue_place(source)
     try:
-        # A session of its own: boto3's default one is not thread-safe while it builds a client.
+        # A separate session: boto3's default one is not thread-safe while it builds a client.
         session = boto3.session.Session()
         return session.client(
             "sqs",
@@ -262,10 +262,9 @@ def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
 
 
 def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
-    """The configured URL, else that of the queue which `headwater up` makes.
+    """Returns the configured URL, else that of the queue which `headwater up` creates.
 
-    Raises `QueueNotFoundError` when there is none by that name, and what `explain_aws_failure` makes
-    of a refusal.
+    Raises `QueueNotFoundError` if there is none by that name, and the errors of `explain_aws_failure`.
     """
     if source.queue.url:
         return source.queue.url
@@ -284,9 +283,9 @@ def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
 
 
 def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
-    """The queue of an S3 source.
+    """Builds the queue of an S3 source.
 
-    Raises `ConfigError` when no region is to be found, and what `find_queue_url` raises.
+    Raises `ConfigError` if no region is found, and the errors of `find_queue_url`.
     """
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
@@ -296,12 +295,12 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
         retries={"mode": "standard", "total_max_attempts": 5},
         max_pool_connections=queue.receivers + 3 * threads,
         connect_timeout=5,
-        # A long poll is an answer that takes its time.
+        # A long poll may take this long to respond.
         read_timeout=MAX_LONG_POLL_SECONDS + 10,
         tcp_keepalive=True,
-        # A tenth of the CPU of a call; the parameters are ours.
+        # Validation takes a tenth of the CPU of a call; all parameters come from this module.
         parameter_validation=False,
-        # Another tenth: botocore's own user agent is put together anew for every call.
+        # Saves another tenth: botocore rebuilds its own user agent for every call.
         user_agent=_USER_AGENT,
     )
     client = build_sqs_client(source, config)

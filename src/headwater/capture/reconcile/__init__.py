@@ -1,4 +1,4 @@
-"""The bucket's listing against the events table: what no notification told of becomes events."""
+"""Compares the bucket's listing with the events table: objects with lost notifications become events."""
 
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.capture.reconcile.reconciler import (

@@ -1,4 +1,4 @@
-"""What one comparison of listing and events means, and the event that says so. Pure."""
+"""Decides one comparison of listing and events, and builds the resulting event. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,11 +15,11 @@ Decision = Verdict | Literal["unsettled", "excluded"]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Which objects a pass speaks about.
+    """Selects the objects that a pass judges.
 
-    A state younger than `settled_before` is left to its notification, which may be on its way; None:
-    all are settled. Objects last modified before `existing_before` were there before headwater and stay
-    out unless an event told of them; None: they are taken.
+    A state younger than `settled_before` is left to its notification, which may still arrive; None: all are
+    settled. Objects last modified before `existing_before` existed before headwater and are excluded unless
+    an event named them; None: they are included.
     """
 
     settled_before: datetime | None = None
@@ -29,16 +29,16 @@ class Bounds:
 def choose_settled_before(
     started_at: datetime, settle: timedelta, captured_until: datetime | None
 ) -> datetime:
-    """Before which moment a state is judged: its notification had `settle` to arrive, and was captured then.
+    """Returns the time before which a state is judged: its notification had `settle` to be captured.
 
-    Notifications sent after `captured_until` may still wait in the queue, however old they are by now;
+    Notifications sent after `captured_until` may still wait in the queue, however old they are;
     None: none waits.
     """
     return (started_at if captured_until is None else min(started_at, captured_until)) - settle
 
 
 def decide(compared: Comparison, bounds: Bounds) -> Decision:
-    """The verdict, unless the bounds say that it is not to be given now."""
+    """Returns the verdict, or `unsettled` or `excluded` if the bounds do not allow it."""
     verdict = compared.verdict
     if verdict == "same":
         return verdict
@@ -54,7 +54,7 @@ def decide(compared: Comparison, bounds: Bounds) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class EventOrigin:
-    """Whose objects are listed, and since when the listing holds."""
+    """The source of the listed objects, and the time of the listing."""
 
     provider: str
     bucket: str
@@ -62,10 +62,10 @@ class EventOrigin:
 
 
 def build_event(compared: Comparison, origin: EventOrigin) -> CapturedEvent:
-    """The event of a difference; has no sequencer, so that any real event of the object goes before it.
+    """Builds the event of a difference, without a sequencer: any real event of the object takes precedence.
 
-    `received_at` is when the listing began: a real event after that moment knows better. It also puts all
-    events of a pass into one partition, resumed or not, so that none gets in twice.
+    `received_at` is the start of the listing: a real event after it takes precedence. It also puts all events
+    of a pass, resumed or not, into one partition, which prevents duplicates.
     """
     event = (
         _build_vanished(compared.key, origin)

@@ -1,8 +1,8 @@
-"""What the events table says lies in a bucket: one row an object, sorted, however many there are.
+"""The objects of a bucket according to the events table: one row per object, sorted, of any number.
 
-The newest event by order key decides, and where a listing was newer than that, what it saw: an overwrite
-whose notification was lost is known from the listing that found it, and is not found again every day. What
-a table has seen under a key after all that is in question, too: its removal may have been lost.
+The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
+was lost is known from the listing that found it, and is not reported again every day. Objects that a table
+observed after all their events are also compared, because their removal may have been lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +26,16 @@ from headwater.capture.own_events import (
 from headwater.lake.jvm import explained_lake
 
 _ROWS_A_PARTITION = 50_000
-"""What the driver holds at a time; the next part is fetched meanwhile."""
+"""Rows that the driver holds at a time; the next part is fetched concurrently."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class TableObservations(Protocol):
-    """What a data table has seen in the bucket, whether or not an event told of it."""
+    """The objects that a data table observed in the bucket, with or without an event."""
 
     def read_seen(self) -> DataFrame | None:
-        """`bucket`, `key` and `seen_after`, the time of the newest event it has heard of; None for nothing.
+        """Returns `bucket`, `key` and `seen_after`, the time of the newest event received; None if empty.
 
         Raises `LakeError`.
         """
@@ -43,7 +43,7 @@ class TableObservations(Protocol):
 
 
 class KnownStates:
-    """The events table as a reconcile needs it, and beside it what `tables` have seen."""
+    """The events table as a reconcile needs it, with the observations of `tables`."""
 
     def __init__(self, events: EventsTable, tables: Sequence[TableObservations] = ()) -> None:
         self._events = events
@@ -54,10 +54,10 @@ class KnownStates:
         return self._events.append(batch)
 
     def iter_known(self, bucket: str, prefix: str = "", start_after: str = "") -> Iterator[KnownState]:
-        """Objects that exist as far as the events tell, in the order of their keys. Raises `LakeError`.
+        """Yields objects that exist according to the events, in the order of their keys. Raises `LakeError`.
 
-        Sees the events committed when it is called. Sorted by Spark into ranges of keys, which come
-        one after the other.
+        Reads the events committed at the time of the call. Spark sorts them into ranges of keys, which are
+        returned one after the other.
         """
         with explained_lake(self._events.path):
             snapshot = self._events.read_snapshot()
@@ -68,7 +68,7 @@ class KnownStates:
                 & F.col("key").startswith(prefix)
                 & (F.col("key") > start_after)
                 & (F.col("kind").isin("created", "restored", "removed") | _is_cleaning())
-                # Wishes that an object be looked at or given up say nothing of what lies there.
+                # Requests to re-read or give up an object do not describe the object in the bucket.
                 & ~F.col("event_name").isin(*REQUESTS, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
@@ -77,7 +77,7 @@ class KnownStates:
         return self._iter_rows(ordered)
 
     def _select_seen(self, bucket: str) -> DataFrame | None:
-        """One row a key: several tables may have seen it."""
+        """Selects one row per key: several tables may have observed it."""
         frames = [frame for frame in (table.read_seen() for table in self._tables) if frame is not None]
         if not frames:
             return None
@@ -101,9 +101,10 @@ class KnownStates:
 
 
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Objects that exist: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard.
+    """Selects the objects that exist according to the events, one row per key.
 
-    `seen` has one row a key with `seen_after`.
+    Columns: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one
+    row per key with `seen_after`.
     """
     found = _fold_events(events)
     if seen is None:
@@ -123,7 +124,7 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
 
 
 def _fold_events(events: DataFrame) -> DataFrame:
-    """Of every key what exists (`state`, else null), its cleaning, and when somebody told of it last."""
+    """Returns for every key its object (`state`, else null), its cleaning, and the time of its last event."""
     grouped = _group_events(events)
     created, removed = F.col("created"), F.col("removed")
     is_version_gone = F.col("version_removed").isNotNull() & (
@@ -149,10 +150,10 @@ def _fold_events(events: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame) -> DataFrame:
-    """Of every key the newest event of each sort."""
+    """Selects for every key the newest event of each kind."""
     from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
     is_removal = F.col("kind") == "removed"
-    # The removal of one version, by whatever sender: of another one than the newest it changes nothing.
+    # For any sender: removing a version other than the newest does not change the current object.
     is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
     of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
     order = F.struct("order_key", "event_time")
@@ -166,7 +167,7 @@ def _group_events(events: DataFrame) -> DataFrame:
 
 
 def _may_be_gone() -> Column:
-    # What was put since has another etag, or came later.
+    # A newer put has another etag or a later time.
     is_same = F.col("cleaned.etag").eqNullSafe(F.col("state.etag"))
     return is_same & (F.col("cleaned.event_time") >= F.col("state.event_time"))
 
@@ -176,7 +177,7 @@ def _is_cleaning() -> Column:
 
 
 def _newest(which: Column, order: Column) -> Column:
-    """The newest of these events, null for none."""
+    """Returns the newest of these events, or null."""
     fields = ("kind", "etag", "version_id", "size", "event_time", "received_at")
     event = F.struct(*fields, F.struct("order_key", "event_time").alias("order"))
     return F.max_by(F.when(which, event), F.when(which, order))

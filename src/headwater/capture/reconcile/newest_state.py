@@ -1,10 +1,10 @@
-"""What the events of an object say lies under its key. Pure.
+"""The object under a key according to its events. Pure.
 
-The newest event by order key decides, and where a listing was newer than that, what it saw: an overwrite
-whose notification was lost is known from the listing that found it, and is not found again every day. What
-a table has seen under a key after all that is in question, too: its removal may have been lost.
+The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
+was lost is known from the listing that found it, and is not reported again every day. Objects that a table
+observed after all their events are also compared, because their removal may have been lost.
 
-`known_states` asks the same of whole events tables, in Spark; a test compares the two.
+`known_states` computes the same for whole events tables, in Spark; a test compares the two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,15 +23,15 @@ from headwater.capture.own_events import (
 from headwater.capture.stored_event import StoredEvent
 
 WISHES = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
-"""Events that ask for something, and say nothing of what lies under the key."""
+"""Requests, which do not describe the object under the key."""
 CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
-"""Events which announce that headwater itself takes the object away."""
+"""Events which announce that headwater itself removes the object."""
 
 
 def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:
-    """Return the objects of a bucket that exist as far as the events tell, in the order of their keys.
+    """Returns the objects of a bucket that exist according to the events, in the order of their keys.
 
-    `seen` tells by key the time of the newest event heard of by a table that has seen something there.
+    `seen` maps a key to the time of the newest event received by a table that observed an object there.
     """
     telling = [stored for stored in events if stored.event.bucket == bucket and _tells(stored.event)]
     telling.sort(key=lambda stored: stored.event.key)
@@ -62,7 +62,7 @@ def _tells(event: ObjectEvent) -> bool:
 
 
 def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, datetime | None]:
-    """What lies there, None for nothing, and when somebody told of the object last."""
+    """Returns the current object, or None, and the time of the object's last event."""
     about_content = [stored for stored in events if stored.event.event_name not in CLEANINGS]
     listings = [s for s in about_content if s.source == "listing" and s.event.order_key is None]
     sent = [stored.event for stored in about_content if stored not in listings]
@@ -73,7 +73,7 @@ def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, dat
     exists = created is not None and not any(
         [
             removed is not None and _order(removed) >= _order(created),
-            # Of another version than the newest it changes nothing.
+            # Removing a version other than the newest changes nothing.
             of_version is not None
             and of_version.version_id == created.version_id
             and _order(of_version) > _order(created),
@@ -100,7 +100,7 @@ def _find_cleaning(events: Sequence[StoredEvent]) -> ObjectEvent | None:
 
 
 def _to_known(state: ObjectEvent, cleaned: ObjectEvent | None) -> KnownState:
-    # What was put since has another etag, or came later.
+    # A newer put has another etag or a later time.
     may_be_gone = (
         cleaned is not None and cleaned.etag == state.etag and cleaned.event_time >= state.event_time
     )

@@ -1,4 +1,4 @@
-"""The last reconcile, read without a JVM, for `status`."""
+"""Reads the last reconcile without a JVM, for `status`."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,7 +12,7 @@ _COLUMNS = tuple(field.name for field in fields(ReconcilePass))
 def read_last_pass(
     path: str, bucket: str, prefix: str, storage_options: Mapping[str, str] = NO_OPTIONS
 ) -> ReconcilePass | None:
-    """The pass that began last, finished or not; None without any. Raises `LakeError`."""
+    """Returns the pass that began last, finished or not; None if there is none. Raises `LakeError`."""
     reader = SnapshotReader(path, storage_options)
     if not reader.exists() or not reader.schema.names:
         return None

@@ -1,4 +1,4 @@
-"""The table of reconciles: one row a pass, written again as it goes on."""
+"""The table of reconciles: one row per pass, updated while it runs."""
 
 from dataclasses import astuple
 from datetime import datetime, timedelta, timezone
@@ -13,7 +13,7 @@ from headwater.lake.jvm import explained_lake
 from headwater.lake.keyed_table import KeyedTable
 
 _COUNTERS = ("listed", "missing", "changed", "vanished", "unsettled", "emitted")
-# In the order of `ReconcilePass`.
+# In the order of the fields of `ReconcilePass`.
 PASS_SCHEMA = StructType(
     [
         StructField("pass_id", StringType(), nullable=False),
@@ -30,23 +30,23 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class PassTable:
-    """Written by the one process that reconciles."""
+    """Written only by the process that reconciles."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._path = path
         self._table = KeyedTable(spark, path, "reconciles", PASS_SCHEMA, ("pass_id",))
 
     def save(self, done: ReconcilePass) -> None:
-        """One commit. Raises `LakeError`."""
+        """Saves the pass in one commit. Raises `LakeError`."""
         self._table.write_rows([astuple(done)])
 
     def list_passes(self, bucket: str, prefix: str) -> list[ReconcilePass]:
-        """The passes of one bucket and prefix: one a day or so. Raises `LakeError`."""
+        """Lists the passes of one bucket and prefix, about one a day. Raises `LakeError`."""
         with explained_lake(self._path):
             table = self._table.read()
             if table is None:
                 return []
-            # As numbers: PySpark would hand out the driver's local time.
+            # As numbers: PySpark would return the driver's local time.
             columns = (
                 F.unix_micros(name).alias(name) if name.endswith("_at") else F.col(name)
                 for name in PASS_SCHEMA.names

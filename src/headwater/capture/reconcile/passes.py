@@ -1,4 +1,4 @@
-"""`ReconcilePass`: how far one reconcile has come and what it found. Pure."""
+"""`ReconcilePass`: progress and findings of one reconcile. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 
 LISTING = "listing"
 START = "start"
-"""A pass that only says when headwater came: nothing was listed."""
+"""A pass that only records when headwater first used the bucket: nothing was listed."""
 RESUMABLE = timedelta(days=1)
-"""How old an unfinished pass may be to be gone on with; an older one is begun anew."""
+"""Maximum age of an unfinished pass that resumes; an older one is restarted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcilePass:
     """One comparison of a bucket and prefix with the events table, over all its resumptions.
 
-    `listing` is `listing`, or the address of an inventory's manifest. `started_at` is the moment that the
-    listing speaks of: what happened later is nobody's difference. All keys up to `cursor` are done.
-    `listed` counts objects, `missing`, `changed` and `vanished` the differences, `unsettled` those that
-    were left to their notifications because they are too young, `emitted` the events that were new.
+    `listing` is `listing`, or the address of an inventory's manifest. `started_at` is the time of the
+    listing: later changes do not count. All keys up to `cursor` are done. `listed` counts objects;
+    `missing`, `changed` and `vanished` count differences. `unsettled` counts objects too young to judge,
+    which are left to their notifications. `emitted` counts new events.
     """
 
     pass_id: str
@@ -37,16 +37,16 @@ class ReconcilePass:
 
     @property
     def differences(self) -> int:
-        """Objects of which the events told something else."""
+        """Returns the number of objects whose events differ from the listing."""
         return self.missing + self.changed + self.vanished
 
     def add(self, **counts: int) -> "ReconcilePass":
-        """A copy with these counters raised."""
+        """Returns a copy with these counters increased."""
         return replace(self, **{name: getattr(self, name) + count for name, count in counts.items()})
 
 
 def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime) -> ReconcilePass | None:
-    """The pass to go on with: the newest of that listing, when it is neither finished nor too old."""
+    """Returns the pass to resume: the newest of that listing, if it is neither finished nor too old."""
     newest = max((p for p in passes if p.listing == listing), key=lambda p: p.started_at, default=None)
     if newest is None or newest.finished_at is not None or now - newest.started_at >= RESUMABLE:
         return None
@@ -54,11 +54,11 @@ def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime
 
 
 def find_last_finished(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
-    """The pass that finished last."""
+    """Returns the pass that finished last."""
     finished = [p for p in passes if p.finished_at is not None and p.listing != START]
     return max(finished, key=lambda p: (p.finished_at, p.started_at), default=None)
 
 
 def find_first(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
-    """The very first pass: what is older was there before headwater came."""
+    """Returns the first pass ever: older objects existed before headwater."""
     return min(passes, key=lambda p: p.started_at, default=None)

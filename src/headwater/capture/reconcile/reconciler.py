@@ -1,4 +1,4 @@
-"""`Reconciler`: one pass of a listing against what the events table knows, in pieces that can be resumed."""
+"""`Reconciler`: compares a listing with the events table in one resumable pass."""
 
 import threading
 import uuid
@@ -36,43 +36,44 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class AppendedEvents(Protocol):
-    """What an events table says of a commit."""
+    """The result of a commit to an events table."""
 
     @property
     def events(self) -> int:
-        """Events that were not in the table before."""
+        """Returns the number of events that were new to the table."""
         ...
 
 
 class ReconcileEventLog(Protocol):
-    """The events table, as far as it is needed here."""
+    """The part of the events table that a reconcile needs."""
 
     def iter_known(self, bucket: str, prefix: str, start_after: str) -> Iterator[KnownState]:
-        """Objects that exist as far as the events tell, in the order of keys. Raises `LakeError`."""
+        """Yields objects that exist according to the events, in the order of keys. Raises `LakeError`."""
         ...
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendedEvents:
-        """Commit. Raises `LakeError`; then nothing of the batch is there."""
+        """Commits the batch, all or nothing. Raises `LakeError`."""
         ...
 
 
 class PassLog(Protocol):
-    """Where passes are kept."""
+    """Stores passes."""
 
     def save(self, done: ReconcilePass) -> None:
-        """Write a pass, or its newest state. Raises `LakeError`."""
+        """Writes a pass, or its newest state. Raises `LakeError`."""
         ...
 
     def list_passes(self, bucket: str, prefix: str) -> list[ReconcilePass]:
-        """All that were ever saved. Raises `LakeError`."""
+        """Lists all saved passes. Raises `LakeError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is compared. `name` is `listing` or an inventory's address; `as_of` the moment an inventory
-    speaks of, None for now. `is_gone` is asked before an object counts as vanished: an inventory may be of
-    a part of the bucket, and is hours old."""
+    """The listing to compare. `name` is `listing` or an inventory's address; `as_of` is the time of an
+    inventory, None for now. `is_gone` is called before an object counts as absent: an inventory may cover a
+    part of the bucket, and is hours old.
+    """
 
     lister: Lister
     bucket: str
@@ -85,9 +86,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileOptions:
-    """`settle` None: every object counts as settled. `include_existing` False leaves out what was there
-    before the first pass. `checkpoint_objects`: keys between two saves of the cursor, at most.
-    `captured_until`: notifications sent later may still wait in the queue; None: none waits."""
+    """`settle` None: every object counts as settled. `include_existing` False excludes objects that existed
+    before the first pass. `checkpoint_objects`: maximum number of keys between two saves of the cursor.
+    `captured_until`: notifications sent later may still wait in the queue; None: none waits.
+    """
 
     settle: timedelta | None = timedelta(seconds=60)
     include_existing: bool = True
@@ -101,7 +103,7 @@ OnDifference = Callable[[Decision, Comparison], None]
 
 
 class Reconciler:
-    """Compares, appends what differs, remembers how far it came. One object for one pass."""
+    """Compares, appends differences and saves its progress. One object per pass."""
 
     def __init__(
         self,
@@ -123,10 +125,10 @@ class Reconciler:
         self._counts: Counter[str] = Counter()
 
     def run(self, stop: threading.Event) -> ReconcilePass:
-        """Go on with an unfinished pass, else begin one; `finished_at` is None when `stop` came first.
+        """Resumes an unfinished pass or begins one; `finished_at` is None if `stop` was set first.
 
-        Raises `SourceError` when the bucket cannot be listed and `LakeError` when a table cannot be used.
-        What was emitted by then stays, and the next run goes on behind it.
+        Raises `SourceError` if the bucket cannot be listed and `LakeError` if a table cannot be used. Events
+        emitted before are kept, and the next run resumes after them.
         """
         done = None
         for done in self.iter_progress(stop):  # noqa: B007 - the last one is the result
@@ -135,7 +137,7 @@ class Reconciler:
         return done
 
     def iter_progress(self, stop: threading.Event) -> Iterator[ReconcilePass]:
-        """The same, with a pause before the first key, after each key and after each commit."""
+        """Runs like `run`, with a pause before the first key, after each key and after each commit."""
         past = self._passes.list_passes(self._listing.bucket, self._listing.prefix)
         done = self._begin(past)
         yield done
@@ -175,7 +177,7 @@ class Reconciler:
                 elif len(self._batch) >= self._options.max_batch_events:
                     done = self._commit(done, cursor)
         except SourceError:
-            # The listing broke off; what it showed before that is decided, and need not be shown again.
+            # The listing was interrupted; the keys before that are decided and need not be listed again.
             self._save(self._commit(done, cursor))
             raise
         done = self._commit(done, cursor)
@@ -201,7 +203,7 @@ class Reconciler:
         )
 
     def _take(self, compared: Comparison, bounds: Bounds, origin: EventOrigin) -> None:
-        """Count one key, and put its event into the batch when there is a difference."""
+        """Counts one key, and adds its event to the batch if there is a difference."""
         if compared.listed is not None:
             self._counts["listed"] += 1
         decision = decide(compared, bounds)
@@ -215,7 +217,7 @@ class Reconciler:
             self._batch.append(build_event(compared, origin))
 
     def _commit(self, done: ReconcilePass, cursor: str) -> ReconcilePass:
-        """The pass with all that was taken since the last commit; its events are in the table."""
+        """Commits the events since the last commit; returns the updated pass."""
         if self._batch and not self._options.dry_run:
             self._counts["emitted"] += self._events.append(self._batch).events
             crash_point("after_reconcile_commit")
@@ -231,12 +233,12 @@ class Reconciler:
 
 
 def begin_pass(listing: Listing, now: datetime) -> ReconcilePass:
-    """A pass that has not begun yet."""
+    """Creates a pass that has not started yet."""
     return ReconcilePass(uuid.uuid4().hex, listing.bucket, listing.prefix, listing.name, listing.as_of or now)
 
 
 def ensure_first_pass(listing: Listing, passes: PassLog, now: datetime) -> None:
-    """Note when headwater came to a bucket, so that what was there before can be told apart later."""
+    """Records when headwater first used a bucket, to recognise older objects later."""
     if not passes.list_passes(listing.bucket, listing.prefix):
         started = replace(begin_pass(listing, now), listing=START, finished_at=now)
         passes.save(started)

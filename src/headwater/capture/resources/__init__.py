@@ -1,4 +1,4 @@
-"""The folder, bucket and queue that a source needs: are they there, and set up so that nothing is missed?"""
+"""Checks the folder, bucket and queue of a source: that they exist and lose no events."""
 
 from headwater.capture.resources.finding import SetupFinding, Status, to_finding
 

@@ -1,4 +1,4 @@
-"""The credentials that AWS clients of this process find, and how patient the checks' clients are."""
+"""Checks the credentials that AWS clients of this process find, and sets the clients' patience."""
 
 import boto3
 from botocore.config import Config
@@ -9,7 +9,7 @@ from headwater.capture.resources.finding import SetupFinding
 
 NAME = "credentials"
 
-# A check answers soon: who waits for it sits in front of it.
+# A check must respond soon: a user waits for it.
 QUICK = Config(
     connect_timeout=2,
     read_timeout=5,
@@ -19,9 +19,9 @@ QUICK = Config(
 
 
 def check_credentials(*, ask_aws: bool) -> SetupFinding:
-    """Are there credentials, and, with `ask_aws`, whose are they? Never shows a part of them.
+    """Checks that credentials exist and, with `ask_aws`, whose they are. Never shows a part of them.
 
-    Without `ask_aws` nothing is sent: credentials of another store are none of AWS's business.
+    Without `ask_aws` no request is sent: credentials of another store must not reach AWS.
     """
     try:
         session = boto3.session.Session()
@@ -46,7 +46,7 @@ def _ask_identity(session: boto3.session.Session, found: str) -> SetupFinding:
             return SetupFinding(NAME, "problem", f"they are refused: {error}", hint)
         return SetupFinding(NAME, "ok", f"{found}; whose they are may not be asked")
     except BotoCoreError:
-        # STS may be out of reach in a closed network in which S3 and SQS are not.
+        # STS may be unreachable in a closed network in which S3 and SQS are available.
         return SetupFinding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
     finally:
         client.close()

@@ -1,4 +1,4 @@
-"""What a bucket said of itself, and what follows from it; asks nobody."""
+"""Judges a bucket by its responses; makes no requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ class QueueView:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> "QueueView | None":
-        """From the attributes of a queue; None when it could not be asked."""
+        """Builds a view from the attributes of a queue; None if they are unavailable."""
         return cls(attributes["QueueArn"], attributes.get("Policy", "")) if "QueueArn" in attributes else None
 
     @property
     def partition(self) -> str:
-        """`aws`, `aws-cn`, ..."""
+        """Returns the partition: `aws`, `aws-cn`, ..."""
         return self.arn.split(":")[1]
 
     @property
     def region(self) -> str:
-        """Where the queue is."""
+        """Returns the region of the queue."""
         return self.arn.split(":")[3]
 
 
 def judge_region(
     section: str, actual: str | None, configured: str | None, used: str | None
 ) -> SetupFinding | None:
-    """Is the bucket where it is asked for? None when it does not tell.
+    """Judges whether the bucket is in the requested region; None if its region is unknown.
 
-    `section` is the configuration's; `used` is the client's region when none is configured.
+    `section` is the configuration's; `used` is the client's region if none is configured.
     """
     name = f"{section}.region"
     if not actual:
@@ -54,7 +54,7 @@ def judge_region(
 
 
 def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> SetupFinding:
-    """What `clean_source` will do here, and whether it can be taken back."""
+    """Judges what `clean_source` will do here, and whether that is reversible."""
     name, days = "source.clean_source", source.clean_source_delay / 86_400
     when = f"{days:g} days after an object is in all of its tables it is"
     if source.clean_source == "delete" and not is_versioned:
@@ -69,7 +69,7 @@ def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> SetupFindin
 def judge_way(
     routes: tuple[Route, ...], queue: QueueView, wanted: DesiredNotification, bucket_region: str | None
 ) -> list[SetupFinding]:
-    """Does what the bucket tells reach the queue, and may it be sent there?"""
+    """Judges whether the bucket's events reach the queue, and whether its policy allows them."""
     paths = list_paths(routes, queue.arn)
     is_indirect = any(route.kind != "queue" for route in paths)
     findings = judge_routes(routes, wanted)

@@ -1,4 +1,4 @@
-"""Is this machine's clock near the server's? Requests signed 15 minutes off are refused."""
+"""Compares this machine's clock with the server's. Requests signed 15 minutes off are rejected."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ PROBLEM_SECONDS = 300
 
 
 def judge_clock(local: datetime, server: datetime) -> SetupFinding:
-    """Compare two aware times of the same moment; the server's has whole seconds."""
+    """Compares two aware times of the same moment; the server's has whole seconds."""
     ahead = (local - server).total_seconds()
     seconds = abs(ahead)
     detail = f"this machine's clock is {seconds:.0f} s {'ahead of' if ahead > 0 else 'behind'} the server's"

@@ -1,4 +1,4 @@
-"""`SetupFinding`: what one check saw, and what to do about it."""
+"""`SetupFinding`: the result of one check, with a fix."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,9 +10,9 @@ Status = Literal["ok", "warning", "problem"]
 
 @dataclass(frozen=True, slots=True)
 class SetupFinding:
-    """`name` is what was looked at, dotted (`source.queue.policy`); `fix` is empty when all is well.
+    """`name` is the checked item, dotted (`source.queue.policy`); `fix` is empty if all is well.
 
-    A warning leaves headwater working, or is a doubt that cannot be settled from here.
+    A warning leaves headwater working, or marks a property that cannot be checked from here.
     """
 
     name: str
@@ -22,5 +22,5 @@ class SetupFinding:
 
 
 def to_finding(name: str, error: HeadwaterError) -> SetupFinding:
-    """The problem that an error tells of."""
+    """Converts an error to a finding with a problem."""
     return SetupFinding(name, "problem", error.message, error.hint)

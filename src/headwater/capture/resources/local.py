@@ -1,4 +1,4 @@
-"""A folder as a source: is it there, and may it be read?"""
+"""Checks a folder as a source: that it exists and is readable."""
 
 import os
 
@@ -10,13 +10,13 @@ NAME = "source.path"
 
 
 def ensure_folder(source: LocalSourceConfig) -> None:
-    """Raises `SourceError` when the folder is missing, is no folder or may not be read."""
+    """Raises `SourceError` if the folder is missing, not a folder or unreadable."""
     path = source.path
     if not path.exists():
         raise SourceError(f"the source folder {path} does not exist", hint="make it, or correct source.path")
     if not path.is_dir():
         raise SourceError(f"the source {path} is not a folder", hint="name its folder in source.path")
-    # A folder needs both: r to list it, x to reach what is in it.
+    # A folder needs both: r to list it, x to access its entries.
     if not os.access(path, os.R_OK | os.X_OK):
         raise SourceError(
             f"the source folder {path} may not be read", hint=f"give this user the right: chmod u+rx {path}"
@@ -24,7 +24,7 @@ def ensure_folder(source: LocalSourceConfig) -> None:
 
 
 def check_local_source(source: LocalSourceConfig) -> list[SetupFinding]:
-    """One finding."""
+    """Returns one finding."""
     try:
         ensure_folder(source)
     except SourceError as error:

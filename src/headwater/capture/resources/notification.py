@@ -1,4 +1,4 @@
-"""Does every event of a bucket reach the queue? Judges a notification configuration; asks nobody."""
+"""Judges by a notification configuration whether every event of a bucket reaches the queue; no requests."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ RouteKind = Literal["queue", "topic", "function", "eventbridge"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One destination of a bucket's events. `target` is its ARN; EventBridge has none and takes all."""
+    """One destination of a bucket's events. `target` is its ARN; EventBridge has none and receives all."""
 
     kind: RouteKind
     target: str = ""
@@ -32,22 +32,22 @@ class Route:
     suffix: str = ""
 
     def carries(self, event: str) -> bool:
-        """Whether `s3:ObjectCreated:Put` and the like go this way."""
+        """True if the route carries the event, such as `s3:ObjectCreated:Put`."""
         family = f"{event.rsplit(':', 1)[0]}:*"
         return self.kind == "eventbridge" or event in self.events or family in self.events
 
     def meets(self, key_prefix: str) -> bool:
-        """Whether any key under `key_prefix` goes this way."""
+        """True if the route carries events of any key under `key_prefix`."""
         return self.prefix.startswith(key_prefix) or key_prefix.startswith(self.prefix)
 
     def covers(self, key_prefix: str) -> bool:
-        """Whether every key under `key_prefix` goes this way."""
+        """True if the route carries events of every key under `key_prefix`."""
         return key_prefix.startswith(self.prefix) and not self.suffix
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredNotification:
-    """What the source needs: events of keys under `prefix` at `queue_arn`."""
+    """The source's requirement: events of keys under `prefix` at `queue_arn`."""
 
     bucket: str
     queue_arn: str
@@ -56,14 +56,14 @@ class DesiredNotification:
 
 
 def list_paths(routes: Iterable[Route], queue_arn: str) -> list[Route]:
-    """The routes that reach the queue, or may: directly if there is such a one, else through others."""
+    """Lists the routes that reach the queue directly; if there is none, those that may reach it."""
     routes = list(routes)
     direct = [route for route in routes if route.kind == "queue" and route.target == queue_arn]
     return direct or [route for route in routes if route.kind in ("topic", "eventbridge")]
 
 
 def judge_routes(routes: Sequence[Route], wanted: DesiredNotification) -> list[SetupFinding]:
-    """A finding for each way in which events can be missed; one that is ok when there is none."""
+    """Returns a finding for each way in which events can be missed, or one that is ok."""
     paths = list_paths(routes, wanted.queue_arn)
     if not paths:
         return [_judge_no_path(routes, wanted)]

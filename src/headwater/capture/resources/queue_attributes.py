@@ -1,4 +1,4 @@
-"""Is the queue set up so that no notification is lost or late? Judges its attributes; asks nobody."""
+"""Judges by a queue's attributes whether notifications can be lost or late; makes no requests."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,18 +11,18 @@ NAME = "source.queue"
 HOUR = 3_600
 DAY = 24 * HOUR
 MIN_RETENTION = 4 * DAY
-# S3 notifications and messages of ours fit; SQS's own default is larger.
+# S3 notifications and our own messages fit; SQS's own default is larger.
 MIN_MESSAGE_BYTES = 64 * 1024
 MIN_RECEIVE_COUNT = 3
 MIN_VISIBILITY = 10
-# SQS hands out no more at about 120,000.
+# SQS stops delivering at about 120,000.
 MANY_IN_FLIGHT = 100_000
 
 
 def judge_attributes(attributes: Mapping[str, str], visibility_timeout: int) -> list[SetupFinding]:
-    """Findings of the attributes that are there; not every service that speaks SQS has them all.
+    """Returns findings for the existing attributes; not every compatible service has them all.
 
-    `visibility_timeout` is the configured one, in seconds: it counts, not the queue's own.
+    `visibility_timeout` is the configured one, in seconds, which overrides the queue's own.
     """
     return [
         *_judge_type(attributes),

@@ -1,4 +1,4 @@
-"""May the bucket send to the queue? Judges a queue policy for one sender; asks nobody."""
+"""Judges by a queue policy whether one sender may send to the queue; makes no requests."""
 
 import json
 from collections.abc import Mapping
@@ -17,19 +17,19 @@ _ARN_TESTS = frozenset({"arnequals", "arnlike", "stringequals", "stringlike"})
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A service that sends on behalf of a resource; without `arn` any of its resources may be it."""
+    """A service that sends on behalf of a resource; without `arn`, of any resource."""
 
     service: str
     arn: str = ""
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Returns the name for messages."""
         return f"{self.service} for {self.arn}" if self.arn else self.service
 
 
 def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> SetupFinding:
-    """Whether `sender` may send to the queue by its policy (JSON text; None: it has none)."""
+    """Judges whether `sender` may send to the queue by its policy (JSON text; None: it has none)."""
     fix = f"set this queue policy statement: {_write_statement(queue_arn, sender)}"
     statements = _parse_statements(text)
     if statements is None:
@@ -88,7 +88,7 @@ def _judge_conditions(condition: object, sender: Sender) -> _Verdict:
                 return "no"
             verdict = "allows" if verdict == "allows anyone" else verdict
         elif key == "aws:sourceaccount":
-            # Whose the bucket is cannot be asked; an account alone keeps strangers out.
+            # The bucket's owner is unknown; a condition on the account alone excludes other accounts.
             verdict = "allows" if verdict == "allows anyone" else verdict
         else:
             verdict = "unclear"

@@ -1,4 +1,4 @@
-"""What S3 says of the source's bucket and of an `s3a://` lake."""
+"""Checks the source's S3 bucket and an `s3a://` lake."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -39,17 +39,17 @@ _LAKE_RIGHTS = (
 
 @dataclass(frozen=True, slots=True)
 class BucketAnswer:
-    """A bucket that answered: its region where the store tells it, and the answer's headers."""
+    """A bucket that responded: its region if the store reports it, and the response's headers."""
 
     region: str | None
     headers: Mapping[str, str]
 
 
 def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
-    """Credentials, queue, bucket, clock, and the way from the bucket to the queue.
+    """Checks credentials, queue, bucket, clock, and the path from the bucket to the queue.
 
-    `needs_removals`: some table must hear of removed objects. Trouble that makes other checks
-    meaningless is the only finding about them.
+    `needs_removals`: some table needs events of deleted objects. A problem that makes other checks
+    meaningless replaces their findings.
     """
     credentials = check_credentials(ask_aws=source.endpoint is None)
     if credentials.status == "problem":
@@ -65,7 +65,7 @@ def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Cloc
 
 
 def build_s3_client(endpoint: str | None, region: str | None, path_style: bool | None = None) -> "S3Client":
-    """A client that answers or fails soon. Raises `SourceError` when it cannot be built."""
+    """Builds a client that responds or fails soon. Raises `SourceError` if that fails."""
     path_style = endpoint is not None if path_style is None else path_style
     try:
         session = boto3.session.Session()
@@ -82,7 +82,7 @@ def build_s3_client(endpoint: str | None, region: str | None, path_style: bool |
 
 
 def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer:
-    """Ask whether the bucket is there. Raises what `explain_aws_failure` makes of a refusal."""
+    """Sends a HEAD request to the bucket. Raises the errors of `explain_aws_failure`."""
     try:
         answer = client.head_bucket(Bucket=bucket)
     except (BotoCoreError, ClientError) as error:
@@ -92,9 +92,9 @@ def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer
 
 
 def ensure_bucket(source: S3SourceConfig) -> None:
-    """Raises `CredentialsError` when credentials are missing or wrong, `SourceError` without a bucket.
+    """Raises `CredentialsError` if credentials are missing or invalid, `SourceError` without a bucket.
 
-    Credentials that may read objects but not list the bucket are good enough to run.
+    Credentials that may read objects but not list the bucket are sufficient.
     """
     place = name_bucket(source)
     with closing(build_s3_client(source.endpoint, source.region)) as client:
@@ -106,12 +106,12 @@ def ensure_bucket(source: S3SourceConfig) -> None:
 
 
 def name_bucket(source: S3SourceConfig) -> AwsPlace:
-    """The bucket as error messages call it."""
+    """Returns the bucket's name for error messages."""
     return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
 def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
-    """Put and delete a tiny object under an `s3a://` lake; is its bucket where Spark will look?"""
+    """Puts and deletes a tiny object under an `s3a://` lake, and checks the bucket's region for Spark."""
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
     key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
@@ -126,7 +126,7 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
         return [to_finding("lake", LakeNotWritableError(reason.message, hint=reason.hint))]
     except HeadwaterError as error:
         return [to_finding("lake", error)]
-    # Unlike boto3, the S3A that Spark writes with does not follow a store to another region.
+    # Unlike boto3, Spark's S3A does not follow a store to another region.
     signed_for = storage.region or (FALLBACK_REGION if storage.endpoint else None)
     region = judge_region("lake_storage", headers.get("x-amz-bucket-region"), signed_for, None)
     there = SetupFinding("lake", "ok", f"{lake} can be written")
@@ -181,7 +181,7 @@ def _check_cleaning(
         try:
             ask_bucket(client, target, place)
         except SourceError as error:
-            # Objects may be put where nothing may be listed.
+            # A right to put objects does not include listing.
             is_doubt = isinstance(error, CredentialsError)
             yield SetupFinding(name, "warning" if is_doubt else "problem", error.message, error.hint)
         else:
@@ -207,7 +207,7 @@ def _doubt(name: str, error: AwsError, right: str) -> SetupFinding:
 
 
 def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:
-    """The refusal with its code: the answer to a HEAD has no body, and so only a status."""
+    """Returns the error with its code: the response to a HEAD has no body, only a status."""
     if not isinstance(error, ClientError):
         return error
     try:

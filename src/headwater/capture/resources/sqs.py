@@ -1,4 +1,4 @@
-"""What an SQS queue says of itself."""
+"""Checks an SQS queue by its attributes."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,10 +16,10 @@ from headwater.errors import HeadwaterError
 
 
 def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
-    """All attributes of the source's queue.
+    """Returns all attributes of the source's queue.
 
-    Raises `SourceError` (`QueueNotFoundError`, `CredentialsError`, ...), and `ConfigError` when no
-    region is to be found.
+    Raises `SourceError` (`QueueNotFoundError`, `CredentialsError`, ...), and `ConfigError` if no region is
+    found.
     """
     with closing(build_sqs_client(source, QUICK)) as client:
         url = find_queue_url(client, source)
@@ -31,7 +31,7 @@ def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
 
 
 def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[SetupFinding]]:
-    """The queue's attributes (none when it cannot be asked) and what they tell; not its policy."""
+    """Returns the queue's attributes (none if unavailable) and findings; does not judge its policy."""
     try:
         attributes = read_attributes(source)
     except HeadwaterError as error:

@@ -7,9 +7,9 @@ __all__ = ["CleanResult", "CleanTarget", "SourceCleaner", "build_cleaner"]
 
 
 def build_cleaner(source: SourceConfig) -> SourceCleaner:
-    """The cleaner that `clean_source` asks for; it must not be `off`. Raises `SourceError`."""
-    assert source.clean_source != "off"  # noqa: S101 - nobody asks for a cleaner that is off
-    # Imported when chosen: a folder as source needs no AWS SDK.
+    """Builds the cleaner for `clean_source`, which must not be `off`. Raises `SourceError`."""
+    assert source.clean_source != "off"  # noqa: S101 - no caller requests a cleaner that is off
+    # Imported on demand: a folder source needs no AWS SDK.
     if source.type == "local":
         from headwater.ingest.cleaning.local import LocalCleaner
 
@@ -19,5 +19,5 @@ def build_cleaner(source: SourceConfig) -> SourceCleaner:
     from headwater.ingest.cleaning.s3 import S3Cleaner
 
     target = CleanTarget(source.clean_source, source.clean_source_target, source.clean_source_tags)
-    # As patient as a listing: both work through a whole bucket.
+    # As patient as a listing: both process a whole bucket.
     return S3Cleaner(build_listing_client(source), source.bucket, target)

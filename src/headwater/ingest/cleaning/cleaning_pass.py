@@ -1,7 +1,7 @@
 """`CleaningPass`: announces which objects may leave the source, then has them tagged, moved or deleted.
 
-The events come first: that an object may go is committed to the events table before anything is done to it,
-so that no table takes our own removal for somebody's.
+The announcement is committed to the events table before the action. No table can then mistake the removal
+for one by another process.
 """
 
 import threading
@@ -29,8 +29,9 @@ _EXAMPLES_A_REASON = 20
 
 @dataclass(slots=True)
 class CleanReport:
-    """`objects` in the bucket by what was decided, the due ones included; `results` of the due ones by what
-    became of them: cleaned, changed, gone, failed. `examples` are keys by reason, some of each."""
+    """`objects` counts objects in the bucket by decision, due ones included. `results` counts the due ones by
+    `CleanResult` and failures. `examples` are some keys of each reason.
+    """
 
     action: str
     dry_run: bool
@@ -41,7 +42,7 @@ class CleanReport:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, reason: str, key: str) -> None:
-        """Keep some keys of each reason."""
+        """Keeps some keys of each reason."""
         examples = self.examples.setdefault(reason, [])
         if len(examples) < _EXAMPLES_A_REASON:
             examples.append(key)
@@ -66,7 +67,7 @@ class CleaningPorts:
 
 
 class CleaningPass:
-    """One pass over all objects; nothing is remembered between passes but what bucket and tables say."""
+    """One pass over all objects; bucket and tables hold the only state between passes."""
 
     def __init__(self, ports: CleaningPorts, report: CleanReport, stop: threading.Event) -> None:
         self._ports = ports
@@ -74,16 +75,16 @@ class CleaningPass:
         self._stop = stop
 
     def run(self, decisions: Iterable[CleanDecision]) -> CleanReport:
-        """Act on the objects that are due; `finished_at` is None when `stop` came first.
+        """Processes the due objects; `finished_at` is None if `stop` was set first.
 
-        Raises what reading the decisions raises, `LakeError`, and `SourceError` when the source refuses.
+        Raises the errors of reading the decisions, `LakeError`, and `SourceError` if the source rejects it.
         """
         for _ in self.iter_progress(decisions):
             pass
         return self._report
 
     def iter_progress(self, decisions: Iterable[CleanDecision]) -> Iterator[None]:
-        """The same, with a pause before and after each announcement, and after each object."""
+        """Runs like `run`, with a pause before and after each announcement, and after each object."""
         report, due = self._report, list[CleanDecision]()
         for decision in decisions:
             if self._stop.is_set():
@@ -101,7 +102,7 @@ class CleaningPass:
             report.finished_at = self._ports.now()
 
     def _act(self, due: Sequence[CleanDecision]) -> Iterator[None]:
-        """A crash anywhere in here leaves objects of which is known that they may go; they go later."""
+        """Announces and cleans the objects. A crash leaves announced objects, which a later pass cleans."""
         yield
         self._announce([decision for decision in due if not decision.is_announced], CLEANED_EVENT)
         crash_point("after_clean_commit")
@@ -121,7 +122,7 @@ class CleaningPass:
                 self._announce(cleaned, TAGGED_EVENT)
 
     def _announce(self, decisions: Sequence[CleanDecision], name: str) -> None:
-        """Commit one own event an object: what was decided on may leave the bucket, or is tagged."""
+        """Commits one control event per object: it may leave the bucket, or is tagged."""
         now = self._ports.now()
         self._ports.append([event for d in decisions for event in _build_events(d, name, now)])
 
@@ -145,7 +146,7 @@ def _build_events(decision: CleanDecision, name: str, now: datetime) -> list[Cap
         with_content(
             build_own_event(name, entry.provider, entry.bucket, listed.key, now),
             "other",
-            # The same content; only the ledger's etag may have the suffix that no listing shows.
+            # The content is the same; only the ledger's etag may have the suffix that no listing contains.
             entry.etag or listed.etag,
             listed.size,
         )

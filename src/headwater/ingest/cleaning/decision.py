@@ -1,4 +1,4 @@
-"""Which objects of the source may be tagged, moved or deleted now. Pure, memory flat."""
+"""Decides which objects of the source may be tagged, moved or deleted now. Pure, constant memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,17 +37,18 @@ CleanReason = Literal[
     "wrong_rows",
     "done",
 ]
-"""`due`, or why not: the delay is not over; no table takes it; an event of it waits; it, or records of it,
-lie in quarantine; some table has not taken it in; another version lies there than the table has; verify would
-fail; it is tagged already."""
+"""`due`, or the reason against it. The delay has not passed; no table selects the object; an event of it
+waits; it is tagged already. It, or some of its records, are quarantined; some table has not ingested it, or
+has another version; verify would fail.
+"""
 
-# There is nothing in them that a table could have. Other reasons to skip are somebody's choice, and change.
+# These objects have no rows. Other reasons to skip depend on the configuration and may change.
 _ROWLESS = frozenset({"empty_object", "no_records"})
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCleanPolicy:
-    """What is done to objects that have been in all of their tables for `delay`."""
+    """The action for objects that have been in all their tables for `delay`."""
 
     action: CleanAction
     delay: timedelta
@@ -55,7 +56,7 @@ class SourceCleanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A table that takes the object: what it has of it, and how it is verified."""
+    """A table that selects the object, with its ledger entry and its verification."""
 
     known: Known
     rules: TableRules
@@ -63,8 +64,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class CleanDecision:
-    """`entries` are what the claiming tables know of the object. `is_announced`: all of them have been told
-    by an own event that it may go, and nothing but the action is left to do."""
+    """`entries` are the claiming tables' ledger entries of the object. `is_announced`: all of them processed
+    a control event that it may be cleaned, and only the action remains.
+    """
 
     listed: ListedObject
     reason: CleanReason
@@ -75,7 +77,7 @@ class CleanDecision:
 def iter_clean_decisions(
     present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: SourceCleanPolicy, now: datetime
 ) -> Iterator[CleanDecision]:
-    """One for every object in the bucket, in the order of keys. `tables` are all that are configured."""
+    """Yields one decision per object of the bucket, in key order. `tables` are all configured tables."""
     for key, listed, knowns in merge_streams(present, tables):
         if listed is None:
             continue
@@ -90,7 +92,7 @@ def iter_clean_decisions(
 def decide_cleaning(
     listed: ListedObject, claims: Sequence[Claim], policy: SourceCleanPolicy, now: datetime
 ) -> CleanDecision:
-    """Whether the object is in every table that takes it, exactly as it lies there, for long enough."""
+    """Decides whether every table that selects the object has its current content for long enough."""
     entries = tuple(claim.known.entry for claim in claims if claim.known.entry is not None)
     if not claims:
         return CleanDecision(listed, "unclaimed")
@@ -100,14 +102,14 @@ def decide_cleaning(
         return CleanDecision(listed, obstacle, entries)
     if policy.action == "tag" and all(entry.reason == TAGGED for entry in entries):
         return CleanDecision(listed, "done", entries)
-    # The own event has decided nothing anew: the instant is still that of the content.
+    # A control event makes no new decision: the instant is still that of the content.
     since = max(parse_instant(entry.instant) for entry in entries)
     reason: CleanReason = "due" if now - since >= policy.delay else "too_young"
     return CleanDecision(listed, reason, entries, is_announced=all(map(is_cleaned, entries)))
 
 
 def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
-    """Why this table needs the object to stay; None when it does not."""
+    """Returns the reason why this table needs the object; None if it does not."""
     known, entry = claim.known, claim.known.entry
     if known.is_pending:
         return "pending"
@@ -115,7 +117,7 @@ def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
         return "quarantined"
     if entry is None or not entry.instant or not _is_taken(entry):
         return "not_ingested"
-    # Put again since it was taken in, even if it were the same bytes.
+    # Put again after it was ingested, possibly with the same bytes.
     is_newer = listed.last_modified > parse_instant(entry.instant) + CLOCK_MARGIN
     if is_newer or not listed.etag or not is_same_etag(entry.etag, listed.etag):
         return "other_version"

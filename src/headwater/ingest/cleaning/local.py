@@ -1,4 +1,4 @@
-"""Files of a folder, moved to another folder or deleted."""
+"""Moves files of a folder to another folder, or deletes them."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from headwater.ingest.object_stores.protocol import ObjectRef
 
 
 class LocalCleaner:
-    """Empty folders stay: who writes into them may be about to."""
+    """Keeps empty folders: a writer may be about to use them."""
 
     def __init__(self, root: Path, target: CleanTarget) -> None:
         if target.action == "tag":
@@ -23,7 +23,7 @@ class LocalCleaner:
     def clean(self, listed: ListedObject) -> CleanResult:
         """See `SourceCleaner.clean`."""
         try:
-            # Proves that it lies inside the folder; the link goes, not what it leads to.
+            # Ensures that the file is inside the folder; a link is removed, not its target.
             resolve_key(ObjectRef("local", str(self._root), listed.key))
             path = self._root / listed.key
             if build_file_etag(path.stat()) != listed.etag:
@@ -39,7 +39,7 @@ class LocalCleaner:
         return "cleaned"
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
     def _act(self, path: Path, key: str) -> None:
         if self._target.action == "move":
@@ -58,7 +58,7 @@ def _move(path: Path, moved: Path) -> None:
     except OSError:
         if not path.exists():
             raise
-        # Another file system: whole under a hidden name first, so that nobody sees half of it.
+        # Another file system: written under a hidden name first, so that no reader sees a partial file.
         partial = moved.with_name(f".{moved.name}.part")
         shutil.copy2(path, partial)
         partial.replace(moved)

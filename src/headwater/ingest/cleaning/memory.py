@@ -1,4 +1,4 @@
-"""Objects in this process, tagged, moved or deleted."""
+"""Tags, moves or deletes objects in this process."""
 
 from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.cleaning.protocol import CleanResult, CleanTarget
@@ -7,7 +7,7 @@ from headwater.ingest.object_stores.protocol import ObjectRef
 
 
 class MemoryCleaner:
-    """Acts on a bucket of a memory store; `tags` are those put on, by key."""
+    """Cleans a bucket of a memory store; `tags` holds the added tags by key."""
 
     def __init__(self, store: MemoryObjectStore, bucket: str, target: CleanTarget) -> None:
         self._store = store
@@ -33,4 +33,4 @@ class MemoryCleaner:
         return "cleaned"
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""

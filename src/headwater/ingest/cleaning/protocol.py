@@ -1,4 +1,4 @@
-"""The cleaner seam: tag, move or delete one object of the source, if it is still the one decided on."""
+"""The cleaner seam: tag, move or delete one object of the source if it is unchanged since the decision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from typing import Literal, Protocol
 from headwater.capture.listers.protocol import ListedObject
 
 CleanResult = Literal["cleaned", "changed", "gone"]
-"""Done; something else lies there by now, and was left alone; nothing lies there any more."""
+"""Done; replaced by another object, which is unchanged; already absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanTarget:
-    """What to do: put these tags on, move to that place, or delete.
+    """The action: add these tags, move to that location, or delete.
 
-    `move_to` is `bucket/prefix/` of a bucket, or a folder; the key is appended to it as it is.
+    `move_to` is `bucket/prefix/` of a bucket, or a folder; the unchanged key is appended to it.
     """
 
     action: Literal["tag", "move", "delete"]
@@ -23,19 +23,19 @@ class CleanTarget:
 
 
 class SourceCleaner(Protocol):
-    """Acts on objects of one bucket or folder, one at a time. Used by one thread."""
+    """Cleans objects of one bucket or folder, one at a time. Used by one thread."""
 
     def clean(self, listed: ListedObject) -> CleanResult:
-        """Do it, if etag and time of what lies there are those that were listed. Doing it again is harmless.
+        """Cleans the object if its current etag and time equal the listed ones. Idempotent.
 
-        Moving copies first, with metadata and tags, and deletes last. Tags of others stay. In a bucket with
-        versions a deletion leaves a delete marker: no version is ever removed.
+        Moving copies first, with metadata and tags, and deletes last. Tags of other owners stay. In a
+        versioned bucket a deletion leaves a delete marker: no version is ever removed.
 
-        Raises `ObjectError` when this object does not allow it (archived, ten tags already), and any other
-        `HeadwaterError` when the next object would fare no better: rights, credentials, no answer.
+        Raises `ObjectError` if this object does not allow it (archived, ten tags already). Raises other
+        `HeadwaterError`s if the next object would fail, too: rights, credentials, no response.
         """
         ...
 
     def close(self) -> None:
-        """Free connections."""
+        """Closes connections."""
         ...

@@ -1,4 +1,4 @@
-"""Objects of an S3 bucket, tagged, moved or deleted through boto3."""
+"""Tags, moves or deletes objects of an S3 bucket through boto3."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,15 +25,16 @@ _ABSENT = frozenset({"404", "NoSuchKey"})
 
 @dataclass(frozen=True, slots=True)
 class CopySizes:
-    """Bytes. S3 copies an object of less than `in_parts` in one request, and keeps its metadata and tags by
-    itself there, and only there; a larger one in parts of `part`."""
+    """Sizes in bytes. S3 copies an object smaller than `in_parts` in one request, and only then keeps its
+    metadata and tags. A larger one is copied in parts of `part`.
+    """
 
     in_parts: int = 5 * 1024**3
     part: int = 512 * 1024**2
 
 
 class S3Cleaner:
-    """Asks for the object right before it acts; the store checks the etag once more where it can."""
+    """Sends a HEAD request before each action; the store checks the etag again if it supports that."""
 
     def __init__(
         self, client: "S3Client", bucket: str, target: CleanTarget, sizes: CopySizes = CopySizes()
@@ -61,7 +62,7 @@ class S3Cleaner:
                 raise
 
     def close(self) -> None:
-        """Free connections."""
+        """Closes connections."""
         self._client.close()
 
     def _clean(self, listed: ListedObject) -> CleanResult:
@@ -103,7 +104,7 @@ class S3Cleaner:
             extra["Metadata"] = found.get("Metadata", {})
             tags = self._client.get_object_tagging(Bucket=self._bucket, Key=listed.key)["TagSet"]
             extra["Tagging"] = urlencode([(tag["Key"], tag["Value"]) for tag in tags])
-            # Without these words newer clients leave out what they are given.
+            # Without these values newer clients ignore the given metadata and tags.
             extra |= {"MetadataDirective": "REPLACE", "TaggingDirective": "REPLACE"}
         self._client.copy(source, bucket, prefix + listed.key, ExtraArgs=extra, Config=self._copying)
 
@@ -114,7 +115,7 @@ class S3Cleaner:
             except ClientError as error:
                 if error_status(error) != 501:
                     raise
-                # It was looked at a moment ago: that has to do where the store knows no conditions.
+                # The HEAD request just before must suffice if the store supports no conditional deletes.
                 self._checks_deletes = False
             else:
                 return
@@ -122,5 +123,5 @@ class S3Cleaner:
 
 
 def _to_seconds(time: datetime) -> int:
-    # A listing tells milliseconds, the answer to a HEAD does not.
+    # A listing has milliseconds, the response to a HEAD has not.
     return int(time.timestamp())

@@ -1,1 +1,1 @@
-"""The columns of a data table: names, types, what Hudi can store of them, and how rows are cast to them."""
+"""The columns of a data table: names, types, storage in Hudi, and casts of rows."""

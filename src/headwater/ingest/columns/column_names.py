@@ -1,7 +1,7 @@
-"""The names that columns have in a table: ASCII, unique whatever their case, and never changed. Pure.
+"""The names of columns in a table: ASCII, unique regardless of case, and never changed. Pure.
 
-A field whose name in the table differs from the one in its objects keeps that name in its metadata, which is
-committed with the table's columns. Hudi's names are Avro's; hudi-rs takes nothing beyond ASCII.
+If a field's name in the table differs from the one in its objects, its metadata keeps the original name.
+The metadata is committed with the table's columns. Hudi uses Avro's names; hudi-rs accepts only ASCII.
 """
 
 import re
@@ -15,7 +15,7 @@ _NAME = "headwater.name"
 _STORABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OLD_UNSTORABLE = re.compile(r"\W")
 _RESERVED = ("_hoodie_", "_headwater_")
-# Letters that Unicode does not take apart.
+# Letters that Unicode does not decompose.
 _SPELLED = {
     "ß": "ss",
     "ẞ": "SS",
@@ -30,20 +30,20 @@ _SPELLED = {
 }
 
 _Rule = Callable[[Sequence[StructField], Mapping[str, StructField]], Mapping[str, str]]
-"""Fields of one level and those of them that the table has -> names in the table by names in objects."""
+"""Fields of one level and the table's existing ones -> names in the table by names in objects."""
 
 
 def assign_names(schema: StructType, stored: StructType | None = None) -> StructType:
-    """Give each field its name in the table, nested ones too.
+    """Assigns each field, including nested ones, its name in the table.
 
-    Fields of `stored`, the table's columns so far, keep theirs. Of new ones those whose names can be stored
-    as they are come first: `a_b` is never the name of `a b` while both are new.
+    Fields of `stored`, the table's current columns, keep theirs. Of new fields, those with storable names
+    come first: `a_b` is never the name of `a b` while both are new.
     """
     return _apply(schema, stored or StructType(), _choose_names)
 
 
 def assign_old_names(schema: StructType) -> StructType:
-    """The columns of a table from before names were kept: they stay as the rule of that time has it."""
+    """Returns the columns of a table from before names were stored: they follow the rule of that time."""
     is_old = any(_NAME not in f.metadata and not _STORABLE.fullmatch(f.name) for f in _iter_fields(schema))
     return _apply(schema, StructType(), _choose_old_names) if is_old else schema
 
@@ -54,14 +54,14 @@ def is_reserved(name: str) -> bool:
 
 
 def rename_for_hudi(schema: StructType) -> StructType:
-    """The columns by their names in the table."""
+    """Returns the columns with their names in the table."""
     return StructType(
         [StructField(_find_name(f), _map_structs(f.dataType, rename_for_hudi), f.nullable) for f in schema]
     )
 
 
 def list_renamed(schema: StructType, path: tuple[str, str] = ("", "")) -> Iterator[tuple[str, str]]:
-    """Paths with dots in objects and in the table, of fields whose names differ."""
+    """Lists dotted paths in objects and in the table, for fields whose names differ."""
     for field in schema:
         names = (f"{path[0]}{field.name}", f"{path[1]}{_find_name(field)}")
         if field.name != _find_name(field):
@@ -119,7 +119,7 @@ def _choose_old_names(fields: Sequence[StructField], known: Mapping[str, StructF
 
 
 def _spell(name: str) -> str:
-    """`größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
+    """Returns an ASCII name: `größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
     spelled = "".join(map(_spell_character, unicodedata.normalize("NFC", name))) or "_"
     if is_reserved(spelled):
         return f"field{spelled}"
@@ -140,7 +140,7 @@ def _find_name(field: StructField) -> str:
 
 
 def _find_struct(field: StructField | None) -> StructType:
-    """The struct in a field's type; an empty one where there is none."""
+    """Returns the struct in a field's type, or an empty one."""
     return next(_iter_structs(field.dataType), StructType()) if field is not None else StructType()
 
 
@@ -152,7 +152,7 @@ def _iter_fields(schema: StructType) -> Iterator[StructField]:
 
 
 def _iter_structs(kind: DataType) -> Iterator[StructType]:
-    """The outermost structs in a type."""
+    """Yields the outermost structs in a type."""
     if isinstance(kind, StructType):
         yield kind
     elif isinstance(kind, ArrayType):

@@ -1,4 +1,4 @@
-"""Rows with a table's columns of before, as rows with its columns of now."""
+"""Converts rows with a table's previous columns to its current columns."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -12,9 +12,7 @@ _EXACT = 2**53
 
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
-    """The wanted columns, in their order: widened from the frame's, or null where it has none; then the
-    frame's others.
-    """
+    """Returns the wanted columns in order, widened or null, then the frame's other columns."""
     known = {field.name.lower(): field for field in frame.schema}
     columns = []
     for field in wanted:
@@ -30,7 +28,7 @@ def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
 
 
 def make_storable(frame: DataFrame) -> DataFrame:
-    """The columns by types and nested names that Hudi can store; top-level names stay as they are."""
+    """Returns the columns with types and nested names that Hudi can store; top-level names stay."""
     casts = {}
     for field in frame.schema:
         renamed = rename_for_hudi(assign_names(StructType([field])))[0].dataType
@@ -40,9 +38,9 @@ def make_storable(frame: DataFrame) -> DataFrame:
 
 
 def find_rounded(table: Table, present: StructType, merged: StructType) -> frozenset[str]:
-    """Columns, in lower case, that are to become doubles and hold numbers with more digits than a double.
+    """Finds columns, in lower case, that will become doubles and hold numbers too precise for a double.
 
-    Reads these columns of the whole table, and nothing where none is to become a double.
+    Reads these columns of the whole table, and nothing if none becomes a double.
     """
     names = dict(zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True))
     widened = {
@@ -74,7 +72,7 @@ def _conform(value: Column, found: DataType, wanted: DataType) -> Column:
 
 
 def _conform_struct(value: Column, found: StructType, wanted: StructType) -> Column:
-    # A cast goes by position and wants as many fields.
+    # A cast works by position and requires the same number of fields.
     known = {field.name.lower(): field for field in found}
     fields = []
     for field in wanted:

@@ -1,4 +1,4 @@
-"""Which values Hudi would write into a record key or a folder's name, and not read back as they are."""
+"""Values that Hudi would write into a record key or a folder name but not read back unchanged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from headwater.config.table import TableConfig
 AMBIGUOUS_KEY = "ambiguous_key"
 BAD_PARTITION = "bad_partition"
 
-# What Hudi writes for null and for an empty text in a key of several fields, and for both in a partition.
+# Hudi's placeholders for null and empty text in a key of several fields, and for both in a partition.
 _KEY_PLACEHOLDERS = ("__null__", "__empty__")
 _PARTITION_PLACEHOLDERS = ("", "__HIVE_DEFAULT_PARTITION__")
 # hudi-rs rejects a table with control characters in its paths; Spark decodes escapes.
 _UNREADABLE = r"[\x00-\x1f\x7f]|%[0-9a-fA-F]{2}"
-# Hadoop resolves these: another partition's folder, or one outside of the table.
+# Hadoop resolves these to another partition's folder, or to one outside the table.
 _RELATIVE = r"(^|/)\.{0,2}(/|$)"
 
 
 @dataclass(frozen=True, slots=True)
 class RowAddress:
-    """The columns that say which row a record is, which version of it, and in which folder it is stored."""
+    """The columns that determine a record's row, its version, and its folder."""
 
     record_key: tuple[str, ...] = ()
     ordering: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class RowAddress:
 
     @classmethod
     def of(cls, table: TableConfig) -> "RowAddress":
-        """The address of the rows of a table."""
+        """Returns the address of the rows of a table."""
         return cls(
             tuple(table.record_key),
             tuple(table.ordering),
@@ -45,7 +45,7 @@ class RowAddress:
         )
 
     def iter_faults(self, record: Column, schema: StructType) -> Iterator[tuple[str, Column]]:
-        """Reasons, each with the condition of the records that it is for."""
+        """Yields reasons, each with the condition for its records."""
         texts = {field.name for field in schema if isinstance(field.dataType, StringType)}
         keys = self.record_key if len(self.record_key) > 1 else ()
         for at, name in enumerate(keys):

@@ -56,7 +56,7 @@ DOCUMENT_SCHEMA = StructType(
 )
 FIXED_SCHEMAS = {"text": TEXT_SCHEMA, "binary": BINARY_SCHEMA, "document": DOCUMENT_SCHEMA}
 
-# `mode` would let Spark drop or fail where bad records belong into quarantine.
+# `mode` would let Spark drop or fail on bad records, which belong in quarantine.
 NOT_FOR_PARSER = frozenset(
     {
         "mode",
@@ -82,9 +82,9 @@ _UNORDERED = (BinaryType, ArrayType, MapType, StructType)
 
 
 def parse_ddl(table: str, key: str, ddl: str) -> StructType:
-    """Columns of a DDL text, all nullable: no file can be made to promise more.
+    """Parses columns of a DDL text, all nullable: no file can guarantee more.
 
-    Needs a running JVM. Raises `ConfigError` naming table and key.
+    Needs a running JVM. Raises `ConfigError` with table and key.
     """
     try:
         parsed = StructType.fromDDL(ddl) if hasattr(StructType, "fromDDL") else _parse_with_spark(ddl)
@@ -105,7 +105,7 @@ def _parse_with_spark(ddl: str) -> StructType:
 
 
 def apply_hints(schema: StructType, hints: StructType) -> StructType:
-    """Replace the types of hinted columns; a hinted column that was not seen is added at the end."""
+    """Replaces the types of hinted columns; appends hinted columns that are absent."""
     wanted = {field.name: field for field in hints}
     fields = [wanted.pop(field.name, field) for field in schema]
     return StructType([*fields, *wanted.values()])
@@ -114,8 +114,10 @@ def apply_hints(schema: StructType, hints: StructType) -> StructType:
 def apply_column_types(
     schema: StructType, types: Mapping[str, ColumnType], given: Sequence[str]
 ) -> StructType:
-    """Give columns of Hudi's own types, by their names in the table, the types they are read by; those in
-    `given` keep theirs."""
+    """Gives columns of Hudi's own types, by their names in the table, the types for reading.
+
+    Columns in `given` keep theirs.
+    """
     stored = rename_for_hudi(schema).fieldNames()
     known = {name.lower(): column for column, name in zip(schema.fieldNames(), stored, strict=True)}
     read = {known.get(name.lower(), name): build_read_type(kind) for name, kind in types.items()}
@@ -132,7 +134,7 @@ def infer_from_lines(
     lines: Sequence[str],
     options: Mapping[str, str],
 ) -> StructType | None:
-    """Columns by Spark's own inference over sample lines; None when no line can be understood."""
+    """Infers columns with Spark from sample lines; None if no line can be parsed."""
     reader = spark.read.options(**parser_options(file_format, options))
     texts = spark.sparkContext.parallelize(list(lines), 1)
     if file_format == "csv":
@@ -149,10 +151,10 @@ def infer_from_lines(
 
 
 def from_arrow(schema: pa.Schema) -> StructType:
-    """Spark's columns for a Parquet, ORC or Avro file's."""
+    """Converts the columns of a Parquet, ORC or Avro file to Spark's."""
     try:
         return _nullable(from_arrow_schema(schema, prefer_timestamp_ntz=False))
-    except Exception as error:  # PySpark raises several kinds for types it does not know
+    except Exception as error:  # PySpark raises several errors for unknown types
         raise IngestError(
             f"the file has a column type Spark does not know: {error}",
             hint="declare `schema:` without that column",
@@ -160,16 +162,16 @@ def from_arrow(schema: pa.Schema) -> StructType:
 
 
 def as_instants(schema: StructType) -> StructType:
-    """Nullable columns; times without a zone are instants in UTC, as `from_arrow` has them."""
+    """Returns nullable columns; times without a zone are instants in UTC, as in `from_arrow`."""
     text = schema.json().replace('"timestamp_ntz"', '"timestamp"')
     return _nullable(StructType.fromJson(json.loads(text)))
 
 
 def parser_options(file_format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The user's reader options that concern parsing one record, and defaults that are not Spark's."""
+    """Returns the user's reader options for parsing one record, with headwater's defaults."""
     given = {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
     if file_format == "csv":
-        # The names of options have no case, so a default must not be there twice.
+        # Option names are case-insensitive, so a default must not occur twice.
         given = {name: value for name, value in given.items() if name.lower() != "escape"}
         given["escape"] = CsvDialect.from_options(ReaderOptions(options)).escape or "\0"
     return given
@@ -178,7 +180,7 @@ def parser_options(file_format: str, options: Mapping[str, str]) -> dict[str, st
 def check_names(
     table: str, schema: StructType, keys: Mapping[str, Sequence[str]], extra: Sequence[str]
 ) -> None:
-    """Every key, ordering and partition field must be a column. Raises `ConfigError`."""
+    """Raises `ConfigError` unless every key, ordering and partition field is a column."""
     present = {*schema.fieldNames(), *extra, *LINEAGE_COLUMNS}
     problems = [
         f"tables.{table}.{key}: no column {name!r}; the columns are {', '.join(schema.fieldNames())}"
@@ -191,7 +193,7 @@ def check_names(
 
 
 def check_ordering(table: str, schema: StructType, ordering: Collection[str]) -> None:
-    """Rows cannot be ordered by nested or binary values. Raises `ConfigError`."""
+    """Raises `ConfigError` for ordering by nested or binary values."""
     for field in schema:
         name, kind = field.name, field.dataType
         if name in ordering and isinstance(kind, _UNORDERED):
@@ -217,5 +219,5 @@ def check_partition(table: str, schema: StructType, partition: Collection[str]) 
 
 
 def _nullable(schema: StructType) -> StructType:
-    """The columns by types that Hudi can store, all of them nullable."""
+    """Returns the columns with types that Hudi can store, all nullable."""
     return StructType([StructField(f.name, find_storable(f.dataType), True) for f in schema])

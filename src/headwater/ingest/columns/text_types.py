@@ -1,4 +1,4 @@
-"""Types for columns of texts that keep every value as it is written. Pure: types and texts only."""
+"""Types for text columns that preserve every value as written. Pure: types and texts only."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-# Java's parser takes `1d`, `0x1p3` and `+49` for numbers. Identifiers look like that, too.
+# Java's parser also accepts `1d`, `0x1p3` and `+49`, which may be identifiers.
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 _WHOLE = re.compile(r"-?\d+")
 _MAX_DIGITS = 38
-# Spark takes a time of day for a time of the day on which it is read, and a month for its first day.
+# Spark parses a time of day as a time on the day of the read, and a month as its first day.
 _NO_DATE = re.compile(r"T?\d{1,2}:\d.*|\d{4,}-\d{1,2}", re.IGNORECASE)
 
 
 def keep_texts(types: Sequence[DataType], records: Iterable[Sequence[str]]) -> list[DataType]:
-    """The inferred types of a CSV object's columns; string where a value would not come back as it is.
+    """Returns the inferred types of a CSV object's columns; string if a value would not round-trip.
 
     `01234` would lose its zero, `10:00` would become a time of today, `2024-01` a first of January.
     """
@@ -50,9 +50,9 @@ def _is_kept(text: str, kind: DataType) -> bool:
 
 
 def fold_names(schema: StructType) -> StructType:
-    """One column of those whose names are equal but for case, by the first spelling. Nested fields, too.
+    """Merges columns, also nested ones, whose names differ only in case; keeps the first spelling.
 
-    Where their types differ it is a string: Spark has read each from other records.
+    If their types differ, the column is a string: Spark has read each from other records.
     """
     fields: dict[str, StructField] = {}
     for field in schema:

@@ -1,1 +1,1 @@
-"""Documents to sections. Parsers take bytes and may do anything on hostile ones: run them in `sandbox`."""
+"""Parses documents into sections. Parsers are unsafe on malicious input: run them in `sandbox`."""

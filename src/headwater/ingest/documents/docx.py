@@ -1,4 +1,4 @@
-"""DOCX: one section a heading, tables row by row."""
+"""DOCX: one section per heading, tables row by row."""
 
 import io
 import re
@@ -16,7 +16,7 @@ MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 
 def parse_docx(data: bytes) -> ParsedDocument:
-    """The title is the document's property, else its Title paragraph. Raises `ValueError`."""
+    """Parses DOCX. The title is the document's property, else its Title paragraph. Raises `ValueError`."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         size = sum(part.file_size for part in packed.infolist())
         if size > MAX_UNPACKED_BYTES:
@@ -39,11 +39,11 @@ def parse_docx(data: bytes) -> ParsedDocument:
 
 
 def _iter_lines(content: Iterator[Paragraph | Table]) -> Iterator[tuple[int | None, str]]:
-    """Heading level (0: the document's title, None: no heading) and text."""
+    """Yields heading level (0: the document's title, None: no heading) and text."""
     for block in content:
         if isinstance(block, Table):
             for row in block.rows:
-                # A merged cell stands in each of its places.
+                # A merged cell occurs at each of its positions.
                 cells = dict.fromkeys(cell.text.strip() for cell in row.cells)
                 yield None, " | ".join(text for text in cells if text)
             continue

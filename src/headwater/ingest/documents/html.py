@@ -1,4 +1,4 @@
-"""HTML: one section a heading; scripts, styles and navigation are no text."""
+"""HTML: one section per heading; scripts, styles and navigation are ignored."""
 
 import re
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ _BLOCKS = frozenset(
 
 
 def parse_html(data: bytes) -> ParsedDocument:
-    """The title is `<title>`, else the first `<h1>`. Raises `ValueError` for bytes that are no text."""
+    """Parses HTML. The title is `<title>`, else the first `<h1>`. Raises `ValueError` if it is not text."""
     source = SourceText(data, declares=True)
-    # Of Python's own parser the places are known; it never fails and opens nothing.
+    # Python's own parser reports source positions; it never fails and opens no resources.
     soup = BeautifulSoup(source.text, "html.parser")
     found = _Collector(source)
     for element in _iter_elements(soup):
@@ -46,7 +46,7 @@ def parse_html(data: bytes) -> ParsedDocument:
 
 
 def _iter_elements(soup: BeautifulSoup) -> Iterator[PageElement]:
-    """Tags and texts in the order of the document; a loop, since HTML may nest deeper than Python's stack."""
+    """Yields tags and texts in document order; a loop, since HTML may nest deeper than Python's stack."""
     waiting: list[PageElement] = list(reversed(soup.contents))
     while waiting:
         element = waiting.pop()
@@ -58,7 +58,7 @@ def _iter_elements(soup: BeautifulSoup) -> Iterator[PageElement]:
 
 
 class _Collector:
-    """Gathers the texts of a section until the next heading."""
+    """Collects the texts of a section until the next heading."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""What kind of document an object is: by its first bytes, else by its name. Pure."""
+"""Detects the kind of a document by its first bytes, else by its name. Pure."""
 
 from pathlib import PurePosixPath
 from typing import Literal
@@ -22,7 +22,7 @@ _PDF_WITHIN = 1_024
 
 
 def find_kind(name: str, data: bytes) -> DocumentKind | None:
-    """None for what is none of them."""
+    """Returns the kind, or None for other files."""
     if b"%PDF-" in data[:_PDF_WITHIN]:
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
@@ -32,7 +32,7 @@ def find_kind(name: str, data: bytes) -> DocumentKind | None:
         parts.pop()
     named = _BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
     if named in ("pdf", "docx"):
-        # The name promises what the bytes are not.
+        # The bytes do not match the name's extension.
         return None
     if named is not None:
         return named

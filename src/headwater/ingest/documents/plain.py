@@ -1,11 +1,11 @@
-"""Plain text: one section a page; form feeds part pages."""
+"""Plain text: one section per page; form feeds separate pages."""
 
 from headwater.ingest.documents.section import DocumentSection, ParsedDocument
 from headwater.ingest.documents.source_text import SourceText
 
 
 def parse_plain(data: bytes) -> ParsedDocument:
-    """It says no title. Raises `ValueError` for bytes that are no text."""
+    """Parses plain text, which has no title. Raises `ValueError` for bytes that are not text."""
     source = SourceText(data)
     sections, start = [], 0
     for page, text in enumerate(source.text.split("\f"), start=1):

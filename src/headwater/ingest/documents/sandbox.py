@@ -1,4 +1,4 @@
-"""Parses documents in a process of its own, which is bounded in time and memory, and outlives none of us."""
+"""Parses documents in a separate process, bounded in time and memory, that ends with its parent."""
 
 import atexit
 import json
@@ -23,16 +23,16 @@ _ERRORS = {"oversize": ObjectTooLargeError, "unparsable": ObjectUnreadableError}
 
 @lru_cache(maxsize=4)
 def get_sandbox(timeout_seconds: float, max_memory_bytes: int) -> "Sandbox":
-    """One a process for each set of bounds: starting one takes longer than most documents.
+    """Returns the sandbox of this process for these bounds: a start takes longer than most documents.
 
-    Raises `MissingExtraError` without the extra: the parsers' missing libraries are no fault of a document.
+    Raises `MissingExtraError` without the extra: missing parser libraries are not an error of a document.
     """
     ensure_extra("documents", "`format: document`")
     return Sandbox(timeout_seconds, max_memory_bytes)
 
 
 class Sandbox:
-    """A worker process, started when first needed and again after each that had to be ended. Thread-safe."""
+    """A worker process, started on first use and after each termination. Thread-safe."""
 
     def __init__(self, timeout_seconds: float, max_memory_bytes: int) -> None:
         self._timeout = timeout_seconds
@@ -42,7 +42,7 @@ class Sandbox:
         atexit.register(self.close)
 
     def parse(self, uri: str, kind: DocumentKind, data: bytes) -> ParsedDocument:
-        """Raises `ObjectUnreadableError`, also after the time allowed, and `ObjectTooLargeError`."""
+        """Parses the document. Raises `ObjectUnreadableError`, also on timeout, and `ObjectTooLargeError`."""
         with self._lock:
             answer = self._ask(kind, data)
         if "error" in answer:
@@ -55,7 +55,7 @@ class Sandbox:
         )
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Ends the process if there is one."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -98,7 +98,7 @@ class Sandbox:
         if self._process is None or self._process.poll() is not None:
             self.close()
             command = [sys.executable, "-c", _START, json.dumps(sys.path), str(self._max_memory)]
-            # Its complaints about a document are not ours to log, and may hold anything.
+            # Parser warnings about a document may contain anything and are not logged.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 MAX_SECTION_CHARS = 100_000
-"""Longer ones are cut, at a paragraph where there is one."""
+"""Longer ones are split, at a paragraph if possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
     """`title` is its heading, `level` that heading's (1 is the highest; 0: text without one).
 
-    `page` begins at 1, for kinds that have pages. `start` and `end` are byte offsets into the object, for
-    kinds whose text lies there as it is.
+    `page` starts at 1, for kinds with pages. `start` and `end` are byte offsets into the object, for kinds
+    that store their text unchanged.
     """
 
     title: str
@@ -24,7 +24,7 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """What a parser found; `title` is the document's own, if it says one."""
+    """The result of a parser; `title` is the document's own, if it has one."""
 
     title: str
     sections: tuple[DocumentSection, ...]

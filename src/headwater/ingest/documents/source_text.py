@@ -1,4 +1,4 @@
-"""`SourceText`: bytes as text, with the way back to the bytes."""
+"""`SourceText`: decoded bytes, with a mapping back to byte offsets."""
 
 import re
 
@@ -10,9 +10,9 @@ _JUNK_SHARE = 0.1
 
 
 class SourceText:
-    """The text of a document: by its byte order mark, what it declares (HTML), UTF-8, else Windows-1252.
+    """Decodes by byte order mark, the declared encoding (HTML), UTF-8, else Windows-1252.
 
-    Raises `ValueError` when that gives no text.
+    Raises `ValueError` if the result is not text.
     """
 
     def __init__(self, data: bytes, *, declares: bool = False) -> None:
@@ -25,14 +25,14 @@ class SourceText:
             raise ValueError(f"{junk} of {len(self.text)} characters cannot be decoded as {self._encoding}")
 
     def offset(self, position: int) -> int:
-        """The byte at which a character begins; cheapest when asked in order."""
+        """Returns the byte offset of a character; fastest for ascending positions."""
         at, found = self._last if self._last[0] <= position else (0, self._skipped)
         found += len(self.text[at:position].encode(self._encoding, "replace"))
         self._last = (position, found)
         return found
 
     def line_start(self, line: int) -> int:
-        """The position of a line's first character; lines begin at 0."""
+        """Returns the position of a line's first character; lines start at 0."""
         if self._line_starts is None:
             ends = (match.end() for match in re.finditer(r"\r\n|\r|\n", self.text))
             self._line_starts = [0, *ends]

@@ -1,6 +1,6 @@
-"""The process in which documents are parsed: `python -c ... run()`. It may be killed at any time.
+"""The process that parses documents: `python -c ... run()`. It may be killed at any time.
 
-In: lines of JSON `{"kind", "size"}`, each followed by so many bytes. Out: a line of JSON for each,
+In: lines of JSON `{"kind", "size"}`, each followed by that number of bytes. Out: one line of JSON for each,
 `{"title", "sections"}` or `{"error", "reason"}`.
 """
 
@@ -25,14 +25,14 @@ _MODULES = {"text": "plain"}
 
 
 def load_parser(kind: str) -> Callable[[bytes], ParsedDocument]:
-    """The parser of that kind; its libraries are imported now."""
+    """Returns the parser of that kind and imports its libraries."""
     module = import_module(f"headwater.ingest.documents.{_MODULES.get(kind, kind)}")
     found: Callable[[bytes], ParsedDocument] = getattr(module, _PARSERS[kind])
     return found
 
 
 def run(max_memory_bytes: int) -> None:
-    """Until there is nothing more to read."""
+    """Runs until the end of the input."""
     resource.setrlimit(resource.RLIMIT_AS, (max_memory_bytes, max_memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
@@ -46,7 +46,7 @@ def run(max_memory_bytes: int) -> None:
 def _read(stream: BinaryIO, size: int) -> bytes:
     data = stream.read(size)
     if len(data) < size:
-        sys.exit(0)  # who asked is gone
+        sys.exit(0)  # the parent process has ended
     return data
 
 
@@ -55,12 +55,12 @@ def _answer(kind: str, data: bytes) -> dict[str, Any]:
         found = load_parser(kind)(data)
     except MemoryError as error:
         return {"reason": "oversize", "error": str(error) or "it needs more memory than is allowed"}
-    except Exception as error:  # whatever a library makes of hostile bytes concerns this document only
+    except Exception as error:  # a library's error on malicious bytes concerns this document only
         return {"reason": "unparsable", "error": f"{type(error).__name__}: {error}"}
     sections = [replace(s, title=_clean(s.title), text=_clean(s.text)) for s in found.sections]
     return {"title": _clean(found.title), "sections": [astuple(section) for section in sections]}
 
 
 def _clean(text: str) -> str:
-    """Text that any store takes: no half characters, no zeros."""
+    """Returns text that any store accepts: without lone surrogates and zeros."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

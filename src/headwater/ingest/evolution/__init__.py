@@ -1,1 +1,1 @@
-"""How a table's columns follow its objects: found, merged, remembered; and what did not fit, rescued."""
+"""Schema evolution: finds, merges and records the columns of objects, and rescues values that do not fit."""

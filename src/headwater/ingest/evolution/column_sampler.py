@@ -1,4 +1,4 @@
-"""What one object has that its table has no column for: a sample of it, and its values. In executors."""
+"""Samples an object's columns that its table lacks, with their values. Runs in executors."""
 
 from collections.abc import Sequence
 
@@ -38,12 +38,12 @@ class ColumnSampler:
     def sample_lines(
         self, lines_format: LinesFormat, source: ObjectData, lines: Lines
     ) -> tuple[Sequence[str], Sequence[str | None], SchemaSample | None]:
-        """The texts (in the table's spelling of names), what is rescued of each, and the sample if any."""
+        """Returns the texts (with the table's spelling of names), their rescued data, and any sample."""
         if self._records_name_fields:
             found = self._scanner.scan(lines.texts, rescues=self._rescues)
             if not found.sample:
                 return found.texts, found.rescued, None
-            # XML has no types but those that all of an object's values agree with.
+            # XML has only the types that all values of an object agree with.
             head = lines_format.sample(source, self._options, _SAMPLE_RECORDS) if self._is_xml else None
             return found.texts, found.rescued, SchemaSample(records=head.lines if head else found.sample)
         if not any(map(self._scanner.is_novel, lines.unknown)):
@@ -52,7 +52,7 @@ class ColumnSampler:
         return lines.texts, lines.rescued, SchemaSample(names=head.names, records=head.lines)
 
     def sample_table(self, columns: pa.Schema) -> SchemaSample | None:
-        """The object's columns where they are not all the table's, with the same types."""
+        """Returns the object's columns unless they are the table's, with the same types."""
         key = columns.to_string(show_field_metadata=False, show_schema_metadata=False)
         if key not in self._known:
             found = to_spark_schema(columns)
@@ -61,7 +61,7 @@ class ColumnSampler:
         return self._known[key]
 
     def rescue_table(self, table: pa.Table, misfits: Sequence[str]) -> Sequence[str | None]:
-        """For each row the JSON of what has no column, and of the columns that did not fit; None for none."""
+        """Returns per row the JSON of values without a column and of misfits; None if there are none."""
         rescued: list[str | None] = []
         for row in table.to_pylist():
             found = self._scanner.find_in_row(row)

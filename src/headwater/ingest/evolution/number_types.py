@@ -1,6 +1,6 @@
-"""Which numbers made records not fit their columns: the columns with the types these numbers need. Pure.
+"""Widens columns to the numbers that did not fit them. Pure.
 
-Of all that may not fit, only a number in a column of numbers can be helped by a wider type.
+Of all misfits, only a number in a numeric column can be solved by a wider type.
 """
 
 import json
@@ -26,7 +26,7 @@ _MAX_DIGITS = 38
 
 
 class _Number(str):
-    """A number as it is written."""
+    """A number as written."""
 
     __slots__ = ()
 
@@ -37,9 +37,9 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number
 def find_numbers_in_json(
     texts: Iterable[str], schema: StructType, *, quoted: bool = False
 ) -> list[StructType]:
-    """For each record text, the columns of numbers in it as these numbers are typed; none for no JSON.
+    """Returns for each record text its numeric columns, with types for its numbers; none if it is not JSON.
 
-    With `quoted`, strings that are numbers count: XML has nothing else.
+    With `quoted`, strings that are numbers count: XML has no other values.
     """
     found: list[StructType] = []
     for text in texts:
@@ -54,7 +54,7 @@ def find_numbers_in_json(
 
 
 def find_numbers_in_fields(records: Iterable[Sequence[str]], schema: StructType) -> list[StructType]:
-    """The same for records whose fields are texts in the order of the columns; others are passed over."""
+    """Returns the same for records of text fields in column order; skips other records."""
     found: list[StructType] = []
     for fields in records:
         if len(fields) != len(schema):
@@ -96,12 +96,12 @@ def _first_array(value: list[object], present: ArrayType, *, quoted: bool) -> Da
 
 
 def _widest(kinds: Sequence[DataType]) -> DataType:
-    # Of structs the first will do: what the others need shows when the records are read again.
+    # Of structs the first is sufficient: the others are found when the records are read again.
     return next((kind for kind in kinds if not isinstance(kind, LongType)), kinds[0])
 
 
 def _type_number(text: str, present: DataType) -> DataType | None:
-    """The narrowest type for a number next to what the column has; None for no number."""
+    """Returns the narrowest type for a number and the column's type; None if it is not a number."""
     if not isinstance(present, NumericType):
         return None
     text = text.strip()

@@ -1,4 +1,4 @@
-"""What given objects would do to a table's columns: looked at, nothing written."""
+"""Previews the effect of given objects on a table's columns; writes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ MAX_PREVIEW_BYTES = 512 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ColumnEffect:
-    """What one column of an object would do. `before` is the table's type, `after` the type it would have,
-    or, where it stays as it is, the object's.
+    """The effect of an object on one column. `before` is the table's type, `after` the new type, or the
+    object's if the table's stays.
     """
 
     effect: Effect
@@ -40,9 +40,9 @@ class ColumnEffect:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPreview:
-    """One object. `missing` are the table's columns that it does not have: null in its rows.
+    """One object. `missing` are the table's columns that it lacks: null in its rows.
 
-    `error` says why it could not be looked at.
+    `error` is the reason why it could not be previewed.
     """
 
     object: str
@@ -64,8 +64,9 @@ class SchemaPreview:
     def preview(
         self, objects: Sequence[tuple[ObjectStoreConfig, ObjectRef]], stored: StructType | None
     ) -> list[ObjectPreview]:
-        """Each object against the columns that the ones before it would leave. `stored` are the table's own;
-        None before its first commit.
+        """Compares each object with the columns that the previous ones would produce.
+
+        `stored` are the table's own; None before its first commit.
         """
         present = self._declared() or stored or StructType()
         previews = []

@@ -1,4 +1,4 @@
-"""Values that do not fit their columns, kept as JSON beside the record instead of costing all of it."""
+"""Stores values that do not fit their columns as JSON with the record, so that the record is kept."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 FILE_PATH = "_file_path"
-"""In the JSON: the address of the object that the record came from."""
+"""JSON field with the address of the record's object."""
 
 _CORRUPT = "_corrupt_record"
 _TEXTS = MapType(StringType(), StringType())
@@ -16,10 +16,10 @@ _TEXTS = MapType(StringType(), StringType())
 def build_misfits(
     file_format: str, schema: StructType, options: Mapping[str, str], value: Column, parsed: Column
 ) -> Column:
-    """JSON of the texts that their columns did not take, from a record's text and what was parsed of it.
+    """Builds JSON of the field texts that did not fit, from a record's text and its parsed form.
 
-    Null where no single field is to blame: the record as a whole is malformed. Computes more than parsing
-    does; ask it only of records that were marked as corrupt.
+    Null if no single field is the cause: the whole record is malformed. More expensive than parsing, so call
+    it only for records marked as corrupt.
     """
     if file_format == "csv":
         texts = StructType([StructField(field.name, StringType()) for field in schema])
@@ -27,7 +27,7 @@ def build_misfits(
         is_whole = as_text.getField(_CORRUPT).isNull()
         found = [_pick_misfit(f, as_text.getField(f.name), parsed) for f in schema]
     else:
-        # The stubs know no maps, Spark does.
+        # PySpark's type stubs do not accept maps, but Spark does.
         as_text = F.from_json(value, _TEXTS, dict(options))  # type: ignore[arg-type]
         is_whole = as_text.isNotNull()
         found = [_pick_json_misfit(f, as_text.getItem(f.name), parsed, options) for f in schema]
@@ -42,7 +42,7 @@ def _pick_misfit(field: StructField, text: Column, parsed: Column) -> Column:
 def _pick_json_misfit(field: StructField, text: Column, parsed: Column, options: Mapping[str, str]) -> Column:
     if not isinstance(field.dataType, StructType | ArrayType | MapType):
         return _pick_misfit(field, text, parsed)
-    # Parsed in part: only the parser can tell whether all of it was.
+    # Only the parser can detect text after the parsed value.
     wrapped = F.concat(F.lit('{"v":'), text, F.lit("}"))
     alone = StructType([StructField("v", field.dataType), _corrupt_field()])
     again = F.from_json(wrapped, alone, dict(options))
@@ -54,13 +54,13 @@ def _corrupt_field() -> StructField:
 
 
 def join_json(first: Column, second: Column) -> Column:
-    """Two JSON objects as one; either may be null."""
+    """Merges two JSON objects; either may be null."""
     merged = F.concat(F.regexp_replace(first, r"\}$", ","), F.regexp_replace(second, r"^\{", ""))
     return F.coalesce(merged, first, second)
 
 
 def add_file_path(rescued: Column, address: Column) -> Column:
-    """The JSON with the object's address as its last field; null stays null."""
+    """Adds the object's address as the last JSON field; null stays null."""
     return F.when(rescued.isNotNull(), join_json(rescued, F.to_json(F.struct(address.alias(FILE_PATH)))))
 
 

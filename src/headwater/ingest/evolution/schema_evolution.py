@@ -1,4 +1,4 @@
-"""What one table does with columns it does not have: its mode, applied to what a batch's objects brought."""
+"""Applies a table's schema evolution mode to the new columns of a batch's objects."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _SHOWN_COLUMNS = 10
 
 @dataclass(frozen=True, slots=True)
 class ObjectSample:
-    """What one object, by its address, has and the table has not."""
+    """Columns of one object, by its address, that the table lacks."""
 
     uri: str
     sample: SchemaSample
@@ -41,9 +41,9 @@ class BadRecord:
 
 
 class SchemaEvolution:
-    """Merges what objects bring into the columns of one table. Used by one thread.
+    """Merges columns of objects into the columns of one table. Used by one thread.
 
-    `brought_by` tells, by column path, which object a change came with.
+    `brought_by` maps column paths to the objects that introduced a change.
     """
 
     def __init__(self, spark: SparkSession, name: str, table: TableConfig) -> None:
@@ -59,22 +59,22 @@ class SchemaEvolution:
 
     @property
     def reports(self) -> bool:
-        """Whether objects have to tell of columns that the table does not have."""
+        """True if objects must report columns that the table lacks."""
         return self.mode in ("add_new_columns", "fail_on_new_columns")
 
     @property
     def widens(self) -> bool:
-        """Whether columns get wider types for records that do not fit."""
+        """True if columns are widened for records that do not fit."""
         return self.mode == "add_new_columns"
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that come from elsewhere, whatever objects have by their names."""
+        """Returns columns with another origin, which objects cannot set."""
         own = (self.rescued_column,) if self.rescued_column else ()
         return (*self._table.partition_columns, *own)
 
     def build_rules(self, present: StructType) -> MergeRules:
-        """How this table's columns may change."""
+        """Returns the rules for changes of this table's columns."""
         if self._hinted is None:
             hints = self._table.schema_hints
             names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else ()
@@ -92,7 +92,7 @@ class SchemaEvolution:
         )
 
     def keep_types(self, columns: frozenset[str]) -> None:
-        """From now on these columns, in lower case, keep the types that they have."""
+        """Pins the current types of these columns, in lower case."""
         self._kept |= columns
 
     def merge(
@@ -103,10 +103,10 @@ class SchemaEvolution:
         *,
         is_first: bool = False,
     ) -> StructType:
-        """The columns that the table needs for these objects and records.
+        """Returns the columns that the table needs for these objects and records.
 
-        Raises `NewColumnsError` where the table is to end with new columns; not while the columns are
-        still being inferred from its first batch (`is_first`).
+        Raises `NewColumnsError` if the mode rejects new columns, but not while the columns are inferred from
+        the first batch (`is_first`).
         """
         rules = self.build_rules(present)
         merged = present
@@ -122,7 +122,7 @@ class SchemaEvolution:
         return merged
 
     def _infer(self, samples: Sequence[ObjectSample]) -> list[tuple[StructType, Sequence[ObjectSample]]]:
-        """The columns of the samples, and whose they are: inferred together where the names are the same."""
+        """Returns the samples' columns and origins; samples with equal names are inferred together."""
         found: list[tuple[StructType, Sequence[ObjectSample]]] = []
         by_names: dict[tuple[str, ...] | None, list[ObjectSample]] = {}
         for entry in samples:
@@ -175,7 +175,7 @@ class SchemaEvolution:
 
 
 def _find_bringer(change: ColumnEvolution, objects: Sequence[ObjectSample]) -> str:
-    """The first object that has the column; the first one, where its sample does not show it."""
+    """Returns the first object whose sample has the column, else the first object."""
     name = change.column.rsplit(".", 1)[-1].rstrip("[]{}")
     mark = f"{json.dumps(name, ensure_ascii=False)}:"
     for entry in objects:

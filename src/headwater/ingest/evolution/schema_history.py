@@ -1,4 +1,4 @@
-"""The versions of a table's columns, carried in its commit metadata. Pure: no session."""
+"""The versions of a table's columns, stored in its commit metadata. Pure: no session."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from pyspark.sql.types import StructType
 from headwater.ingest.evolution.schema_merge import ColumnEvolution, compare_schemas
 
 _MAX_VERSIONS = 200
-"""Kept in each commit's metadata; of more the oldest are forgotten."""
+"""Kept in each commit's metadata; beyond the limit the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """One column's change, and the object that brought it; None where the configuration did."""
+    """A change of one column, and the object that introduced it; None for the configuration."""
 
     kind: str
     column: str
@@ -26,10 +26,10 @@ class RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaVersion:
-    """Since when the columns were so. The first version has no changes.
+    """The start of a version of the columns. The first version has no changes.
 
-    `commit` is the requested instant of the first commit with them; the commit itself cannot know it, so
-    in the newest version it may be None.
+    `commit` is the requested instant of the first commit with them. A commit cannot know its own instant, so
+    the newest version may have None.
     """
 
     version: int
@@ -45,12 +45,12 @@ def add_version(
     brought_by: Mapping[str, str],
     now: datetime,
 ) -> tuple[SchemaVersion, ...]:
-    """The history with a version more when the columns differ. `brought_by`: object by column path."""
+    """Returns the history, with a new version if columns differ. `brought_by`: object by column path."""
     if after is None or before == after:
         return tuple(history)
     if before is None:
         return (SchemaVersion(1, now),)
-    # A table from before there was a history has a first version, too.
+    # A table from before the history was introduced has a first version, too.
     known = tuple(history) or (SchemaVersion(1),)
     changes = tuple(_record(change, brought_by) for change in compare_schemas(before, after))
     if not changes:
@@ -65,14 +65,14 @@ def _record(change: ColumnEvolution, brought_by: Mapping[str, str]) -> RecordedC
 
 
 def name_commit(history: Sequence[SchemaVersion], commit: str) -> tuple[SchemaVersion, ...]:
-    """The history with the newest version's commit, where that was not known yet."""
+    """Returns the history with the newest version's commit, if that was unknown."""
     if not history or history[-1].commit:
         return tuple(history)
     return (*history[:-1], replace(history[-1], commit=commit))
 
 
 def write_history(history: Sequence[SchemaVersion]) -> str:
-    """As text for the commit metadata."""
+    """Returns the text for the commit metadata."""
     return json.dumps([_to_plain(version) for version in history], ensure_ascii=False)
 
 
@@ -84,7 +84,7 @@ def _to_plain(version: SchemaVersion) -> dict[str, object]:
 
 
 def parse_history(text: str) -> tuple[SchemaVersion, ...]:
-    """Inverse of `write_history`."""
+    """Parses the result of `write_history`."""
     return tuple(
         SchemaVersion(
             version=item["version"],

@@ -1,7 +1,7 @@
-"""A table's columns and those an object has, to the columns the table needs. Pure: no session.
+"""Merges a table's columns with those of an object. Pure: no session.
 
-Merging is idempotent and never narrows. Which columns come of it does not depend on the order of the
-objects, as long as no change is refused; where the new ones stand does.
+Merging is idempotent and never narrows. The resulting columns do not depend on the order of the objects,
+as long as no change is rejected; the positions of new columns do.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from headwater.ingest.evolution.type_widening import widen_leaf
 
 ChangeKind = Literal["added", "widened", "refused"]
 
-# What Spark calls a record that cannot be parsed: no column of an object may pass for it. Names of Hudi and
-# headwater are given other columns (`inference.column_names`).
+# Spark's column for a record that cannot be parsed: no column of an object may have its name. Names of Hudi
+# and headwater are given other columns (`inference.column_names`).
 RESERVED_PREFIXES = ("_corrupt_record",)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnEvolution:
-    """`column` is a path with dots (`[]`: an array's elements, `{}`: a map's values). `before` is None for
-    an added one. Of a refused one `after` is the type that was found.
+    """`column` is a dotted path (`[]`: an array's elements, `{}`: a map's values). `before` is None for an
+    added column. For a rejected change, `after` is the type found.
     """
 
     kind: ChangeKind
@@ -33,8 +33,8 @@ class ColumnEvolution:
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """`keys` are columns that rows are told apart and ordered by, `pinned` those whose types were given by
-    hand, `ignored` those that come from elsewhere. `is_text`: values arrive as text.
+    """`keys` are columns that identify and order rows, `pinned` those with types from the configuration,
+    `ignored` those with another origin. `is_text`: values arrive as text.
     """
 
     is_text: bool = False
@@ -43,29 +43,29 @@ class MergeRules:
     ignored: frozenset[str] = frozenset()
 
     def is_ignored(self, name: str) -> bool:
-        """Whether a column of that name never comes from an object."""
+        """True if a column of that name never comes from an object."""
         folded = name.lower()
         return folded.startswith(RESERVED_PREFIXES) or folded in self.ignored
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaMerge:
-    """`schema` holds all that was added and widened; refused columns are as they were."""
+    """`schema` has all added and widened columns; rejected columns are unchanged."""
 
     schema: StructType
     changes: tuple[ColumnEvolution, ...]
 
     @property
     def accepted(self) -> tuple[ColumnEvolution, ...]:
-        """The changes that are in `schema`."""
+        """Returns the changes that are in `schema`."""
         return tuple(change for change in self.changes if change.kind != "refused")
 
 
 def merge_schemas(present: StructType, found: StructType, rules: MergeRules) -> SchemaMerge:
-    """Add the columns that only `found` has, at the end, and widen those whose values need it.
+    """Appends the columns that only `found` has, and widens those whose values need it.
 
-    Names are compared without case, and the present spelling stays. A column that `found` does not have
-    stays, too: its rows are null.
+    Names are compared without case, and the present spelling stays. A column that `found` lacks stays, too:
+    its rows are null.
     """
     wanted = StructType([field for field in found if not rules.is_ignored(field.name)])
     changes: list[ColumnEvolution] = []
@@ -112,7 +112,7 @@ class _Merger:
                 return MapType(present.keyType, values)
         elif (
             self._rules.is_text and isinstance(present, MapType) and isinstance(found, StructType)
-        ):  # an object in a text may be either
+        ):  # an object in text may be either
             return present
         kind = widen_leaf(present, found, is_text=self._rules.is_text, is_key=is_key)
         if kind is None:
@@ -128,7 +128,7 @@ class _Merger:
 
 
 def compare_schemas(before: StructType, after: StructType) -> tuple[ColumnEvolution, ...]:
-    """What is new in `after`, and what has another type: by whatever rules it came to that."""
+    """Returns new columns and changed types in `after`, whatever rules produced them."""
     return tuple(_iter_differences(before, after, ""))
 
 

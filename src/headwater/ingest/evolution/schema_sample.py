@@ -1,4 +1,4 @@
-"""What an executor tells of an object's columns where they are not the table's: text in its outcome."""
+"""An executor's report of an object's columns that differ from the table's: text in its outcome."""
 
 import base64
 import json
@@ -11,9 +11,9 @@ from pyarrow import types
 
 @dataclass(frozen=True, slots=True)
 class SchemaSample:
-    """Either the columns, as an object with types of its own has them, or records to infer them from.
+    """Either the columns of an object with its own types, or records to infer them from.
 
-    `names` are those of the records' fields, where the object and not each record names them (CSV).
+    `names` are those of the records' fields, if the object names them and not each record (CSV).
     """
 
     columns: pa.Schema | None = None
@@ -21,14 +21,14 @@ class SchemaSample:
     records: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """For the outcome."""
+        """Returns the text for the outcome."""
         if self.columns is not None:
             return json.dumps({"columns": base64.b64encode(self.columns.serialize()).decode()})
         return json.dumps({"names": self.names, "records": self.records})
 
 
 def parse_schema_sample(text: str) -> SchemaSample:
-    """Inverse of `SchemaSample.to_text`."""
+    """Parses the result of `SchemaSample.to_text`."""
     found = json.loads(text)
     if "columns" in found:
         return SchemaSample(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["columns"]))))
@@ -39,8 +39,9 @@ def parse_schema_sample(text: str) -> SchemaSample:
 def is_other(
     found: pa.Schema, known: pa.Schema, ignored: Sequence[str] = (), *, names_only: bool = False
 ) -> bool:
-    """Whether an object has columns that the table has not, or has with another type. A column that only
-    the table has is no difference. With `names_only` types do not count.
+    """True if an object has columns that the table lacks or has with another type.
+
+    A column that only the table has does not count. With `names_only` types do not count.
     """
     return _has_others([f for f in found if f.name not in ignored], list(known), names_only)
 

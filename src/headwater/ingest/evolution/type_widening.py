@@ -1,9 +1,8 @@
-"""Which type a column gets when objects bring another one. Pure: types only, no session.
+"""The type of a column after objects bring another one. Pure: types only, no session.
 
-The rules are what Hudi 1.2 was measured to do on both table types, see
-docs/decisions/0006-schema-evolution.md: whole numbers and floats widen, decimals grow; dates do not become
-timestamps and whole numbers no decimals, because Hudi refuses that, and a decimal given doubles would round
-them without a word.
+The rules follow the measured behaviour of Hudi 1.2 on both table types, see
+docs/decisions/0006-schema-evolution.md. Whole numbers and floats widen, decimals grow. Hudi rejects dates
+as timestamps and whole numbers as decimals. A decimal would silently round doubles.
 """
 
 from pyspark.sql.types import (
@@ -28,11 +27,11 @@ _MAX_DIGITS = 38
 
 
 def widen_leaf(present: DataType, found: DataType, *, is_text: bool, is_key: bool = False) -> DataType | None:
-    """The type that holds both, reachable from `present`; None where there is none.
+    """Returns the type that holds both, reachable from `present`; None if there is none.
 
-    `is_text` says that values come as text, which a string column takes as it is. `is_key` allows whole
+    `is_text` means that values are text, which a string column stores unchanged. `is_key` allows whole
     numbers only: any other widening would change how a key is written. Structs, arrays and maps are not
-    leaves: for them only equality counts here.
+    leaves: they must be equal here.
     """
     if present == found or isinstance(found, NullType):
         return present

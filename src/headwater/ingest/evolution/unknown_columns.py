@@ -1,4 +1,4 @@
-"""Whether a JSON text has fields that a table has no column for, told by Spark: for objects it splits."""
+"""Detects in Spark whether a JSON text has fields that a table has no column for: for split objects."""
 
 from collections.abc import Iterable
 
@@ -12,16 +12,16 @@ _TEXTS = MapType(StringType(), StringType())
 def has_unknown_fields(
     text: Column, schema: StructType, ignored: Iterable[str] = (), *, with_values: bool = False
 ) -> Column:
-    """True, false, or null for what is no JSON object. Names in another case count as unknown.
+    """Returns true, false, or null if it is not a JSON object. Names in another case count as unknown.
 
-    With `with_values` an unknown name counts only where it has a value other than null, which costs more.
+    With `with_values` an unknown name counts only if it has a value other than null, which is slower.
     """
     names = [*schema.fieldNames(), *ignored]
     nested = [field for field in schema if _has_names(field.dataType)]
     if not nested and not with_values:
-        # Looks at names only; skips the values.
+        # Reads names only; skips the values.
         return _is_any_unknown(F.json_object_keys(text), names)
-    # The stubs know no maps, Spark does.
+    # PySpark's type stubs do not accept maps, but Spark does.
     fields = F.from_json(text, _TEXTS)  # type: ignore[arg-type]
     told = F.map_filter(fields, lambda _, value: ~value.isin("null", "{}", "[]")) if with_values else fields
     found = _is_any_unknown(F.map_keys(told), names)

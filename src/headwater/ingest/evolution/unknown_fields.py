@@ -1,7 +1,7 @@
-"""Finds fields that a table has no column for, in records of JSON text and in rows. Runs in executors.
+"""Finds fields without a column, in records of JSON text and in rows. Runs in executors.
 
-Reading a record's names costs about two microseconds (json's scanner is C); what Spark makes of the record
-costs several times that.
+Reading a record's names takes about two microseconds (json's scanner is C); Spark's parsing takes several
+times that.
 """
 
 import base64
@@ -20,7 +20,7 @@ _SAMPLES_A_FIELD = 20
 
 
 class _Number(str):
-    """A number as it is written: digits are neither lost nor added."""
+    """A number as written: digits are neither lost nor added."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ _EXACT = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number, 
 
 @dataclass
 class _Fields:
-    """The known fields of an object; `nested` are those with known fields inside of them."""
+    """The known fields of an object; `nested` are those that contain known fields."""
 
     names: dict[str, "_Node"]
     ignored: frozenset[str] = frozenset()
@@ -55,8 +55,8 @@ _Node = _Fields | _Items | None
 
 @dataclass(frozen=True, slots=True)
 class ScannedTexts:
-    """`texts` have the table's spelling of names. `rescued`, as long as `texts`, or empty when nothing is:
-    JSON of the fields without a column. `sample`: such fields of some records, all names among them.
+    """`texts` have the table's spelling of names. `rescued` is empty, or as long as `texts`: JSON of the
+    fields without a column. `sample`: such fields of some records, with every name.
     """
 
     texts: Sequence[str]
@@ -79,18 +79,17 @@ class _Sample:
 class FieldScanner:
     """Compares records with the columns of one table.
 
-    `ignored` are names that are never new. A null, an empty object and an empty array tell nothing of a
-    field, so they do not make one.
+    `ignored` are names that are never new. A null, an empty object and an empty array do not define a field.
     """
 
     def __init__(self, schema: pa.Schema, ignored: Iterable[str] = ()) -> None:
         self._root = _Fields({f.name: _build_node(f.type) for f in schema}, frozenset(ignored))
 
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
-        """Texts that are no JSON objects are left as they are: the record parser judges them.
+        """Scans the texts; leaves texts that are not JSON objects unchanged: the record parser judges them.
 
-        Marks a record that names a field twice, or in two spellings unless the second one is rescued, and a
-        record with more text after its document.
+        Marks a record that has more text after its document. Marks one that names a field twice, or in two
+        spellings unless the second one is rescued.
         """
         changed: dict[int, str] = {}
         rescued: dict[int, str] = {}
@@ -130,16 +129,16 @@ class FieldScanner:
         return any(_find(value.get(name), node) for name, node in root.nested)
 
     def find_in_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a typed row that have no column."""
+        """Returns the fields of a typed row that have no column."""
         return _find_fields(row, self._root)
 
     def is_novel(self, name: str) -> bool:
-        """Whether no column has this name, in any case."""
+        """True if no column has this name, in any case."""
         return name not in self._root.known and name.lower() not in self._root.folded
 
 
 def write_json(value: object) -> str:
-    """JSON of a typed row's fields: times as ISO text, bytes as base64, decimals as text."""
+    """Returns JSON of a typed row's fields: times as ISO text, bytes as base64, decimals as text."""
     return json.dumps(value, ensure_ascii=False, default=_to_text)
 
 
@@ -157,7 +156,7 @@ def _build_node(kind: pa.DataType) -> _Node:
 
 
 def _find(value: Any, node: _Node) -> Any:
-    """What of a value has no column; something empty for nothing."""
+    """Returns the parts of a value without a column; empty if there are none."""
     if isinstance(node, _Fields):
         return _find_fields(value, node) if isinstance(value, dict) else None
     if node is None or not value:
@@ -187,7 +186,7 @@ def _tells(item: object) -> bool:
 
 
 def _is_repeated(unknown: Any, node: _Node) -> bool:
-    """Whether a field is another spelling of one that the record has, too: `_respell` left it."""
+    """True if a field is another spelling of one that the record also has: `_respell` left it."""
     if isinstance(node, _Fields) and isinstance(unknown, dict):
         return any(
             _is_repeated(item, node.names[name]) if name in node.names else name.lower() in node.folded
@@ -200,7 +199,7 @@ def _is_repeated(unknown: Any, node: _Node) -> bool:
 
 
 def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:
-    """Paths of fields whose names are not just another spelling of a known one."""
+    """Yields paths of fields whose names are not just another spelling of a known one."""
     if isinstance(node, _Fields) and isinstance(unknown, dict):
         for name, item in unknown.items():
             if name in node.names:
@@ -213,7 +212,7 @@ def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:
 
 
 def _respell(value: Any, node: _Node) -> bool:
-    """Give names the table's spelling where it is free; whether there was one to change."""
+    """Renames fields to the table's spelling where it is free; returns whether any was renamed."""
     if isinstance(node, _Items) and value:
         items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return _any_respelled((item, node.inside) for item in items)

@@ -1,4 +1,4 @@
-"""Downloads objects with a few threads and bounded memory; tells missing from superseded at once."""
+"""Downloads objects with a few threads and bounded memory; separates missing from superseded objects."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectState
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _UNKNOWN_SIZE = 4 * 1024 * 1024
 _REQUESTS_A_THREAD = 4
-# So many objects in a row, from the first one on: it is not the objects, the source is down.
+# If the first objects of a batch, this many in a row, are unavailable, the source is down.
 _UNAVAILABLE_IN_A_ROW = 16
 
 
@@ -33,7 +33,7 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Either the content, or the outcome when there is none to read."""
+    """Either the content, or the outcome if there is none to read."""
 
     request: FetchRequest
     result: ObjectContent | FetchOutcome
@@ -42,17 +42,17 @@ class Download:
 def iter_downloads(
     requests: Iterator[FetchRequest], store: ObjectStore, max_object_bytes: int, threads: int
 ) -> Iterator[Download]:
-    """Download all objects, in any order. At most about `MAX_WAITING_BYTES` wait to be taken.
+    """Yields downloads of all objects, in any order. Buffers at most about `MAX_WAITING_BYTES`.
 
-    Raises what concerns the whole source: CredentialsError, and SourceUnavailableError when nothing
-    but unavailable objects is met.
+    Raises errors of the whole source: CredentialsError, and SourceUnavailableError if all objects are
+    unavailable.
     """
     done: SimpleQueue[Download | BaseException] = SimpleQueue()
 
     def run(request: FetchRequest) -> None:
         try:
             done.put(Download(request, download(store, request.ref, max_object_bytes)))
-        except BaseException as error:  # raised again where the results are taken
+        except BaseException as error:  # raised again in the consuming thread
             done.put(error)
 
     upcoming = next(requests, None)
@@ -87,7 +87,7 @@ def _expect_bytes(request: FetchRequest) -> int:
 
 
 class _OutageWatch:
-    """Ends a batch early that a source in outage would stretch by the retries of every object."""
+    """Ends a batch early during a source outage, instead of retrying every object."""
 
     def __init__(self) -> None:
         self._is_up = False
@@ -107,7 +107,7 @@ class _OutageWatch:
 
 
 def download(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectContent | FetchOutcome:
-    """One object, or what is to be said about it."""
+    """Downloads one object, or returns its outcome."""
     if ref.size == 0:
         return skip_empty(ref)
     try:
@@ -131,11 +131,11 @@ def _read(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectCo
             if isinstance(error, ObjectTooLargeError):
                 if ref.size is not None or present is None or not _names(ref, present):
                     raise
-                # Its size was not known. With it, the object may be read in splits.
+                # Its size was unknown. With the size, the object may be read in splits.
                 return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
             if present is None:
                 return FetchOutcome("missing", ref.etag, ref.version_id, "missing", describe(error))
-            # What was asked for lies there after all: it came back between the two requests.
+            # The requested content was put back between the two requests.
             if not _names(ref, present) or is_last:
                 return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
     raise AssertionError("unreachable")
@@ -146,11 +146,11 @@ def _names(ref: ObjectRef, present: ObjectState) -> bool:
 
 
 def skip_empty(ref: ObjectRef) -> FetchOutcome:
-    """The outcome of an object without bytes."""
+    """Returns the outcome of an object without bytes."""
     reason = "folder_marker" if ref.key.endswith("/") else "empty_object"
     return FetchOutcome("skipped", ref.etag, ref.version_id, reason)
 
 
 def describe(error: ObjectError) -> str:
-    """Message and hint on one line, as quarantine shows them."""
+    """Returns message and hint on one line, as in quarantine."""
     return f"{error.message} -> {error.hint}" if error.hint else error.message

@@ -1,7 +1,7 @@
-"""Fetches and reads many objects inside one Spark task: the body of a `mapInArrow`. No Spark in here.
+"""Fetches and reads many objects inside one Spark task: the body of a `mapInArrow`. Does not use Spark.
 
-Downloads overlap (`fetching.download`); objects are then read one after the other, and an object's
-rows are handed on only when the whole of it could be read.
+Downloads overlap (`fetching.download`). Objects are read one after the other, and their rows are returned
+only if the complete object is readable.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,12 +41,12 @@ from headwater.ingest.object_stores import (
 class FetchPlan:
     """How to read a table's objects; pickled to executors.
 
-    `columns` are the table's data columns in order. `arrow_schema` is a serialized `pa.Schema`:
-    needed by formats with types of their own, and used by XML to give its rows the table's shape.
+    `columns` are the table's data columns in order. `arrow_schema` is a serialized `pa.Schema`: needed by
+    formats with their own types, and used by XML to shape its rows like the table.
 
-    `reports` asks for a sample of columns that the table does not have, `rescues` for their values.
-    `ignored` are names that are never new columns. `max_fetched_bytes` limits what is fetched of one object,
-    `max_object_bytes` what it may have when it is unpacked, too.
+    `reports` requests a sample of columns that the table lacks, `rescues` their values. `ignored` are names
+    that are never new columns. `max_fetched_bytes` limits the fetched size of one object, `max_object_bytes`
+    also its decompressed size.
     """
 
     store: ObjectStoreConfig
@@ -63,15 +63,15 @@ class FetchPlan:
 
 
 def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
-    """Read every object named in `batches`, in any order.
+    """Reads every object named in `batches`, in any order.
 
     In: object_index int32, provider, bucket, key, version_id, etag (strings), size int64. Out:
     object_index, row_number (int64), value (text, or the struct of the target schema), outcome
     (struct, see `outcome_rows`), and if the plan rescues, rescued (JSON text). Rows have no outcome; one
-    further row an object has nothing else.
+    further row per object has only the outcome.
 
-    One object's trouble is its outcome. What concerns the whole source (`CredentialsError`,
-    `SourceError`) or the configuration (`ConfigError`) is raised.
+    An error of one object is its outcome. Errors of the whole source (`CredentialsError`, `SourceError`) or
+    the configuration (`ConfigError`) are raised.
     """
     reader = _ObjectReader(plan)
     rows = RowBatches(reader.value_type, rescues=plan.rescues)
@@ -98,7 +98,7 @@ def _iter_requests(batches: Iterable[pa.RecordBatch]) -> Iterator[FetchRequest]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """One object's rows; `rescued` is empty when nothing is."""
+    """One object's rows; `rescued` is empty if nothing is rescued."""
 
     numbers: Sequence[int]
     values: pa.Array
@@ -107,13 +107,13 @@ class _Rows:
 
 
 class _ObjectReader:
-    """One downloaded object to its rows and its outcome."""
+    """Converts a downloaded object to its rows and its outcome."""
 
     def __init__(self, plan: FetchPlan) -> None:
         self.store: ObjectStore = build_object_store(plan.store)
         self._plan = plan
         found = load_format(plan.format)
-        # Told apart once: asking a protocol costs as much as reading a small object.
+        # Checked once: an isinstance check of a protocol costs as much as reading a small object.
         self._lines = found if isinstance(found, LinesFormat) else None
         self._columns = found if isinstance(found, ColumnsFormat) else None
         self._options = ReaderOptions(plan.options)
@@ -133,7 +133,7 @@ class _ObjectReader:
         self._sample: SchemaSample | None = None
 
     def read(self, download: Download) -> tuple[_Rows, FetchOutcome]:
-        """Rows and outcome; no rows unless the status is `read`."""
+        """Returns rows and outcome; no rows unless the status is `read`."""
         nothing = _Rows((), pa.nulls(0, self.value_type))
         result, ref = download.result, download.request.ref
         if isinstance(result, FetchOutcome):
@@ -151,7 +151,7 @@ class _ObjectReader:
             outcome = FetchOutcome("quarantined", state.etag, state.version_id, reason, detail, size)
         sample = self._take_sample()
         if sample is not None and self._plan.reports:
-            # Of refused objects, too: with other columns the table may take them.
+            # Also for rejected objects: with other columns the table may accept them.
             outcome = replace(outcome, schema_sample=sample.to_text())
         return found, outcome
 
@@ -166,7 +166,7 @@ class _ObjectReader:
         except HeadwaterError:
             raise
         except Exception as error:
-            # Libraries meet bytes that nobody has foreseen; such an object must not stop the others.
+            # Libraries may raise any error on malformed bytes; such an object must not block the others.
             raise ObjectUnreadableError(
                 f"{source.uri} could not be read as {self._plan.format}: {type(error).__name__}: {error}"
             ) from error

@@ -1,4 +1,4 @@
-"""The row that tells what became of one object: exactly one an object."""
+"""The row with the outcome of one object: exactly one per object."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,10 +28,10 @@ OUTCOME_TYPE = pa.struct(
 
 @dataclass(frozen=True, slots=True)
 class FetchOutcome:
-    """`etag` and `version_id` are those that were read, or, when nothing was, those asked for.
+    """`etag` and `version_id` are those that were read, or the requested ones if nothing was read.
 
-    `bytes` are as fetched. `present_*` is what lies under the key now, when superseded. `schema_sample`
-    tells of columns that are not the table's: see `evolution.schema_sample`.
+    `bytes` is the fetched size. `present_*` describes the current object if superseded. `schema_sample` has
+    the columns that differ from the table's: see `evolution.schema_sample`.
     """
 
     status: FetchStatus
@@ -50,7 +50,7 @@ class FetchOutcome:
     def superseded(
         cls, etag: str | None, version_id: str | None, detail: str, now: ObjectState
     ) -> "FetchOutcome":
-        """Something else lies there now."""
+        """Returns the outcome for an object that was replaced."""
         return cls(
             "superseded",
             etag,
@@ -64,7 +64,7 @@ class FetchOutcome:
 
 
 def to_arrow(outcomes: list[FetchOutcome]) -> pa.StructArray:
-    """One struct an outcome."""
+    """Returns one struct per outcome."""
     columns = [
         pa.array([getattr(outcome, field.name) for outcome in outcomes], field.type) for field in OUTCOME_TYPE
     ]

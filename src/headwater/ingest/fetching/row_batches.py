@@ -11,7 +11,7 @@ MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class RowBatches:
-    """Rows first, then the outcomes of the objects that are complete with them.
+    """Rows first, then the outcomes of the objects that they complete.
 
     With `rescues` there is a further column, `rescued`: JSON of a row's fields without a column.
     """
@@ -38,7 +38,7 @@ class RowBatches:
         outcome: FetchOutcome,
         rescued: Sequence[str | None] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Add one object; yields the batches that are full. `rescued` is empty when nothing is."""
+        """Adds one object; yields the full batches. `rescued` is empty if nothing is rescued."""
         start = 0
         for piece in _split(values):
             if self._rows and not self._has_room(piece):
@@ -56,7 +56,7 @@ class RowBatches:
             yield self.build()
 
     def build(self) -> pa.RecordBatch:
-        """All that has been collected since the last batch; may be empty."""
+        """Returns everything collected since the last batch; may be empty."""
         no_rows, no_outcomes = pa.nulls(self._rows, OUTCOME_TYPE), len(self._outcomes)
         value_type = self._schema.field("value").type
         columns = [
@@ -85,7 +85,7 @@ class RowBatches:
 
 
 def _split(values: pa.Array) -> Iterator[pa.Array]:
-    """Pieces of about the greatest size a batch may have; a single row is never cut."""
+    """Yields slices of about the maximum batch size; never splits a row."""
     if not len(values):
         return
     rows_by_bytes = len(values) * MAX_BATCH_BYTES // max(values.nbytes, 1)

@@ -1,4 +1,4 @@
-"""File formats by name. Bytes to rows, without Spark; runs in executors and, for samples, in the driver."""
+"""File formats by name. Convert bytes to rows without Spark, in executors and, for samples, in the driver."""
 
 import importlib
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ __all__ = [
     "sample_lines",
 ]
 
-# Imported when chosen: a JSON table needs no Avro.
+# Imported on demand: a JSON table needs no Avro.
 _FORMATS = {
     "json": "JsonFormat",
     "json_array": "JsonArrayFormat",
@@ -55,13 +55,13 @@ DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 
 def is_lines_format(name: str) -> bool:
-    """Whether rows come as texts for Spark's parsers, and not as typed columns."""
+    """True if rows are texts for Spark's parsers, not typed columns."""
     return name in _LINES_FORMATS
 
 
 @cache
 def load_format(name: str) -> LinesFormat | ColumnsFormat:
-    """The format of that name; ConfigError for others."""
+    """Returns the format of that name; raises `ConfigError` for others."""
     if name not in _FORMATS:
         raise ConfigError(f"format {name!r} does not exist", hint=f"use one of {', '.join(FORMAT_NAMES)}")
     module = importlib.import_module(f"headwater.ingest.formats.{name}")
@@ -70,9 +70,9 @@ def load_format(name: str) -> LinesFormat | ColumnsFormat:
 
 
 def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_MAX_BYTES) -> ObjectData:
-    """The object with its bytes decompressed by the ending of its address and its first bytes.
+    """Opens the object, decompressed by the extension of its address and its first bytes.
 
-    Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay as they are.
+    Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay unchanged.
     """
     if format_name == "binary":
         return source
@@ -81,9 +81,9 @@ def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_M
 
 
 def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping[str, str]) -> pa.Schema:
-    """The columns of an object in a columns format, in types that Spark has.
+    """Infers the columns of an object in a columns format, in types that Spark supports.
 
-    `key` is for messages and for its compression ending. Raises ObjectError.
+    `key` is for messages and for its compression extension. Raises ObjectError.
     """
     found = load_format(format_name)
     if not isinstance(found, ColumnsFormat):
@@ -95,9 +95,9 @@ def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping
 def sample_lines(
     data: bytes, key: str, format_name: str, options: Mapping[str, str], max_lines: int = 1000
 ) -> tuple[tuple[str, ...] | None, list[str]]:
-    """First records of an object in a lines format, for Spark's schema inference; CSV without header.
+    """Returns the first records of an object in a lines format, for schema inference; CSV without header.
 
-    The names are those of the columns, or None where each record names its own (JSON, XML).
+    The names are those of the columns, or None if each record names its own (JSON, XML).
     Raises ObjectError.
     """
     found = load_format(format_name)

@@ -1,4 +1,4 @@
-"""Columns as an object types them, to columns as a table types them. Pure pyarrow."""
+"""Converts columns with an object's types to a table's types. Pure pyarrow."""
 
 import json
 from base64 import b64encode
@@ -13,15 +13,17 @@ from headwater.errors import ObjectSchemaError
 
 
 def to_spark_schema(schema: pa.Schema) -> pa.Schema:
-    """The nearest types that Spark has, for columns whose types Spark does not know, and names that differ
-    in more than their case: a later one has its position behind it.
+    """Returns the nearest Spark types and unambiguous names.
+
+    Of names that differ only in case, a later one gets its position as suffix.
     """
     return pa.schema(list(_to_spark_type(pa.struct(list(schema)))) if len(schema) else [])
 
 
 def unify_columns(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """All columns of at least one schema, each with the first type seen, widened where a later one is
-    wider; types that have nothing in common do not change it.
+    """Returns all columns of at least one schema, with the first type seen, widened if a later one is wider.
+
+    Types that have nothing in common do not change it.
     """
     fields: dict[str, pa.Field] = {}
     for field in (field for schema in schemas for field in schema):
@@ -44,12 +46,11 @@ def _takes(target: pa.DataType, source: pa.DataType) -> bool:
 def conform_table(
     uri: str, table: pa.Table, target: pa.Schema, misfits: list[str] | None = None
 ) -> tuple[pa.RecordBatch, tuple[str, ...], tuple[str, ...]]:
-    """The target's columns in its order and with exactly its types, then the names of columns that
-    were left out and of those that are filled with nulls.
+    """Returns the target's columns in order with exactly its types, then the dropped and null-filled names.
 
-    Columns are found by name, in any case where the exact name is not there. Numbers are widened,
-    and narrowed as long as every value fits. A column that does not fit raises ObjectSchemaError naming
-    it and both types; with `misfits` its name is added to them instead, and it is filled with nulls.
+    Columns are found by name, in any case if the exact name is absent. Numbers are widened, and narrowed if
+    every value fits. A column that does not fit raises ObjectSchemaError with its name and both types. With
+    `misfits` its name is added to them instead, and it is filled with nulls.
     """
     exact, folded = _index_names(table.column_names)
     arrays, missing, used = [], [], set()
@@ -78,12 +79,12 @@ def conform_table(
 
 
 class _IncompatibleError(Exception):
-    """Types that no value makes compatible."""
+    """Raised for types that no value makes compatible."""
 
 
 def _index_names(names: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
     pairs = [*enumerate(_make_unique(names)), *enumerate(names)][::-1]
-    # By its own name first: of two that differ only in case, each has one.
+    # Exact names take precedence: of two that differ only in case, each has its own column.
     exact = {name: index for index, name in pairs} | _first_places(names)
     return exact, {name.lower(): index for index, name in pairs}
 
@@ -93,7 +94,7 @@ def _first_places(names: Sequence[str]) -> dict[str, int]:
 
 
 def _make_unique(names: Sequence[str]) -> list[str]:
-    """The names, of which those that are others' but for case have their position behind them."""
+    """Returns the names with the position as suffix where they differ only in case."""
     taken = {name.lower() for name in names}
     seen: set[str] = set()
     found = []
@@ -130,14 +131,14 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
         return texts
     if not _is_castable(source, target):
         raise _IncompatibleError
-    # Nanoseconds are cut: neither Spark nor Hudi has them. A cast alone would round times before 1970 up.
+    # Nanoseconds are truncated: neither Spark nor Hudi has them. A cast would round times before 1970 up.
     if types.is_timestamp(source) and source.unit == "ns":
         array = pc.floor_temporal(array, unit="microsecond")
     return pc.cast(array, options=pc.CastOptions(target, allow_time_truncate=types.is_temporal(source)))
 
 
 def _conform_keys(keys: pa.Array, target: pa.DataType) -> pa.Array:
-    """Texts, since Hudi's maps have no other keys. Nested keys are JSON, binary ones base64."""
+    """Converts keys to text, because Hudi's maps have no others. Nested keys are JSON, binary ones base64."""
     if not types.is_string(target) or _is_text(keys.type) or types.is_dictionary(keys.type):
         return _conform(keys, target)
     if (texts := _write_texts(keys)) is not None:
@@ -150,7 +151,7 @@ def _conform_keys(keys: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _unwrap(array: pa.Array) -> pa.Array:
-    """The same values in a type that Spark has; the array itself where nothing lies around them."""
+    """Returns the same values in a type that Spark supports; the array itself if it needs no unwrapping."""
     if types.is_dictionary(array.type):
         return array.dictionary_decode()
     if isinstance(array.type, pa.BaseExtensionType):
@@ -165,7 +166,7 @@ def _unwrap(array: pa.Array) -> pa.Array:
 
 
 def _write_texts(array: pa.Array) -> pa.Array | None:
-    """The texts of values whose type no table has; None for other types."""
+    """Returns the texts of values whose type no table has; None for other types."""
     kind = array.type
     if types.is_time(kind) or (types.is_decimal(kind) and kind.precision > _MAX_DIGITS):
         return pc.cast(array, pa.string())
@@ -184,7 +185,7 @@ def _write_json(array: pa.Array, separators: tuple[str, str] = (", ", ": ")) -> 
 
 
 def write_json(value: object, separators: tuple[str, str] = (", ", ": ")) -> str:
-    """JSON of a value of no column's type: bytes as base64, times and decimals as text."""
+    """Returns JSON of a value that no column type holds: bytes as base64, times and decimals as text."""
     return json.dumps(value, default=_write_value, separators=separators)
 
 
@@ -193,13 +194,13 @@ def _write_value(value: object) -> str:
 
 
 def _write_duration(count: int, unit: str) -> str:
-    """ISO 8601, in seconds: `PT-1.5S`."""
+    """Returns ISO 8601, in seconds: `PT-1.5S`."""
     seconds = Decimal(count).scaleb(-{"s": 0, "ms": 3, "us": 6, "ns": 9}[unit])
     return f"PT{seconds:f}S"
 
 
 def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
-    """Lists of any size; null ones, which have values in the array, have none."""
+    """Converts to lists of any size; null lists, which have values in the array, get none."""
     sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), pa.scalar(array.type.list_size, pa.int32()))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
     return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
@@ -228,7 +229,7 @@ def _conform_list(array: pa.Array, target: pa.ListType) -> pa.Array:
 
 
 def _mask_offsets(array: pa.Array) -> pa.Array:
-    """Offsets with null where the list is null: how `from_arrays` is told of null lists."""
+    """Returns offsets with null for null lists, as `from_arrays` expects."""
     if not array.null_count:
         return array.offsets
     is_valid = pa.concat_arrays([array.is_valid(), pa.array([True])])
@@ -237,10 +238,10 @@ def _mask_offsets(array: pa.Array) -> pa.Array:
 
 def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
     if types.is_integer(target):
-        # Narrowing is checked value by value by the cast itself.
+        # The cast itself checks narrowing value by value.
         allowed = types.is_integer(source) or types.is_time(source) or types.is_duration(source)
     elif types.is_floating(target):
-        # A whole number that the float cannot hold exactly fails in the cast.
+        # The cast fails for a whole number that the float cannot hold exactly.
         allowed = types.is_integer(source) or (
             types.is_floating(source) and source.bit_width <= target.bit_width
         )
@@ -251,7 +252,7 @@ def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
     elif types.is_date(target):
         allowed = types.is_date(source)
     else:
-        # Old writers leave the mark "text" out of Parquet; bytes that are no UTF-8 fail in the cast.
+        # Old writers omit the "text" annotation in Parquet; the cast fails for bytes that are not UTF-8.
         is_target = _is_text(target) or _is_bytes(target)
         allowed = is_target and (_is_text(source) or _is_bytes(source))
     return bool(allowed)
@@ -302,7 +303,7 @@ def _to_spark_type(data_type: pa.DataType) -> pa.DataType:
     if any(is_kind(data_type) for is_kind in _LISTS):
         return pa.list_(_to_spark_type(data_type.value_type))
     if types.is_map(data_type):
-        # Hudi stores no other keys than texts.
+        # Hudi stores only text keys.
         return pa.map_(pa.string(), _to_spark_type(data_type.item_type))
     return _to_spark_leaf(data_type)
 
@@ -313,7 +314,7 @@ def _to_spark_leaf(data_type: pa.DataType) -> pa.DataType:
     if types.is_date(data_type):
         return pa.date32()
     if types.is_decimal(data_type):
-        # A negative scale stands for zeros at the end.
+        # A negative scale means zeros at the end.
         digits, scale = data_type.precision - min(0, data_type.scale), max(0, data_type.scale)
         return pa.decimal128(digits, scale) if digits <= _MAX_DIGITS else pa.string()
     if _is_bytes(data_type):
@@ -322,5 +323,5 @@ def _to_spark_leaf(data_type: pa.DataType) -> pa.DataType:
         return pa.float32()
     if types.is_boolean(data_type) or types.is_integer(data_type) or types.is_floating(data_type):
         return _UNSIGNED.get(data_type, data_type)
-    # Texts, times of day, durations, and what nothing else can hold.
+    # Texts, times of day, durations, and all other types.
     return pa.string()

@@ -1,4 +1,4 @@
-"""Avro object containers, read by fastavro, logical types included."""
+"""Avro object containers, read by fastavro, including logical types."""
 
 import io
 import zlib
@@ -15,7 +15,7 @@ from headwater.ingest.formats.protocol import ObjectData
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 _SYNC_BYTES = 16
-# What fastavro raises for bytes that are no Avro; it has no error class of its own.
+# fastavro's errors for bytes that are not Avro; it has no error class of its own.
 _UNREADABLE = (
     ValueError,
     EOFError,
@@ -37,7 +37,7 @@ class AvroFormat:
     """No options: the writer's schema is in the file."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """All fields of the records; a container of anything else has one column, `value`."""
+        """Returns all fields of the records; a container of other values has one column, `value`."""
         try:
             column, records = _open(source)
             change = column.convert
@@ -50,7 +50,7 @@ class AvroFormat:
         return pa.Table.from_arrays(array.flatten(), schema=pa.schema(list(column.data_type)))
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """The columns of the writer's schema."""
+        """Returns the columns of the writer's schema."""
         try:
             data_type = _open(source)[0].data_type
         except _UNREADABLE as error:
@@ -61,11 +61,11 @@ class AvroFormat:
 
 
 def _open(source: ObjectData) -> tuple[AvroColumn, Iterator[object]]:
-    """The column that holds the records, and the records."""
+    """Returns the column for the records, and the records."""
     file = io.BytesIO(source.data)
     reader = fastavro.reader(file)
     header_end = file.tell()
-    # Avro has no footer: without this, a file that breaks off inside a block's length is just shorter.
+    # Avro has no footer: without this check, a file truncated inside a block's length would only be shorter.
     if source.data[-_SYNC_BYTES:] != source.data[header_end - _SYNC_BYTES : header_end]:
         raise EOFError("it does not end with its sync marker, so its end is missing")
     named: dict[str, dict[str, object]] = {}

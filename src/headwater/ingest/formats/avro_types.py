@@ -1,4 +1,4 @@
-"""Avro schemas as Arrow types, and the few values that pyarrow does not take as fastavro gives them."""
+"""Maps Avro schemas to Arrow types, and converts values that pyarrow does not accept from fastavro."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): pa.timestamp("ms"),
     ("long", "local-timestamp-micros"): pa.timestamp("us"),
 }
-# Unions of two numbers are the one that holds both exactly.
+# A union of two numeric types becomes the type that holds both exactly.
 _WIDER = {
     frozenset({pa.int32(), pa.int64()}): pa.int64(),
     frozenset({pa.int32(), pa.float32()}): pa.float64(),
@@ -44,19 +44,19 @@ _MAX_DIGITS = 38
 
 
 class UnsupportedAvroError(Exception):
-    """The schema is valid Avro, and no table column can have its type."""
+    """Raised for a valid Avro schema whose type no table column can have."""
 
 
 @dataclass(frozen=True, slots=True)
 class AvroColumn:
-    """An Arrow type, and what to do to values first (None: nothing)."""
+    """An Arrow type, and a conversion of values (None: not needed)."""
 
     data_type: pa.DataType
     convert: Convert | None = None
 
 
 def map_schema(schema: Schema, named: Mapping[str, Schema], path: tuple[str, ...] = ()) -> AvroColumn:
-    """The column of a parsed schema. `named` resolves names; `path` are the records around it."""
+    """Returns the column of a parsed schema. `named` resolves names; `path` are the records around it."""
     if isinstance(schema, list):
         return _map_union(schema, named, path)
     if isinstance(schema, str):

@@ -1,4 +1,4 @@
-"""Binary: the object itself as one row, as Spark's binaryFile has it. Nothing is decompressed."""
+"""Binary: the object itself as one row, as in Spark's binaryFile. Nothing is decompressed."""
 
 import pyarrow as pa
 
@@ -19,10 +19,10 @@ class BinaryFormat:
     """No options."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Path, modification time, length in bytes and content."""
+        """Returns path, modification time, length in bytes and content."""
         columns = [[source.uri], [source.last_modified], [len(source.data)], [source.data]]
         return pa.table(columns, schema=BINARY_SCHEMA)
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Always the same four columns."""
+        """Returns the same four columns for every object."""
         return BINARY_SCHEMA

@@ -1,4 +1,4 @@
-"""Decompression of whole objects: gzip (also of several members), bzip2 and zstd."""
+"""Decompresses whole objects: gzip (also of several members), bzip2 and zstd."""
 
 import bz2
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
 
 _CODEC_BY_SUFFIX = {"gz": "gzip", "gzip": "gzip", "bz2": "bz2", "zst": "zstd", "zstd": "zstd"}
 _MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
-# A zstd stream may begin with a skippable frame, which has sixteen magics.
+# A zstd stream may start with a skippable frame, which has sixteen magic numbers.
 _SKIPPABLE = tuple(bytes([0x50 + n, 0x2A, 0x4D, 0x18]) for n in range(16))
 _CHUNK_BYTES = 256 * 1024
 
 
 def find_codec(key: str, data: bytes) -> str | None:
-    """`gzip`, `bz2`, `zstd` or None for plain bytes.
+    """Returns `gzip`, `bz2`, `zstd`, or None for plain bytes.
 
-    The key's ending decides; where it says nothing, the first bytes do, since many writers forget
-    the ending. Raises ObjectUnreadableError when the ending promises what the bytes are not.
+    The key's extension takes precedence. Without one the first bytes decide, since many writers omit the
+    extension. Raises ObjectUnreadableError if the bytes contradict the extension.
     """
     promised = _CODEC_BY_SUFFIX.get(key.rsplit(".", 1)[-1].lower()) if "." in key else None
     if promised is None:
-        # Not by "BZh" or a skippable frame: those can begin a text.
+        # Not by "BZh" or a skippable frame: text can start with those.
         return next((codec for codec in ("gzip", "zstd") if data.startswith(_MAGIC[codec])), None)
     skippable = promised == "zstd" and data.startswith(_SKIPPABLE)
     if not data.startswith(_MAGIC[promised]) and not skippable:
@@ -35,10 +35,10 @@ def find_codec(key: str, data: bytes) -> str | None:
 
 
 def decompress(key: str, data: bytes, max_bytes: int) -> bytes:
-    """The plain bytes of an object; `data` itself when it is not compressed.
+    """Returns the plain bytes of an object; `data` itself if it is not compressed.
 
-    Raises ObjectUnreadableError (truncated, corrupt, not what the ending says) and
-    ObjectTooLargeError as soon as there are more than `max_bytes`.
+    Raises ObjectUnreadableError (truncated, corrupt, wrong extension), and ObjectTooLargeError as soon as
+    there are more than `max_bytes`.
     """
     codec = find_codec(key, data)
     if codec is None:
@@ -69,7 +69,7 @@ def _iter_stream(data: bytes, codec: str) -> Iterator[bytes]:
 
 
 def _iter_bz2(data: bytes) -> Iterator[bytes]:
-    # pyarrow fails on a second stream (pbzip2 writes many), and bz2.open ignores a damaged one.
+    # pyarrow fails on a second stream (pbzip2 writes many), and bz2.open ignores a corrupt one.
     while data:
         decompressor = bz2.BZ2Decompressor()
         yield decompressor.decompress(data, _CHUNK_BYTES)

@@ -1,4 +1,4 @@
-"""CSV: record texts for Spark's parser, their fields put in the table's order by the object's header."""
+"""CSV: record texts for Spark's parser, with fields re-ordered by the object's header."""
 
 import json
 from collections import Counter
@@ -25,10 +25,10 @@ class CsvFormat:
     """
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Record texts whose fields stand in the order of `target.columns`.
+        """Returns record texts whose fields are in the order of `target.columns`.
 
-        Without `header`, fields go by position. With it, fields of unknown columns are left out
-        (named in the note), missing ones are empty; ObjectSchemaError when no name is known.
+        Without `header`, fields go by position. With it, fields of unknown columns are dropped (named in the
+        note), missing ones are empty. Raises ObjectSchemaError if no name is known.
         """
         dialect = CsvDialect.from_options(options)
         numbers, records = _read_records(source, options, dialect)
@@ -48,7 +48,7 @@ class CsvFormat:
         return Lines(numbers, [reorder(record) for record in records], order.note, order.unknown, rescued)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The names, from the header or `_c0`, `_c1` ... as Spark has it, and records without the header."""
+        """Returns the names, from the header or Spark's `_c0`, `_c1` ..., and records without the header."""
         dialect = CsvDialect.from_options(options)
         _, records = _read_records(source, options, dialect)
         good = [r for r in records[: max_lines + 1] if not r.startswith(MARK) and UNDECODED not in r]
@@ -73,7 +73,7 @@ def _check_separator(uri: str, options: ReaderOptions, names: Sequence[str], rec
 
 
 def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
-    """A header's names as Spark makes them usable: `_c2` for an empty one, `id0`, `id3` for equal ones."""
+    """Returns a header's names with Spark's fixes: `_c2` for an empty one, `id0`, `id3` for equal ones."""
     names = [dialect.unquote(field) for field in dialect.split(header)]
     count = Counter(name.lower() for name in names)
     return tuple(
@@ -103,7 +103,7 @@ def _name_columns(uri: str, dialect: CsvDialect, header: str) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ColumnOrder:
-    """For each column of the table, the index of its field; an absent column points behind the last."""
+    """The index of each table column's field; for an absent column, the index after the last."""
 
     indexes: tuple[int, ...]
     note: str
@@ -111,7 +111,10 @@ class ColumnOrder:
 
     @classmethod
     def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "ColumnOrder":
-        """By name, in any case where the exact name is not there. ObjectSchemaError when none is known."""
+        """Builds the order by name, in any case if the exact name is absent.
+
+        Raises ObjectSchemaError if no name is known.
+        """
         exact = {name: index for index, name in reversed(list(enumerate(names)))}
         folded = {name.lower(): index for index, name in reversed(list(enumerate(names)))}
         absent = len(names)
@@ -130,7 +133,7 @@ class ColumnOrder:
 def _build_rescue(
     dialect: CsvDialect, names: Sequence[str], order: ColumnOrder
 ) -> Callable[[str], str | None]:
-    """A record -> its fields without a column as JSON; None for none, and for a malformed record."""
+    """Returns a function: record -> its fields without a column as JSON; None if none, or if malformed."""
     wanted = [(index, name) for index, name in enumerate(names) if name in order.unknown]
 
     def rescue(record: str) -> str | None:
@@ -159,10 +162,10 @@ def _build_reorder(dialect: CsvDialect, order: ColumnOrder, field_count: int) ->
         picked = list(pick(fields))
         found = dialect.delimiter.join(picked)
         if not is_record(found, dialect):
-            # Blank now, or with a comment sign in front: quotes keep it a record.
+            # The field is blank, or starts with a comment character: quotes keep the record.
             picked[0] = dialect.quote + picked[0] + dialect.quote
             return dialect.delimiter.join(picked)
-        # A field that ends with half a delimiter takes a piece of the one that follows it now.
+        # A field that ends with half a delimiter would absorb part of the next field.
         is_ambiguous = len(dialect.delimiter) > 1 and dialect.split(found) != picked
         return MALFORMED + record if is_ambiguous else found
 

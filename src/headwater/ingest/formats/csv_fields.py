@@ -1,7 +1,7 @@
-"""Where a CSV record ends and where its fields do, by the rules of Spark's parser (univocity).
+"""Finds the ends of CSV records and fields by the rules of Spark's parser (univocity).
 
-Fields are sliced, never rewritten: a re-ordered record means to Spark's parser what it meant before.
-Python's own csv module has other rules for escapes and for stray quotes.
+Fields are sliced, never rewritten: a re-ordered record has the same meaning to Spark's parser. Python's own
+csv module has other rules for escapes and for stray quotes.
 """
 
 import re
@@ -18,9 +18,9 @@ FieldEnding = Literal["closed", "open", "odd"]
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How fields are told apart. An empty `quote` turns quoting off, an empty `comment` comments.
+    """How fields are separated. An empty `quote` disables quoting, an empty `comment` disables comments.
 
-    Strict: a quote inside a quoted field must be doubled. Otherwise Spark's rule for stray quotes holds.
+    Strict: a quote inside a quoted field must be doubled. Otherwise Spark's rule for stray quotes applies.
     """
 
     delimiter: str = ","
@@ -32,7 +32,7 @@ class CsvDialect:
 
     @classmethod
     def from_options(cls, options: ReaderOptions) -> "CsvDialect":
-        """The dialect that Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace mean.
+        """Builds the dialect of Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace.
 
         Without `escape`, quotes are doubled (RFC 4180); Spark's own default is a backslash.
         """
@@ -54,14 +54,16 @@ class CsvDialect:
         return found
 
     def split(self, record: str) -> list[str]:
-        """The record's fields as they stand, quotes included."""
+        """Returns the record's fields unchanged, including quotes."""
         if not self.quote or self.quote not in record:
             return record.split(self.delimiter)
         return [record[start:end] for start, end, _ in self._iter_fields(record)]
 
     def split_movable(self, record: str) -> list[str] | None:
-        """The fields, when each of them means the same wherever it stands; None for a record in which
-        a quote is never closed, or is followed by an escape that would take the next delimiter in.
+        """Returns the fields if each has the same meaning at any position.
+
+        Returns None for a record with an unclosed quote, or one followed by an escape that would absorb the
+        next delimiter.
         """
         if not self.quote or self.quote not in record:
             return record.split(self.delimiter)
@@ -71,14 +73,16 @@ class CsvDialect:
         return [record[start:end] for start, end, _ in fields]
 
     def is_complete(self, record: str) -> bool:
-        """Whether every quoted field of the record ends, and at a delimiter if the dialect is strict."""
+        """True if every quoted field of the record ends, and at a delimiter if the dialect is strict."""
         if not self.quote or self.quote not in record or self._complete.fullmatch(record):
             return True
         return not self.is_strict and not self.is_open(record)
 
     def build_pattern(self, *, is_open: bool = False) -> str:
-        """A regular expression of Java's for a whole line: complete by the strict rules; or one whose last
-        field opens a quote and does not close it. Possessive: it never backtracks.
+        """Builds a Java regular expression for a whole line that is complete by the strict rules.
+
+        With `is_open`, it matches a line whose last field opens a quote without closing it. Possessive: it
+        never backtracks.
         """
         return self._build_pattern("+", is_open=is_open)
 
@@ -102,24 +106,24 @@ class CsvDialect:
         return rf"{field}(?:{d}{field})*{atomic}"
 
     def is_open(self, record: str) -> bool:
-        """Whether the record's last field opens a quote and does not close it."""
+        """True if the record's last field opens a quote without closing it."""
         if not self.quote or self.quote not in record:
             return False
         return any(ending == "open" for _, _, ending in self._iter_fields(record))
 
     def closes(self, line: str) -> bool:
-        """Whether a line that begins inside a quoted field ends outside of any."""
+        """True if a line that starts inside a quoted field ends outside of any."""
         return self.quote in line and not self.is_open(self.quote + line)
 
     def unquote(self, field: str) -> str:
-        """The text of a field: quotes and escapes taken off."""
+        """Returns the text of a field without quotes and escapes."""
         text = field.strip()
         if not self.quote or len(text) < 2 or text[0] != self.quote or text[-1] != self.quote:
             return text
         return text[1:-1].replace(self.escape + self.quote, self.quote) if self.escape else text[1:-1]
 
     def read(self, record: str) -> list[str]:
-        """The texts of the record's fields."""
+        """Returns the texts of the record's fields."""
         return [self.unquote(field) for field in self.split(record)]
 
     def _iter_fields(self, record: str) -> Iterator[tuple[int, int, FieldEnding]]:
@@ -132,7 +136,7 @@ class CsvDialect:
             start = end + len(self.delimiter)
 
     def _scan_field(self, record: str, start: int) -> tuple[int, FieldEnding]:
-        """The position behind the field at `start`."""
+        """Returns the position after the field at `start`."""
         blanks = self._leading_blanks.match(record, start) if self.skip_leading_blanks else None
         opening = blanks.end() if blanks else start
         if not record.startswith(self.quote, opening):
@@ -146,7 +150,7 @@ class CsvDialect:
             elif mark[0] == self.quote and (found := self._field_end.match(record, position)):
                 return found.start("end"), "closed"
             elif mark[0] == self.quote and follower != self.quote:
-                # A stray quote: from here on the field counts as unquoted (STOP_AT_DELIMITER).
+                # A stray quote: from here the field counts as unquoted (STOP_AT_DELIMITER).
                 end = self._find_delimiter(record, position)
                 is_odd = bool(self.escape) and self.escape in record[position:end]
                 return end, "odd" if is_odd else "closed"

@@ -1,4 +1,4 @@
-"""Whether the first record of a CSV object names its columns, where option `header` does not say so. Pure."""
+"""Detects whether the first record of a CSV object is a header, if option `header` is not set. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ _UNNAMED = re.compile(r"_c\d+")
 def has_header(
     dialect: CsvDialect, options: ReaderOptions, first_record: str, columns: Sequence[str]
 ) -> bool:
-    """Whether the first record of an object is its header: by the option, else by the names of `columns`.
+    """True if the first record of an object is its header: by the option, else by the names of `columns`.
 
-    Without the option, a record is a header when its fields are names and at least half are columns' names.
+    Without the option, a record is a header if its fields are names and at least half are columns' names.
     """
     if options.text("header"):
         return options.flag("header")
@@ -34,10 +34,10 @@ def has_header(
 
 
 def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
-    """Whether the first of an object's records is a header; None where they do not tell.
+    """Whether the first of an object's records is a header; None if they do not determine it.
 
-    It is one when a column has a text there and only numbers, dates or booleans below; it is none when it
-    has such a value itself.
+    It is a header if a column has text there and only numbers, dates or booleans below. It is not a header if
+    it has such a value itself.
     """
     if not records:
         return None
@@ -53,7 +53,7 @@ def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
 
 
 def find_other_delimiter(dialect: CsvDialect, records: Sequence[str]) -> str | None:
-    """The delimiter that an object seems to have, where the dialect's makes one column of its first line."""
+    """Returns the object's likely delimiter, if the dialect's finds one column in its first line."""
     if not records or len(dialect.split(records[0])) > 1:
         return None
     for delimiter in _DELIMITERS:
@@ -65,12 +65,12 @@ def find_other_delimiter(dialect: CsvDialect, records: Sequence[str]) -> str | N
 
 
 def is_unnamed(columns: Sequence[str]) -> bool:
-    """Whether columns have the names that Spark gives to those of objects without a header."""
+    """True if columns have the names that Spark gives to those of objects without a header."""
     return bool(columns) and all(map(_UNNAMED.fullmatch, columns))
 
 
 def with_header(options: Mapping[str, str], *, header: bool) -> dict[str, str]:
-    """The options with that one set."""
+    """Returns the options with `header` set."""
     return {**options, "header": "true" if header else "false"}
 
 

@@ -1,4 +1,4 @@
-"""The records of a CSV text: one a line, or several lines where a quoted field has line ends."""
+"""The records of a CSV text: one per line, or several lines if a quoted field has line ends."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ _LINE_END = re.compile(r"(\r\n|\n|\r)")
 def read_records(
     text: str, dialect: CsvDialect, separator: str = "", *, joins_lines: bool = True
 ) -> tuple[Sequence[int], list[str]]:
-    """Records that are neither blank nor comments, with the 1-based numbers of their first lines.
+    """Returns records that are neither blank nor comments, with the 1-based numbers of their first lines.
 
-    A record with a quote that is never closed, or by the strict rules with a stray one, is marked as
-    malformed. It costs its first line only: the lines below it are read as records of their own.
+    A record with an unclosed quote, or by the strict rules with a stray one, is marked as malformed. Only its
+    first line is lost: the lines below it are read as separate records.
     """
     if dialect.quote and dialect.quote in text:
         pairs = list(_iter_records(text, dialect, separator, joins_lines=joins_lines))
@@ -29,7 +29,7 @@ def read_records(
 
 
 def is_record(line: str, dialect: CsvDialect) -> bool:
-    """Whether a line is neither blank nor a comment."""
+    """True if a line is neither blank nor a comment."""
     is_comment = bool(dialect.comment) and line.startswith(dialect.comment)
     return bool(line.strip(JAVA_BLANKS)) and not is_comment
 
@@ -52,7 +52,7 @@ def _iter_records(
 
 
 def _split(text: str, separator: str) -> tuple[list[str], list[str]]:
-    """The lines without their ends, and the ends."""
+    """Returns the lines without their ends, and the ends."""
     if separator:
         lines = text.split(separator)
         return lines, [separator] * len(lines)
@@ -64,7 +64,7 @@ def _split(text: str, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _find_last(lines: Sequence[str], first: int, dialect: CsvDialect) -> int:
-    """The line in which the quote that `first` leaves open is closed; `first` where none is."""
+    """Returns the line that closes the open quote of `first`; `first` if there is none."""
     if not dialect.is_open(lines[first]):
         return first
     return next((at for at in range(first + 1, len(lines)) if dialect.closes(lines[at])), first)

@@ -1,4 +1,4 @@
-"""Documents (PDF, HTML, Markdown, DOCX, plain text): each section a row."""
+"""Documents (PDF, HTML, Markdown, DOCX, plain text): one row per section."""
 
 from collections.abc import Iterator
 
@@ -27,11 +27,13 @@ DOCUMENT_SCHEMA = pa.schema(
 
 
 class DocumentFormat:
-    """Options: timeoutSeconds (60) and maxMemoryMb (1024) for one document; more, and it is quarantined."""
+    """Options: timeoutSeconds (60) and maxMemoryMb (1024) per document; beyond them it is quarantined."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """The document's title, kind, and its sections in order, numbered from 1; `byte_*` are null where
-        the text does not lie in the object as it is."""
+        """Returns the document's title, kind, and its sections in order, numbered from 1.
+
+        `byte_*` are null if the object does not contain the text unchanged.
+        """
         kind = find_kind(source.uri, source.data)
         if kind is None:
             raise ObjectUnreadableError(
@@ -56,12 +58,12 @@ class DocumentFormat:
         return pa.Table.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Always the same columns."""
+        """Returns the same columns for every object."""
         return DOCUMENT_SCHEMA
 
 
 def _cut(section: DocumentSection) -> Iterator[DocumentSection]:
-    """Pieces of at most `MAX_SECTION_CHARS`; only the whole has byte offsets that say where it lies."""
+    """Yields pieces of at most `MAX_SECTION_CHARS`; only a whole section has byte offsets."""
     text = section.text
     if len(text) <= MAX_SECTION_CHARS:
         yield section

@@ -10,24 +10,24 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS, decode_text, split_lines
 
 DOCUMENT_BORDERS = ("}{", "} {")
-"""Where one document of a line may end and the next begin; inside of a string they are text."""
+"""Possible borders between two documents of a line; inside a string they are text."""
 
 
 class JsonFormat:
-    """Options: multiLine, lineSep, encoding; the record parser knows the others."""
+    """Options: multiLine, lineSep, encoding; the record parser handles the others."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """One record a line, numbered by lines; blank lines are no records but count.
+        """Returns one record per line, with the line number; blank lines are not records but count.
 
-        A line that holds an array stands for its elements, as in Spark, and one that holds several
-        documents for all of them (Firehose writes no line ends; Spark would take the first). Numbers
-        must be unique in an object, so in an object with such a line they count records instead.
+        A line with an array gives its elements, as in Spark. A line with several documents gives all of them
+        (Firehose writes no line ends; Spark would read only the first). Numbers must be unique in an object,
+        so in an object with such a line they count records.
         """
         numbers, records = _read_records(source, options)
         return Lines(numbers, mark_lone_surrogates(mark_undecodable(records)))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The first records; they name their own columns."""
+        """Returns the first records; they name their own columns."""
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))
 
 
@@ -60,15 +60,15 @@ def _expand(uri: str, line: str) -> list[str]:
     try:
         return list(iter_documents(uri, line))
     except ObjectUnreadableError:
-        return [line]  # one bad record: the record parser says so
+        return [line]  # a bad record: the record parser reports it
 
 
 def _read_documents(uri: str, text: str) -> list[str]:
     try:
         return list(iter_documents(uri, text))
     except ObjectUnreadableError:
-        # Spark's options allow more than JSON does (comments, single quotes): let its parser judge
-        # the document, unless it is an array, of which it would take the first element only.
+        # Spark's options allow more than JSON does (comments, single quotes), so its parser judges the
+        # document. An array is an exception: it would read only the first element.
         if text.lstrip().startswith("["):
             raise
         return [text]

@@ -1,4 +1,4 @@
-"""One JSON array an object (each element a row), or one JSON object (one row)."""
+"""One JSON array per object (each element a row), or one JSON object (one row)."""
 
 from headwater.errors import ObjectUnreadableError
 from headwater.ingest.formats.json_values import iter_documents, mark_lone_surrogates
@@ -9,10 +9,10 @@ from headwater.ingest.formats.text_lines import decode_text
 
 
 class JsonArrayFormat:
-    """Options: encoding; the record parser knows the others."""
+    """Options: encoding; the record parser handles the others."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """The elements' own texts, numbered from 1; the whole object is refused when it is no JSON."""
+        """Returns the elements' own texts, numbered from 1; rejects the whole object if it is not JSON."""
         text = decode_text(source.uri, source.data, options)
         if text.lstrip()[:1] not in ("", "[", "{"):
             raise ObjectUnreadableError(
@@ -24,5 +24,5 @@ class JsonArrayFormat:
         return Lines(range(1, len(elements) + 1), texts)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The first elements; they name their own columns."""
+        """Returns the first elements; they name their own columns."""
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))

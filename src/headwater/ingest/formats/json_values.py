@@ -1,4 +1,4 @@
-"""Slices JSON values out of a text without touching them, so that numbers keep their digits."""
+"""Slices JSON values out of a text without changing them, so that numbers keep their digits."""
 
 import json
 import re
@@ -9,17 +9,17 @@ from headwater.errors import ObjectUnreadableError
 from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
-# Only where values end matters here. Numbers are not converted (Python refuses very long ones), and
-# control characters in strings are left for Spark to judge.
+# Only the ends of values matter here. Numbers are not converted (Python rejects very long ones), and Spark
+# judges control characters in strings.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
 
 
 class RepeatedNameError(ValueError):
-    """An object names a field twice: parsers differ in which value they take."""
+    """Raised if an object names a field twice: parsers differ in the value they use."""
 
 
 def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The `object_pairs_hook` of decoders that raise RepeatedNameError."""
+    """Builds the dict, or raises RepeatedNameError; an `object_pairs_hook` for decoders."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise RepeatedNameError
@@ -29,23 +29,23 @@ def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _UNIQUE = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
 
 
-# A surrogate that is not one of a pair stands for no character: half an emoji, where a text was cut.
+# A lone surrogate is no character: half an emoji, where a text was truncated.
 LONE_SURROGATE = (
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-"""A regular expression, of Java's too, for texts that may have one; an escaped backslash may look so."""
+"""A regular expression, also for Java, for texts that may have one; an escaped backslash may match, too."""
 
 _LONE_SURROGATE = re.compile(LONE_SURROGATE)
 
 COMMENT = r"(?:(?://|/\*|#).*)?"
-"""A regular expression, of Java's too, for a comment at the end of a record, or none."""
+"""A regular expression, also for Java, for an optional comment at the end of a record."""
 
 _NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
 
 
 def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
-    """Mark the records with a lone surrogate, of which Spark makes a question mark."""
+    """Marks records with a lone surrogate, which Spark would replace with a question mark."""
     marked = {at: UNDECODABLE + text for at, text in enumerate(texts) if _has_lone_surrogate(text)}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
 
@@ -63,9 +63,9 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def mark_ambiguous(texts: Sequence[str]) -> Sequence[str]:
-    """Mark the records in which an object names a field twice, or that go on behind their document.
+    """Marks records in which an object names a field twice, or that have text after their document.
 
-    What is no JSON is left for the parser.
+    Text that is not JSON is left to the parser.
     """
     marked = {at: mark + text for at, text in enumerate(texts) if (mark := _find_mark(text))}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
@@ -83,15 +83,15 @@ def _find_mark(text: str) -> str:
 
 
 def has_more(text: str, end: int) -> bool:
-    """Whether more than a comma or a comment follows the document that ends there.
+    """True if more than a comma or a comment follows the document that ends there.
 
-    Spark's parser stops behind the first document of a text and drops the rest without an error.
+    Spark's parser stops after the first document of a text and drops the rest without an error.
     """
     return end < len(text) and not _NO_MORE.match(text, end)
 
 
 def find_value(text: str, name: str) -> object:
-    """The value of a field of a record; None where there is none, or no record."""
+    """Returns the value of a field of a record; None if there is no such field, or no record."""
     try:
         found = _DECODER.decode(text)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def find_value(text: str, name: str) -> object:
 
 
 def iter_documents(uri: str, text: str) -> Iterator[str]:
-    """The top-level values of a text, one after the other; arrays give their elements instead.
+    """Yields the top-level values of a text; arrays give their elements instead.
 
     Raises ObjectUnreadableError with line and column.
     """
@@ -116,7 +116,7 @@ def iter_documents(uri: str, text: str) -> Iterator[str]:
 
 
 def _iter_elements(uri: str, text: str, start: int) -> Generator[str, None, int]:
-    """The elements of the array at `start`; returns the position behind it."""
+    """Yields the elements of the array at `start`; returns the position after it."""
     position = _skip_blanks(text, start + 1)
     if text[position : position + 1] == "]":
         return position + 1

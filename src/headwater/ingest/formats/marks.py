@@ -1,6 +1,6 @@
-"""Marks in front of a record's text that cannot become a row, and why. They travel with it to Spark.
+"""Marks before the text of records that cannot become rows, with the reason. They are passed on to Spark.
 
-A mark is two Unicode noncharacters, which text that is exchanged never contains.
+A mark is two Unicode noncharacters, which exchanged text never contains.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ REASONS: Mapping[str, str] = {
 """The quarantine's reason for each mark."""
 
 UNDECODED = "\udcff"
-"""Stands for bytes that are no text in the object's encoding; a decoded text never contains it by itself."""
+"""Replaces bytes that are not text in the object's encoding; decoded text never contains it otherwise."""
 
 
 def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
-    """Mark the texts that contain undecodable bytes, which U+FFFD then stands for."""
+    """Marks texts with undecodable bytes, which U+FFFD replaces."""
     if not any(UNDECODED in text for text in texts):
         return texts
     return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]

@@ -7,15 +7,15 @@ from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
 from headwater.ingest.formats.protocol import ObjectData
 from headwater.ingest.formats.reader_options import ReaderOptions
 
-# ValueError: names in a damaged footer that are no UTF-8.
+# ValueError: names in a corrupt footer that are not UTF-8.
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 
 class ParquetFormat:
-    """No options: what a Parquet file means is in its footer."""
+    """No options: a Parquet file is self-describing."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """All columns; the footer's uncompressed size counts against `max_bytes`."""
+        """Returns all columns; the footer's uncompressed size counts against `max_bytes`."""
         try:
             file = _open(source)
             size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.num_row_groups))
@@ -28,7 +28,7 @@ class ParquetFormat:
             raise _unreadable(source, error) from error
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """The columns of the footer."""
+        """Returns the columns of the footer."""
         try:
             return _open(source).schema_arrow
         except _UNREADABLE as error:

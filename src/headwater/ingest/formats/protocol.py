@@ -1,7 +1,7 @@
-"""The format seam: one object's bytes to rows, in one of two kinds.
+"""The format seam: converts one object's bytes to rows, in one of two kinds.
 
-Lines formats hand on text, which Spark parses later with the user's reader options, so that Spark's
-rules hold. Columns formats hand on typed columns. All are pure: bytes in, rows out.
+Lines formats return text, which Spark parses later with the user's reader options, so that Spark's rules
+apply. Columns formats return typed columns. All are pure: bytes in, rows out.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 
 @dataclass(frozen=True, slots=True)
 class ObjectData:
-    """One object's bytes, decompressed, and what its rows may tell about it (`last_modified`: UTC)."""
+    """One object's bytes, decompressed, with metadata for its rows (`last_modified`: UTC)."""
 
     uri: str
     data: bytes
@@ -25,7 +25,7 @@ class ObjectData:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the rows are for: the table's data columns in order, and their types where they matter.
+    """The target of the rows: the table's data columns in order, with their types if needed.
 
     `rescues`: fields without a column are wanted, too.
     """
@@ -37,10 +37,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Texts of records and their 1-based numbers, side by side; `note` says what was left out.
+    """Texts of records and their 1-based numbers, in parallel; `note` names what was dropped.
 
-    Of a format whose objects name their columns (CSV): `unknown` are those that the table has not, and
-    `rescued` their fields as JSON, where the target wants that.
+    For a format whose objects name their columns (CSV), `unknown` are names that the table lacks. `rescued`
+    has their fields as JSON, if the target wants that.
     """
 
     row_numbers: Sequence[int]
@@ -52,7 +52,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """First records of an object for schema inference; `names` where the object names its columns."""
+    """First records of an object for schema inference; `names` if the object names its columns."""
 
     names: tuple[str, ...] | None
     lines: tuple[str, ...]
@@ -63,11 +63,11 @@ class LinesFormat(Protocol):
     """Numbered texts. Every method raises ObjectUnreadableError, and ConfigError for wrong options."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """All records of the object, in its order, ready for the record parser."""
+        """Returns all records of the object in order, ready for the record parser."""
         ...
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The first records, ready for schema inference."""
+        """Returns the first records, ready for schema inference."""
         ...
 
 
@@ -76,9 +76,9 @@ class ColumnsFormat(Protocol):
     """Typed columns. Every method raises ObjectUnreadableError."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """All rows; ObjectTooLargeError where the object says that they exceed `max_bytes`."""
+        """Returns all rows. Raises ObjectTooLargeError if the object declares more than `max_bytes`."""
         ...
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """The columns as the object types them."""
+        """Returns the columns with the object's types."""
         ...

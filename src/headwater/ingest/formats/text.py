@@ -1,4 +1,4 @@
-"""Text: each line a row, or the whole object with option `wholetext`."""
+"""Text: one row per line, or the whole object with option `wholetext`."""
 
 from headwater.ingest.formats.marks import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
@@ -10,7 +10,7 @@ class TextFormat:
     """Options: wholetext, lineSep, encoding."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Every line, blank ones too."""
+        """Returns every line, including blank ones."""
         text = decode_text(source.uri, source.data, options)
         lines = (
             [text]
@@ -20,6 +20,6 @@ class TextFormat:
         return Lines(range(1, len(lines) + 1), mark_undecodable(lines))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The first lines, as column `value`."""
+        """Returns the first lines, as column `value`."""
         lines = self.read_lines(source, options, Target()).texts
         return Sample(("value",), tuple(lines[:max_lines]))

@@ -1,4 +1,4 @@
-"""Bytes to text and text to lines, as Spark's text based readers do it."""
+"""Converts bytes to text and text to lines like Spark's text-based readers."""
 
 import codecs
 import re
@@ -7,7 +7,7 @@ from headwater.errors import ConfigError, ObjectUnreadableError
 from headwater.ingest.formats.marks import UNDECODED
 from headwater.ingest.formats.reader_options import ReaderOptions
 
-# UTF-32 first: its little-endian mark begins with UTF-16's.
+# UTF-32 first: its little-endian mark starts with UTF-16's.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -20,15 +20,15 @@ _SAMPLE_CHARS = 64 * 1024
 _JUNK_SHARE = 0.3
 _JUNK = re.compile(f"[\0{UNDECODED}]")
 _ERRORS = "headwater.undecoded"
-# Java's String.trim, by which Spark tells blank lines: everything up to the space.
+# Java's String.trim, by which Spark detects blank lines: all characters up to the space.
 JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
-    """The text of an object, without byte order mark, in the encoding of option `encoding` (UTF-8).
+    """Decodes an object without byte order mark, in the encoding of option `encoding` (UTF-8).
 
-    `UNDECODED` stands for each piece that cannot be decoded: see `mark_undecodable`. Bytes that are no text
-    at all raise ObjectUnreadableError.
+    `UNDECODED` replaces each piece that cannot be decoded: see `mark_undecodable`. Raises
+    ObjectUnreadableError for bytes that are not text at all.
     """
     encoding, start = _find_encoding(data, options.text("encoding", "charset"))
     body = data[start:] if start else data
@@ -44,10 +44,10 @@ def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
 
 
 def split_lines(text: str, separator: str = "") -> list[str]:
-    """The physical lines, without their ends; the last one may lack its end.
+    """Returns the physical lines without their ends; the last one may lack its end.
 
-    Without a `separator`, `\\n`, `\\r\\n` and `\\r` end a line, and nothing else does (`str.splitlines`
-    would also split at form feeds and U+2028, which are data).
+    Without a `separator`, only `\\n`, `\\r\\n` and `\\r` end a line. `str.splitlines` would also split at
+    form feeds and U+2028, which are data.
     """
     if separator:
         lines = text.split(separator)
@@ -61,7 +61,7 @@ def split_lines(text: str, separator: str = "") -> list[str]:
 
 
 def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
-    """The codec, and how many bytes of byte order mark to leave out."""
+    """Returns the codec, and the length of the byte order mark to skip."""
     try:
         encoding = codecs.lookup(named or "utf-8").name
     except LookupError as error:
@@ -72,7 +72,7 @@ def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
     for mark, marked_encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark) and (not named or marked_encoding.startswith(encoding)):
             return marked_encoding, len(mark)
-    # Java reads both as big-endian without a mark, Python as the machine's order.
+    # Without a mark, Java reads both as big-endian, Python in the machine's order.
     return (f"{encoding}-be" if encoding in ("utf-16", "utf-32") else encoding), 0
 
 

@@ -1,4 +1,4 @@
-"""XML: each element named `rowTag` a row, as JSON text in spark-xml's conventions. No entities."""
+"""XML: one row per `rowTag` element, as JSON text in spark-xml's conventions. No entities."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class XmlFormat:
     """
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """One JSON object an element, numbered by elements."""
+        """Returns one JSON object per element, numbered by elements."""
         conventions = XmlConventions(options)
         rows = _read_rows(source, options, conventions)
         row_type = pa.struct(list(target.schema)) if target.schema is not None else None
@@ -37,7 +37,7 @@ class XmlFormat:
         return Lines(range(1, len(texts) + 1), texts, "" if rows else f"no <{conventions.row_tag}> element")
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """The first rows, in a shape and with types that fit them all."""
+        """Returns the first rows, with a shape and types that fit all of them."""
         conventions = XmlConventions(options)
         rows = _read_rows(source, options, conventions)[:max_lines]
         return Sample(None, tuple(_to_json(rows, infer_row_type(rows, conventions.value_tag), conventions)))
@@ -52,7 +52,7 @@ def _to_json(
 def _read_rows(
     source: ObjectData, options: ReaderOptions, conventions: XmlConventions
 ) -> list[dict[str, XmlValue]]:
-    # Decoded text wins over what the document declares; undecoded, the declaration counts.
+    # Decoded text overrides the document's declaration; for undecoded bytes the declaration applies.
     named = options.text("encoding", "charset")
     document = decode_text(source.uri, source.data, options) if named else source.data
     if isinstance(document, str) and UNDECODED in document:
@@ -71,7 +71,7 @@ def _read_rows(
 
 
 def _iter_rows(root: Element, row_tag: str) -> Iterator[Element]:
-    """Outermost elements of that name; a loop, since XML may nest deeper than Python's stack."""
+    """Yields outermost elements of that name; a loop, since XML may nest deeper than Python's stack."""
     waiting = [root]
     while waiting:
         element = waiting.pop()

@@ -1,4 +1,4 @@
-"""XML elements as plain values, and those as JSON of a schema's shape, in spark-xml's conventions."""
+"""Converts XML elements to plain values, and those to JSON by a schema, in spark-xml's conventions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "Jso
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
-# A number would lose what these begin with.
+# As a number, such a value would lose its first characters.
 _IDENTIFIER = re.compile(r"\+.*|-?0\d.*")
 _BOOLEANS = {"true": True, "false": False}
 
@@ -30,14 +30,14 @@ class XmlConventions:
         self._null = options.text("nullValue", default="") or None
 
     def read_row(self, element: Element) -> dict[str, XmlValue]:
-        """A row element's attributes and children by name; its own text under the value tag."""
+        """Returns a row element's attributes and children by name, with its own text under the value tag."""
         value = self._read_value(element)
         if isinstance(value, dict):
             return value
         return {} if not value else {self.value_tag: value}
 
     def _read_value(self, element: Element) -> XmlValue:
-        """Text without attributes and children is itself; anything else is a dict; repetition a list."""
+        """Returns plain text as is, anything else as a dict, and repeated elements as a list."""
         found: dict[str, XmlValue] = {}
         if self._keeps_attributes:
             found = {self._prefix + local_name(name): value for name, value in element.attrib.items()}
@@ -59,12 +59,12 @@ class XmlConventions:
 
 
 def local_name(tag: str) -> str:
-    """A name without its namespace."""
+    """Returns a name without its namespace."""
     return tag.rsplit("}", 1)[-1]
 
 
 def infer_row_type(rows: Iterable[dict[str, XmlValue]], value_tag: str) -> pa.StructType:
-    """The struct that holds all rows: a name repeated in one of them is a list in all."""
+    """Infers the struct that holds all rows: a name repeated in one of them is a list in all."""
     names: dict[str, list[XmlValue]] = {}
     for row in rows:
         for name, value in row.items():
@@ -92,9 +92,9 @@ def _infer_type(values: Sequence[XmlValue], value_tag: str) -> pa.DataType:
 
 
 def shape_value(value: XmlValue, data_type: pa.DataType | None, value_tag: str) -> JsonValue:
-    """The JSON value that Spark's parser takes for `data_type`; what does not fit stays as it is.
+    """Returns the JSON value that Spark's parser accepts for `data_type`; a misfit stays unchanged.
 
-    A single element becomes a list where the table has a list. Without a type, leaves are strings.
+    A single element becomes a list if the table has a list. Without a type, leaves are strings.
     """
     if value is None:
         return None

@@ -1,1 +1,1 @@
-"""What objects of another dialect look like, and the option that reads them."""
+"""Detects objects of another dialect, and suggests the option that reads them."""

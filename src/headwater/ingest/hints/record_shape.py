@@ -1,4 +1,4 @@
-"""JSON over several lines, recognized by the first of its lines that is no record. Pure."""
+"""Detects JSON over several lines by its first line that is not a record. Pure."""
 
 import re
 
@@ -6,13 +6,13 @@ _ONE_A_LINE = "or write one document a line"
 PRETTY = f"it looks like JSON documents over several lines; set `options: {{multiLine: true}}`, {_ONE_A_LINE}"
 ARRAY = f"it looks like a JSON array over several lines; set `format: json_array`, {_ONE_A_LINE}"
 
-# A line that was truncated ends anywhere; one that was broken on purpose ends where a value does, or begins.
+# A truncated line ends anywhere; a deliberately broken one ends where a value ends or starts.
 _PRETTY_LINE = re.compile(r'\{|[{\[].*[,{\[]|"(?:[^"\\]|\\.)*"\s*:.*', re.DOTALL)
 _ARRAY_LINE = re.compile(r"\[|\[\s*\{.*[,{\[]", re.DOTALL)
 
 
 def describe_shape(text: str) -> str:
-    """A sentence about the first line of an object of which no line is a record; empty for no idea."""
+    """Describes the first line of an object of which no line is a record; empty if the shape is unknown."""
     line = text.strip()
     if _ARRAY_LINE.fullmatch(line):
         return ARRAY

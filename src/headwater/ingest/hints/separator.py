@@ -1,4 +1,4 @@
-"""CSV whose fields are separated by another sign than the table expects. Pure."""
+"""Detects CSV with another separator than the table expects. Pure."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,10 @@ _LINES = 20
 
 
 def find_separator(names: Sequence[str], records: Sequence[str]) -> str | None:
-    """The sign that separates fields if one column holds all of them; None if all is well.
+    """Returns the sign that separates fields if one column holds all of them; None if the separator is right.
 
-    `names` are of the header, or the first record of an object without one. One field with such a sign in it,
-    and equally many in each record, is several.
+    `names` are of the header, or the first record of an object without one. A single field is considered
+    several if it contains such a sign, equally often in each record.
     """
     if len(names) != 1 or "," in names[0] or not records:
         return None
@@ -22,7 +22,7 @@ def find_separator(names: Sequence[str], records: Sequence[str]) -> str | None:
 
 
 def describe_separator(sign: str) -> str:
-    """What to set."""
+    """Describes the option to set."""
     shown = {"\t": "a tab"}.get(sign, f"`{sign}`")
     option = {"\t": '"\\t"'}.get(sign, f"'{sign}'")
     return f"its fields are separated by {shown}: set `options: {{sep: {option}}}`"

@@ -1,1 +1,1 @@
-"""Which columns and types a table's first objects suggest. Nothing here changes a table that is there."""
+"""Infers columns and types from a table's first objects. Never changes an existing table."""

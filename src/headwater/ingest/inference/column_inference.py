@@ -1,4 +1,4 @@
-"""The columns of a table that has none yet: inferred from the objects of its first batch."""
+"""Infers the columns of a new table from the objects of its first batch."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
 
 Head = tuple[Sequence[str] | None, list[str]]
-"""The names of an object's columns, where it names them, and its first records."""
+"""The names of an object's columns, if it has them, and its first records."""
 
 _SAMPLE_OBJECTS = 20
 _SAMPLE_LINES = 1_000
@@ -42,9 +42,9 @@ _SAMPLE_BYTES = 16 * 1024 * 1024
 
 
 class ColumnInference:
-    """Looks at a few objects of a batch. `options` are the reader's, with what was found out about them.
+    """Samples some objects of a batch. `options` are the reader's, with detected ones added.
 
-    `ordering` are columns whose types decide which row wins, and that nobody has given.
+    `ordering` are columns whose types decide which row wins and are not configured.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class ColumnInference:
     def infer(
         self, events: Sequence[StoredEvent], is_large: Callable[[ReadRequest], bool]
     ) -> StructType | None:
-        """Columns of these events' objects; None where no object can be understood.
+        """Returns columns of these events' objects; None if no object can be parsed.
 
-        Raises `ConfigError` where only the user can tell whether they have a header, or in which order the
-        texts of an ordering column are.
+        Raises `ConfigError` if only the user can know whether they have a header, or how the texts of an
+        ordering column are ordered.
         """
         events = sorted(events, key=lambda stored: stored.position)
         large = [
@@ -80,14 +80,14 @@ class ColumnInference:
         small = [stored for stored in events if stored not in seen] if large else events
         if self._config.file_format in COLUMN_FORMATS:
             found = self._infer_from_footers(small) or self._infer_from_large_footers(large)
-            # What Spark cannot read, it cannot split either: these objects will be read whole.
+            # Spark cannot split what it cannot read: these objects will be read whole.
             return found or self._infer_from_footers([request.stored for request in large[:1]])
         return self._infer_from_text(self._iter_heads(small)) or self._infer_from_text(
             self._iter_large_heads(large)
         )
 
     def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
-        """Columns of all sampled objects, each as wide as the widest; on a conflict the first one counts."""
+        """Returns columns of all sampled objects, with the widest types; on a conflict the first counts."""
         schemas: list[pa.Schema] = []
         size = 0
         for key, data in self._iter_samples(events):
@@ -95,7 +95,7 @@ class ColumnInference:
                 schema = infer_arrow_schema(data, key, self._config.file_format, self.options)
             except ObjectError:
                 continue
-            # A file without columns tells nothing of the table's.
+            # A file without columns does not describe the table's.
             schemas += [schema] if schema.names else []
             size += len(data)
             if len(schemas) >= _SAMPLE_OBJECTS or size >= _SAMPLE_BYTES:
@@ -111,13 +111,13 @@ class ColumnInference:
         return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
     def _check_order(self, schema: StructType) -> StructType:
-        """Columns that come with types of their own keep them."""
+        """Keeps the types of columns that have their own."""
         for column in find_text_columns(schema, self._ordering):
             raise build_text_refusal(self._name, column, ())
         return schema
 
     def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
-        """The heads without their headers; those that come first tell whether there are any."""
+        """Returns the heads without their headers; the first ones decide whether there are any."""
         options, found = ReaderOptions(self.options), list(heads)
         if self._config.file_format != "csv":
             yield from found
@@ -171,7 +171,7 @@ class ColumnInference:
     def _type_order(
         self, schema: StructType, columns: Sequence[str] | None, lines: Sequence[str]
     ) -> StructType:
-        """Texts that rows are ordered by are times, or their order is for the user to say."""
+        """Types ordering columns of texts as times, or raises an error that asks for their order."""
         texts = find_text_columns(schema, self._ordering)
         for column in texts:
             values = self._list_values(column, columns, lines)
@@ -210,12 +210,12 @@ class ColumnInference:
                 continue
 
     def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
-        """Objects, spread over the batch; those that cannot be had are left to the batch itself."""
+        """Yields objects, spread over the batch; unavailable ones are left to the batch itself."""
         store = build_object_store(self._config.store)
         step = max(1, len(events) // _SAMPLE_OBJECTS)
         for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):
             event = stored.event
-            # Without the etag: for a sample, what lies there now is as good.
+            # Without the etag: for a sample, the current content is equally good.
             ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
             try:
                 yield event.key, store.read(ref, self._config.max_object_bytes).data

@@ -1,4 +1,4 @@
-"""Whether texts are in the order of what they stand for: a column that decides which row wins. Pure."""
+"""Whether texts sort like the values they represent: a column that decides which row wins. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -16,26 +16,26 @@ _SHOWN = 3
 
 
 def find_text_columns(schema: StructType, ordering: Collection[str]) -> list[str]:
-    """The columns, by their names in objects, that rows are ordered by and that are texts."""
+    """Returns text columns that order rows, by their names in objects."""
     stored = rename_for_hudi(assign_names(schema)).fieldNames()
     pairs = zip(schema, stored, strict=True)
     return [f.name for f, name in pairs if name in ordering and isinstance(f.dataType, StringType)]
 
 
 def type_times(schema: StructType, columns: Collection[str]) -> StructType:
-    """The schema with these columns as timestamps."""
+    """Returns the schema with these columns as timestamps."""
     return StructType(
         [StructField(f.name, TimestampType()) if f.name in columns else f for f in schema],
     )
 
 
 def are_times(texts: Iterable[str]) -> bool:
-    """Whether all are dates or times with a date in ISO 8601."""
+    """True if all are ISO 8601 dates, or times with a date."""
     return all(_ISO.fullmatch(text.strip()) for text in texts)
 
 
 def build_text_refusal(table: str, column: str, texts: Sequence[str]) -> ConfigError:
-    """The error for a column whose order as text nobody has asked for; its hint is the line to add."""
+    """Builds the error for a column whose text order is not configured; its hint is the line to add."""
     some = ", ".join(repr(text[:40]) for text in list(dict.fromkeys(texts))[:_SHOWN])
     numbers = [_NUMBER.fullmatch(text.strip()) for text in texts]
     if numbers and all(numbers):

@@ -1,1 +1,1 @@
-"""Find the objects and records because of which a batch cannot be written."""
+"""Finds the objects and records that prevent a batch from being written."""

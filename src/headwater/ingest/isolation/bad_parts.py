@@ -1,4 +1,4 @@
-"""The objects and records that a table's batch has to leave out, since it cannot be written with them."""
+"""The objects and records that a table's batch must exclude to be written."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,11 @@ _log = logging.getLogger(__name__)
 UNWRITABLE = "unwritable"
 
 MAX_OBJECTS = 64
-"""A batch of more is halved instead of bisected: what can be written is then committed soon."""
+"""A larger batch is halved instead of bisected, so that its good part is committed soon."""
 _OBJECT_TRIES = 2 * MAX_OBJECTS
 _RECORD_TRIES = 120
-"""For the records of all objects of a batch: an object with very many bad ones is left out as a whole."""
+"""Tries for the records of all objects of a batch: an object with very many bad ones is excluded as a whole.
+"""
 _MAX_DETAIL = 400
 
 _MARKS = StructType(
@@ -41,14 +42,14 @@ _MARKS = StructType(
 
 @dataclass(slots=True)
 class _BadObject:
-    """`rows` are its bad records with their reasons; without any the object is bad as a whole."""
+    """`rows` are its bad records with their reasons; without any, the whole object is bad."""
 
     reason: str
     rows: Mapping[int, str] = field(default_factory=dict)
 
 
 class BadParts:
-    """Remembers them for one batch, until it is committed."""
+    """Remembers the bad parts of one batch until it is committed."""
 
     def __init__(self, name: str, trials: Trials) -> None:
         self._name = name
@@ -56,9 +57,9 @@ class BadParts:
         self._found: dict[tuple[str, str], _BadObject] = {}
 
     def find(self, read: BatchRead, *, written: bool) -> bool:
-        """Bisect a batch that failed because of its data; whether something new has been found.
+        """Bisects a batch that failed because of its data; returns whether it found a new bad part.
 
-        `written`: it failed in the write. Raises what fails for another reason.
+        `written`: the write failed. Raises errors with other causes.
         """
         ingested = [at for at, outcome in read.outcomes if outcome.status == "ingested" and outcome.rows]
         if read.records is None or not ingested:
@@ -95,13 +96,13 @@ class BadParts:
         return {**known.rows, **rows} if known and rows else rows
 
     def _find_depth(self, read: BatchRead, *, written: bool) -> Depth | None:
-        """The least work that fails."""
+        """Returns the least work that fails."""
         depths = (Depth.WRITE, Depth.UPDATE) if written else (Depth.PROCESS,)
         return next((depth for depth in depths if self._trials.attempt(read, depth)), None)
 
     def _find_rows(self, read: BatchRead, depth: Depth, tries: int) -> tuple[Mapping[int, str], int]:
-        """The bad records of an object, none if that cannot be said; and how many tries are left."""
-        assert read.records is not None  # noqa: S101 - looked at by `find`
+        """Returns the bad records of an object, none if unknown, and the remaining number of tries."""
+        assert read.records is not None  # noqa: S101 - checked by `find`
         found = read.records.where(is_good()).select("row_number").distinct().toPandas()["row_number"]
         numbers = sorted(int(number) for number in found)
         left = tries
@@ -117,7 +118,7 @@ class BadParts:
             return {}, 0
 
     def leave_out(self, read: BatchRead) -> BatchRead:
-        """The batch without what has been found: bad objects are quarantined, bad records are marked."""
+        """Returns the batch without the bad parts: objects are quarantined, records are marked."""
         known = {at: bad for at, o in read.outcomes if (bad := self._found.get(_identify(o)))}
         if not known or read.records is None:
             return read
@@ -129,13 +130,13 @@ class BadParts:
         return replace(read, records=records, outcomes=outcomes)
 
     def forget(self) -> None:
-        """The batch is committed."""
+        """Forgets the bad parts after the commit of the batch."""
         self._found.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecords:
-    """Where a table's records come from, what is done to them, and which of them cannot be written."""
+    """A source of records, their processing, and the records that cannot be written."""
 
     source: RecordSource
     processor: BatchProcessor
@@ -143,7 +144,7 @@ class ProcessedRecords:
 
 
 def _identify(outcome: ObjectOutcome) -> tuple[str, str]:
-    """Of the content: what is stored under the key may be another one when it is read again."""
+    """Identifies the content: the object under the key may differ when it is read again."""
     return (outcome.stored.event_id, outcome.version)
 
 

@@ -1,4 +1,4 @@
-"""Bisection: which of many units fail, found by trying groups of them. Pure."""
+"""Finds failing units by bisection: tries groups of them. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -6,18 +6,18 @@ from typing import Generic, TypeVar
 Unit = TypeVar("Unit")
 
 Attempt = Callable[[Sequence[Unit]], str | None]
-"""Tries units together: None if that works, else why it does not."""
+"""Tries units together; returns None on success, else the reason."""
 
 
 class TooManyTriesError(Exception):
-    """Bisection was given up: too many units fail."""
+    """Raised when bisection is aborted because too many units fail."""
 
 
 def find_failing(units: Sequence[Unit], attempt: Attempt[Unit], max_tries: int) -> Mapping[Unit, str]:
-    """The units that fail on their own, each with the reason; `units` fail together.
+    """Returns the units that fail on their own, each with the reason; `units` fail together.
 
     Empty if they fail only in combination. With k of n failing it takes at most 2 k (log2(n) + 1) tries and
-    never more than 2 n. Raises `TooManyTriesError`, and whatever `attempt` raises.
+    never more than 2 n. Raises `TooManyTriesError`, and the errors of `attempt`.
     """
     search = _Search(attempt, max_tries)
     search.split(units, "")
@@ -31,7 +31,7 @@ class _Search(Generic[Unit]):
         self.found: dict[Unit, str] = {}
 
     def split(self, units: Sequence[Unit], reason: str) -> None:
-        """Search in units that fail together; without a `reason` that is inferred and not yet tried."""
+        """Searches units that fail together; without a `reason`, the failure is inferred, not tried."""
         if len(units) == 1:
             reason = reason or self._try(units) or ""
             if reason:
@@ -44,7 +44,7 @@ class _Search(Generic[Unit]):
             if reason_right := self._try(right):
                 self.split(right, reason_right)
         else:
-            # The left half works, so the right one is at fault: that need not be tried.
+            # The left half works, so the right one fails: no try is needed.
             self.split(right, "")
 
     def _try(self, units: Sequence[Unit]) -> str | None:

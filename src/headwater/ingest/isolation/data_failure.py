@@ -1,11 +1,11 @@
-"""Whether a batch failed because of its data, by what Spark or Hudi raised. Pure."""
+"""Classifies Spark and Hudi errors: whether a batch failed because of its data. Pure."""
 
 import re
 
 from headwater.errors import IngestError, LakeError, TransformError
 from headwater.lake.failures import find_root_cause
 
-# The same rows may pass the next time: the machine, the store, another writer, or a setting is at fault.
+# The same rows may succeed next time: the cause is the machine, the store, another writer, or a setting.
 _OPERATIONAL = re.compile(
     r"OutOfMemoryError|GC overhead|[Ll]ost executor|ExecutorLostFailure|ExecutorDeadException"
     r"|SparkContext (?:was|has been) (?:shut down|stopped)|\bcancel+ed\b|InterruptedException"
@@ -13,13 +13,13 @@ _OPERATIONAL = re.compile(
     r"|HoodieLockException|ConflictException|ConflictDetectionException|HoodieRollbackException"
     r"|SdkClientException|AmazonS3Exception|S3Exception|No space left|Disk quota|AccessDenied"
     r"|Python worker (?:exited|failed to connect)"
-    # An executor without the extra that a format needs.
+    # An executor lacks the extra that a format needs.
     r"|MissingExtraError"
 )
-# A statement or a class that is wrong is so for every row.
+# An invalid statement or class is invalid for every row.
 _DEFINITION = re.compile(r"AnalysisException|ParseException|ClassNotFound|NoClassDefFound|NoSuchMethod")
 _DATA = re.compile(
-    # The value of a partition column that cannot be the name of a folder: with a colon, or too long.
+    # A partition value that cannot be the name of a folder: it has a colon or is too long.
     r"URISyntaxException|File name too long|Invalid file path|KeyTooLong|FileNotFoundException: .*"
     r"\.hoodie_partition_metadata"
     r"|StackOverflowError|java\.lang\.RuntimeException"
@@ -32,10 +32,10 @@ _DATA = re.compile(
 
 
 def is_data_failure(error: Exception) -> bool:
-    """True if the error says that the rows could not be computed or written because of what is in them.
+    """True if the error indicates that the content of the rows prevents computing or writing them.
 
-    A hint only: bisecting then shows whether some of the rows fail by themselves. Errors with an explanation
-    of their own (no space, a conflict, corrupt files, another table) are never failures of the data.
+    This is only a hint: bisection then shows whether some of the rows fail by themselves. Errors with their
+    own explanation (no space, a conflict, corrupt files, another table) are never data failures.
     """
     is_open = type(error) in (LakeError, IngestError, TransformError)
     cause = error.__cause__
@@ -43,13 +43,13 @@ def is_data_failure(error: Exception) -> bool:
 
 
 def describe_cause(error: Exception) -> str:
-    """Its text, which begins with its class unless it is a Java stack trace."""
+    """Returns its text, which starts with its class unless it is a Java stack trace."""
     text = str(error)
     return text if "\n\tat " in text else f"{type(error).__name__}: {text}"
 
 
 def is_data_message(text: str) -> bool:
-    """The same for the class and text of an exception, with a Java stack trace or without."""
+    """True if the class and text of an exception, with or without a stack trace, indicate bad data."""
     if _OPERATIONAL.search(text):
         return False
     root = find_root_cause(text)

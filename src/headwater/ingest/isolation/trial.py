@@ -1,4 +1,4 @@
-"""Tries whether a part of a batch can be written, without touching its table."""
+"""Tests whether a part of a batch can be written, without writing to its table."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 class Depth(IntEnum):
-    """How much of a batch's work a trial repeats."""
+    """The part of a batch's work that a trial repeats."""
 
     PROCESS = 1
     WRITE = 2
     UPDATE = 3
-    """Written twice: the second write meets the rows of the first, as an update does."""
+    """Written twice: the second write updates the rows of the first."""
 
 
 class Trials:
-    """Of one table; `build_path` gives the path of a new scratch table."""
+    """Trials of one table; `build_path` returns the path of a new scratch table."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Trials:
         self._build_path = build_path
 
     def attempt(self, read: BatchRead, depth: Depth) -> str | None:
-        """The root cause if the data is why the records cannot be written; None if they can.
+        """Returns the root cause if the data prevents the write; None if the write succeeds.
 
-        Raises what fails for any other reason.
+        Raises errors with other causes.
         """
         try:
             self._repeat(read, depth)
@@ -86,7 +86,7 @@ class Trials:
 
 
 def choose_objects(read: BatchRead, indexes: Collection[int]) -> BatchRead:
-    """The part of a batch with the objects of these `object_index`es."""
+    """Returns the part of a batch with the objects of these `object_index`es."""
     assert read.records is not None  # noqa: S101 - only batches with records fail on them
     chosen = frozenset(indexes)
     outcomes = tuple((at, outcome) for at, outcome in read.outcomes if at in chosen)
@@ -94,7 +94,7 @@ def choose_objects(read: BatchRead, indexes: Collection[int]) -> BatchRead:
 
 
 def choose_rows(read: BatchRead, first: int, last: int) -> BatchRead:
-    """The part of a batch of one object with the records from `first` to `last`, by their row numbers."""
+    """Returns the records from `first` to `last`, by row number, of a batch of one object."""
     assert read.records is not None  # noqa: S101 - only batches with records fail on them
     is_chosen = F.col("row_number").between(first, last) | F.col("row_number").isNull()
     return replace(read, records=read.records.where(is_chosen))

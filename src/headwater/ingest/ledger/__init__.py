@@ -1,1 +1,1 @@
-"""The object ledger: what each data table has made of each object."""
+"""The object ledger: the state of each object in each data table."""

@@ -1,7 +1,7 @@
-"""The ledger: one row per object and data table, with what the table has made of it.
+"""The ledger: one row per object and data table, with the object's state in the table.
 
-It is written now and then, off the path of the rows, and says of what is committed nothing that could not be
-derived: each commit of a data table carries the outcomes it decided (`outcome_log`).
+It is written periodically, outside the row path, and can be rebuilt from commits. Each commit of a data table
+carries the outcomes it decided (`outcome_log`).
 """
 
 import json
@@ -71,7 +71,7 @@ _SEEN_SCHEMA = StructType(
 )
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
 _MARKS_KEY = "marks"
-# A filter of so many ids is looked through for every row; more of them are joined.
+# Spark evaluates a filter of many ids for every row; more than this are joined instead.
 _FILTER_LIMIT = 200
 
 
@@ -85,18 +85,18 @@ class Ledger:
         self._marks: dict[str, Mark] | None = None
 
     def find_mark(self, table: str) -> Mark:
-        """How far the ledger follows the table."""
+        """Returns the ledger's watermark for the table."""
         with self._lock:
             return self._load_marks().get(table, Mark())
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        """One commit with the states, one an object, and the new mark. Raises `LakeError`."""
+        """Commits the states, one per object, and the new watermark. Raises `LakeError`."""
         rows = pa.Table.from_pylist([{"table": table, **asdict(s)} for s in states], schema=_ARROW_SCHEMA)
         frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
         self.write_frame(table, frame, mark, unique_objects=True)
 
     def write_frame(self, table: str, frame: DataFrame, mark: Mark, *, unique_objects: bool = False) -> None:
-        """The same for rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
+        """Commits rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
         crash_point("before_ledger_commit")
         with self._lock:
             marks = {**self._load_marks(), table: mark}
@@ -105,7 +105,7 @@ class Ledger:
             self._marks = marks
 
     def forget(self, table: str) -> None:
-        """Remove all that is known of a table, in one commit. Raises `LakeError`."""
+        """Removes all entries of a table in one commit. Raises `LakeError`."""
         frame = self.read(table)
         with self._lock:
             marks = {name: mark for name, mark in self._load_marks().items() if name != table}
@@ -114,7 +114,7 @@ class Ledger:
             self._marks = marks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """States of those of the objects that the ledger knows, by object id."""
+        """Returns the known states of these objects, by object id."""
         frame = self.read(table) if object_ids else None
         if frame is None:
             return {}
@@ -127,7 +127,7 @@ class Ledger:
         return {row["object_id"]: parse_state(row.asDict()) for row in rows}
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        """Object id and `format_state` of all states, in no order; memory does not grow with them."""
+        """Yields object id and `format_state` of all states, unordered, in constant memory."""
         frame = self.read(table)
         if frame is not None:
             texts = frame.select("object_id", F.to_json(F.struct(*select_columns())))
@@ -135,7 +135,7 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def iter_rows(self, table: str) -> Iterator[Row]:
-        """`select_columns` of all states, in the order of their keys; memory does not grow with them."""
+        """Yields `select_columns` of all states, in the order of their keys, in constant memory."""
         frame = self.read(table)
         if frame is not None:
             rows = frame.select(*select_columns())
@@ -143,7 +143,7 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
-        """`bucket`, `key` and `seen_after` of the objects that have a `find_seen_after`; None for none.
+        """Returns `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if none.
 
         `newest` are states that the ledger does not have yet.
         """
@@ -161,7 +161,7 @@ class Ledger:
         return found.where(F.col("seen_after").isNotNull()).drop("object_id")
 
     def read(self, table: str) -> DataFrame | None:
-        """The rows of one data table; None when there are none yet."""
+        """Returns the rows of one data table; None if there are none yet."""
         if self.find_mark(table) == Mark():
             return None
         frame = self._table.read()
@@ -176,7 +176,7 @@ class Ledger:
 
 
 def _is_seen() -> Column:
-    """`find_seen_after`, for Spark."""
+    """Returns `find_seen_after` as a Spark column."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
         & ~F.col("status").isin("pending", "removed")
@@ -185,7 +185,7 @@ def _is_seen() -> Column:
 
 
 def select_columns() -> list[Any]:
-    """The columns of a state, with times as microseconds: PySpark would hand out the driver's local time."""
+    """Returns the columns of a state, times in microseconds: PySpark would return the driver's local time."""
     return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
 
 

@@ -1,4 +1,4 @@
-"""The states of one table's objects on this machine: a batch asks for some of them, and not Spark for all."""
+"""The states of one table's objects on this machine, so that a batch can read some of them without Spark."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
@@ -7,22 +7,22 @@ from itertools import islice
 from headwater.ingest.ledger.state_text import format_state, parse_state_text
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 
-# What it holds can be had again: nothing of it has to survive.
+# The content can be rebuilt: it need not survive a crash.
 _SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
 _TABLE = "CREATE TABLE states (object_id TEXT NOT NULL, state TEXT NOT NULL)"
-# Made when all is loaded: ids are in no order, and each would go to another page.
+# Created after loading: ids are unordered, and each insert would touch another page.
 _INDEX = "CREATE UNIQUE INDEX by_object ON states (object_id)"
 _IDS_A_QUERY = 500
 
 
 class LocalStates:
-    """In a file without a name, in the temporary folder, gone with the process; memory does not grow.
+    """Stored in an unnamed temporary file, deleted with the process; constant memory.
 
-    About 500 bytes an object. Used by one thread at a time.
+    About 500 bytes per object. Used by one thread at a time.
     """
 
     def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
-        # Without a path it is a temporary file, which SQLite writes once its cache is full.
+        # Without a path SQLite uses a temporary file, which it writes once its cache is full.
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for setting in _SETTINGS:
             self._database.execute(f"PRAGMA {setting}")
@@ -31,7 +31,7 @@ class LocalStates:
         self._database.execute(_INDEX)
 
     def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Of those of the objects that are known, by object id."""
+        """Returns the known states of these objects, by object id."""
         found: dict[str, LedgerEntry] = {}
         remaining = iter(object_ids)
         while page := list(islice(remaining, _IDS_A_QUERY)):
@@ -41,7 +41,7 @@ class LocalStates:
         return found
 
     def put(self, states: Iterable[LedgerEntry]) -> None:
-        """Note the states, in place of what was known of the same objects."""
+        """Stores the states, replacing those of the same objects."""
         self._put(_iter_texts(states))
 
     def _put(self, texts: Iterable[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""`Mark`: how far the ledger follows a data table. Pure."""
+"""`Mark`: the ledger's watermark for a data table. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,9 @@ from headwater.capture.position import BEGINNING, Position
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far the ledger follows a data table: its commits completed up to `commit`, whose checkpoint is
-    `position`. `has_looked`: content was found by looking, or from a listing, and may not be named yet."""
+    """The ledger includes the table's commits completed up to `commit`, whose checkpoint is `position`.
+    `has_looked`: content was found by a read or a listing, and may still lack its notification.
+    """
 
     commit: str = ""
     position: Position = BEGINNING

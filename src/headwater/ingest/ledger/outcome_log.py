@@ -1,4 +1,4 @@
-"""The outcomes of a batch as its commit carries them; the ledger is built from them, and rebuilt. Pure."""
+"""The outcomes of a batch in its commit, from which the ledger is built and rebuilt. Pure."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ _SAME = "="
 
 @dataclass(frozen=True, slots=True)
 class LoggedOutcome:
-    """An `ObjectOutcome` whose event is told by its id."""
+    """An `ObjectOutcome` with the id of its event."""
 
     event_id: str
     status: OutcomeStatus
@@ -31,7 +31,7 @@ class LoggedOutcome:
     kept: int = 0
 
     def to_outcome(self, stored: StoredEvent) -> ObjectOutcome:
-        """The outcome, given its event."""
+        """Returns the outcome, given its event."""
         return ObjectOutcome(
             stored=stored,
             status=self.status,
@@ -48,11 +48,11 @@ class LoggedOutcome:
 
 
 def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
-    """Text for commit metadata, in the order given; about 40 bytes an outcome."""
+    """Returns text for commit metadata, in the given order; about 40 bytes per outcome."""
     rows = []
     for o in outcomes:
         detail = o.detail[:MAX_DETAIL_CHARS]
-        # An object without versions is told by its etag anyway.
+        # The etag already identifies an object without versions.
         etag = _SAME if o.etag and o.etag == o.version else o.etag
         row = [o.stored.event_id, o.status, o.reason, o.version, o.rows, o.bad_rows, o.bytes]
         row += [o.looked, detail, etag, o.kept]
@@ -64,7 +64,7 @@ def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
 
 
 def decode_outcomes(metadata: Mapping[str, str]) -> list[LoggedOutcome]:
-    """The outcomes that a commit's metadata carries; none when it carries none."""
+    """Returns the outcomes in a commit's metadata; empty if it has none."""
     text = metadata.get(OUTCOMES_KEY)
     if not text:
         return []

@@ -1,4 +1,4 @@
-"""What the ledger of one table needs: the commits of the table, the events they name, and stored states."""
+"""Requirements of a table's ledger: the table's commits, their events, and stored states."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
@@ -14,36 +14,36 @@ class CompletedCommit(Protocol):
 
     @property
     def completed(self) -> str:
-        """When it was completed, by which commits are in order."""
+        """Returns the completion time, which orders commits."""
         ...
 
     @property
     def requested(self) -> str:
-        """When it was requested, which is its name."""
+        """Returns the requested time, which names the commit."""
         ...
 
 
 class CommitHistory(Protocol):
-    """One look at the timeline of a table, the archived part included. Every method raises `LakeError`."""
+    """A snapshot of a table's timeline, including the archive. Every method raises `LakeError`."""
 
     def exists(self) -> bool:
-        """Return whether there is a table."""
+        """True if the table exists."""
         ...
 
     def has_completed(self, completed: str) -> bool:
-        """Return whether a commit was completed then."""
+        """True if a commit was completed then."""
         ...
 
     def iter_metadata(self, after: str) -> Iterator[tuple[CompletedCommit, Mapping[str, str]]]:
-        """Iterate over the commits completed later, in their order, with what headwater wrote into them."""
+        """Yields the commits completed later, in order, with headwater's metadata."""
         ...
 
 
 class CommittedTable(Protocol):
-    """A data table, as far as its commits are concerned."""
+    """The commits of a data table."""
 
     def load_timeline(self) -> CommitHistory:
-        """Look at the timeline."""
+        """Loads the timeline."""
         ...
 
 
@@ -51,19 +51,19 @@ class EventLog(Protocol):
     """The events table. Every method raises `LakeError`."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Return the events behind a position, in their order."""
+        """Returns the events after an offset, in order."""
         ...
 
     def find_events(self, event_ids: Collection[str]) -> Mapping[str, StoredEvent]:
-        """Return those of the events that the table has, by id."""
+        """Returns the events that the table has, by id."""
         ...
 
 
 class StateMarks(Protocol):
-    """How far the stored states of each table go. Raises `LakeError`."""
+    """The watermark of each table's stored states. Raises `LakeError`."""
 
     def find_mark(self, table: str) -> Mark:
-        """Return the newest commit that the states of a table include."""
+        """Returns the newest commit that the states of a table include."""
         ...
 
 
@@ -71,21 +71,21 @@ class WritableStates(StateMarks, Protocol):
     """States of objects, stored by table and object. Every method raises `LakeError`."""
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        """Store the states of a table's objects, and the mark, in one commit."""
+        """Stores the states of a table's objects, and the watermark, in one commit."""
         ...
 
     def forget(self, table: str) -> None:
-        """Remove all states of a table, and its mark."""
+        """Removes all states of a table, and its watermark."""
         ...
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        """Iterate over all states of a table: object id, and what `state_text` makes of the state."""
+        """Yields all states of a table: object id and the text of the state by `state_text`."""
         ...
 
 
 class ReadableStates(StateMarks, Protocol):
-    """The same for those who only read."""
+    """The stored states for readers."""
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Return the states of some objects of a table, by object id."""
+        """Returns the states of some objects of a table, by object id."""
         ...

@@ -1,4 +1,4 @@
-"""The ledger for those who only read: sorted, and with what the newest commits of the table add to it."""
+"""The ledger for readers: sorted, with the newest commits of the table included."""
 
 from collections.abc import Iterator, Mapping
 from heapq import merge
@@ -13,7 +13,7 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 
 
 class LedgerReader:
-    """One look at the states of one data table's objects; writes nothing. Raises `LakeError`."""
+    """A snapshot of the states of one data table's objects; writes nothing. Raises `LakeError`."""
 
     def __init__(self, name: str, ledger: Ledger, table: CommittedTable, events: EventLog) -> None:
         self._name = name
@@ -30,7 +30,7 @@ class LedgerReader:
         return self._ledger.read_seen(self._name, self.load_newest().values())
 
     def iter_states(self, bucket: str, prefix: str = "") -> Iterator[LedgerEntry]:
-        """States of a bucket's objects in the order of their keys; memory does not grow with them."""
+        """Yields states of a bucket's objects in the order of their keys, in constant memory."""
         newest = self.load_newest()
         added = sorted(newest.values(), key=lambda state: state.key)
         kept = self._iter_stored(newest)
@@ -44,6 +44,6 @@ class LedgerReader:
                 yield parse_state(row.asDict())
 
     def find_state(self, object_id: str) -> LedgerEntry | None:
-        """What the table has made of one object."""
+        """Returns the table's state of one object."""
         known = self.load_newest().get(object_id)
         return known or self._ledger.read_states(self._name, [object_id]).get(object_id)

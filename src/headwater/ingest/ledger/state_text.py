@@ -1,4 +1,4 @@
-"""States of objects as plain values and as text: times in microseconds, and nothing for what is not known."""
+"""Converts states of objects to plain values and text: times in microseconds, unknown values omitted."""
 
 import json
 from collections.abc import Mapping
@@ -16,23 +16,23 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def parse_state(values: Mapping[str, Any]) -> LedgerEntry:
-    """By name of the field; what is None or not there is as in a new state."""
+    """Builds a state from values by field name; None or absent values are as in a new state."""
     known = {name: value for name, value in values.items() if value is not None}
     for name in TIMES & known.keys():
         known[name] = _EPOCH + timedelta(microseconds=known[name])
     if known.get("status") == "superseded":
-        # Written by an older release where nothing was decided.
+        # Written by an older release for undecided objects.
         known["status"] = "pending"
     return LedgerEntry(**known)
 
 
 def parse_state_text(text: str) -> LedgerEntry:
-    """Inverse of `format_state`."""
+    """Parses the result of `format_state`."""
     return parse_state(json.loads(text))
 
 
 def format_state(state: LedgerEntry) -> str:
-    """A JSON object, as Spark's `to_json` makes it of the ledger's row."""
+    """Returns a JSON object, as Spark's `to_json` does for the ledger's row."""
     values: dict[str, Any] = {name: getattr(state, name) for name in NAMES}
     for name in TIMES:
         time = values[name]

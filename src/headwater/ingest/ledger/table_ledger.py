@@ -1,4 +1,4 @@
-"""The ledger as one data table uses it: what its objects are known as, with the newest batches counted in."""
+"""One data table's view of the ledger: the states of its objects, including the newest batches."""
 
 import time
 import uuid
@@ -23,8 +23,8 @@ log = structlog.stdlib.get_logger(__name__)
 
 _BATCH_KEY = "batch"
 _EVENTS_A_PAGE = 20_000
-# The first of these that is reached writes the ledger. Commits older than the active timeline cost a look
-# into the archive at the next start, hence far fewer than Hudi keeps active.
+# The first limit that is reached writes the ledger. Commits older than the active timeline require a read of
+# the archive at the next start, hence far fewer than Hudi keeps active.
 _FLUSH_OUTCOMES = 5_000
 _FLUSH_COMMITS = 16
 _FLUSH_SECONDS = 30.0
@@ -32,7 +32,7 @@ _FLUSH_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Group:
-    """Outcomes that one commit of the data table carries; `batch` is empty as long as none does."""
+    """Outcomes that one commit of the data table carries; `batch` is empty until then."""
 
     outcomes: list[ObjectOutcome] = field(default_factory=list)
     batch: str = ""
@@ -42,8 +42,8 @@ class Group:
 class TableLedger:
     """States of one table's objects. Used by the thread of that table.
 
-    Outcomes are recorded at once, committed with the table's rows, and written to the ledger later; what was
-    committed and not written, as after a crash, is made up for at the first use.
+    Outcomes are recorded at once, committed with the table's rows, and written to the ledger later. Outcomes
+    committed but not written, as after a crash, are written on first use.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class TableLedger:
 
     @property
     def has_looked(self) -> bool:
-        """Whether some content was ever found without an event of its own, which may still come."""
+        """True if content was found without a notification, which may still arrive."""
         return self._has_looked or self._load().has_looked
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """What the table has applied of the objects so far; those it knows nothing of are left out."""
+        """Returns the states of the objects that the table has applied; omits unknown objects."""
         self._load()
         known = self._open_states().find(object_ids)
         states = {}
@@ -86,7 +86,7 @@ class TableLedger:
         return states
 
     def record(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        """Note the outcomes of a batch that is done, in the order of each object's events."""
+        """Records the outcomes of a completed batch, in the order of each object's events."""
         self._load()
         self._groups[-1].outcomes += outcomes
         for outcome in outcomes:
@@ -95,24 +95,24 @@ class TableLedger:
 
     @property
     def uncommitted(self) -> int:
-        """How many outcomes no commit carries yet."""
+        """Returns the number of outcomes that no commit carries yet."""
         return len(self._groups[-1].outcomes)
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
-        """What the next commit of the table has to carry: what no commit carries yet, and `outcomes`."""
+        """Returns metadata for the next commit: outcomes that no commit carries yet, and `outcomes`."""
         group = self._groups[-1]
         group.batch = group.batch or uuid.uuid4().hex
         return {_BATCH_KEY: group.batch, OUTCOMES_KEY: encode_outcomes([*group.outcomes, *outcomes])}
 
     def note_commit(self, position: Position) -> None:
-        """The commit with `build_metadata` is completed, and recorded; `position` is its checkpoint."""
+        """Records that the commit with `build_metadata` is completed; `position` is its checkpoint."""
         self._groups.append(Group())
         self._position = position
         if self._unwritten_since is None:
             self._unwritten_since = self._clock()
 
     def write_due(self) -> None:
-        """Write the ledger when enough has come together. Raises `LakeError`; then it is tried again."""
+        """Writes the ledger when a limit is reached. Raises `LakeError`; the next call retries."""
         carried = self._groups[:-1]
         if self._unwritten_since is None:
             return
@@ -125,7 +125,7 @@ class TableLedger:
             self.write()
 
     def write(self) -> None:
-        """Bring the ledger up to the table's newest commit of this process. Raises `LakeError`."""
+        """Updates the ledger to the table's newest commit of this process. Raises `LakeError`."""
         carried = self._groups[:-1]
         if not carried or self._position is None:
             return
@@ -157,7 +157,7 @@ class TableLedger:
         return self._states
 
     def _resolve_instants(self, carried: Sequence[Group]) -> str:
-        """Find the commits that carry the groups; gives the completion time of the newest."""
+        """Finds the commits that carry the groups; returns the completion time of the newest."""
         # Not only the active timeline: table services may have archived a commit since.
         behind = self._table.load_timeline().iter_metadata(self._loaded.commit if self._loaded else "")
         wanted = {group.batch: group for group in carried}
@@ -178,7 +178,7 @@ class TableLedger:
         if self._loaded is None:
             mark = self._ledger.find_mark(self._name)
             if mark.commit and not self._table.load_timeline().has_completed(mark.commit):
-                # What the ledger knows beyond it would be taken for done, and never be read again.
+                # The ledger's newer entries would count as done, and never be read again.
                 log.warning("the table was set back; its ledger is built again", table=self._name)
                 self._ledger.forget(self._name)
                 mark = Mark()
@@ -187,7 +187,7 @@ class TableLedger:
         return self._loaded
 
     def _catch_up(self, mark: Mark) -> None:
-        """Write what the table's commits say behind the mark."""
+        """Writes the outcomes of the table's commits after the watermark."""
         waiting: list[Group] = []
         for group, end in iter_unwritten(self._table, self._events, mark):
             waiting.append(group)
@@ -201,9 +201,9 @@ class TableLedger:
 
 
 def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Iterator[tuple[Group, Mark]]:
-    """What the commits of a data table behind the mark carry, in order, and the mark after each of them.
+    """Yields outcomes of a data table's commits after the watermark, in order, each with its new watermark.
 
-    Raises `LakeError` when an event is gone that a commit speaks of.
+    Raises `LakeError` if an event that a commit names does not exist.
     """
     timeline = table.load_timeline()
     if not timeline.exists():
@@ -225,7 +225,7 @@ def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Itera
 def load_newest_states(
     name: str, ledger: ReadableStates, table: CommittedTable, events: EventLog
 ) -> dict[str, LedgerEntry]:
-    """Return the states of the objects of commits that the ledger does not have yet, by object id.
+    """Returns the object states of commits that the ledger does not have yet, by object id.
 
     Raises `LakeError`.
     """
@@ -242,13 +242,13 @@ def load_newest_states(
 
 
 def _is_unnamed(outcome: ObjectOutcome) -> bool:
-    """Whether the content was found without an event of its own, which may still come."""
+    """True if the content was found without a notification, which may still arrive."""
     is_listed = is_from_listing(outcome.stored) and not is_cleaning(outcome.stored.event)
     return is_found(outcome) or is_listed
 
 
 class _EventFinder:
-    """Events by id, in a walk through the events table that follows the commits of a data table."""
+    """Finds events by id in a scan of the events table that follows the commits of a data table."""
 
     def __init__(self, events: EventLog, start: Position) -> None:
         self._events = events
@@ -256,7 +256,7 @@ class _EventFinder:
         self._waiting: dict[str, StoredEvent] = {}
 
     def find(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
-        """All of the events. Raises `LakeError` for one that the events table does not have."""
+        """Returns all of the events. Raises `LakeError` for one that the events table does not have."""
         found: dict[str, StoredEvent] = {}
         missing = set(event_ids)
         while True:
@@ -279,7 +279,7 @@ class _EventFinder:
         return found
 
     def forget(self, position: Position) -> None:
-        """No event up to the position is asked for again."""
+        """Drops events up to the offset, which are not needed again."""
         self._waiting = {
             event_id: stored for event_id, stored in self._waiting.items() if stored.position > position
         }

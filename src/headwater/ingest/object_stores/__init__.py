@@ -21,7 +21,7 @@ __all__ = [
 
 StoreKind = Literal["s3", "local", "memory"]
 
-# Imported when chosen: a folder as source needs no AWS SDK.
+# Imported on demand: a folder source needs no AWS SDK.
 _BUILDERS: dict[StoreKind, tuple[str, str]] = {
     "s3": ("headwater.ingest.object_stores.s3", "build_s3_store"),
     "local": ("headwater.ingest.object_stores.local", "build_local_store"),
@@ -31,10 +31,10 @@ _BUILDERS: dict[StoreKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreConfig:
-    """How to reach objects; holds no secrets. Times are in seconds.
+    """How to access objects; holds no secrets. Times are in seconds.
 
-    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` tells
-    memory stores apart. Objects whose bucket is `known_as` in the lake are at `location` now.
+    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` identifies a memory
+    store. Objects whose bucket is `known_as` in the lake are at `location` now.
     """
 
     kind: StoreKind
@@ -51,13 +51,13 @@ class ObjectStoreConfig:
     read_timeout: float = 60.0
 
     def locate(self, bucket: str) -> str:
-        """Where the objects of a bucket are read from."""
+        """Returns the current location of a bucket's objects."""
         return self.location if self.known_as and bucket == self.known_as else bucket
 
 
 @lru_cache(maxsize=32)
 def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
-    """The store of `config`; one per process, so that connections are shared and kept."""
+    """Returns the store of `config`; one per process, so that connections are shared and kept."""
     module_name, function_name = _BUILDERS[config.kind]
     build = cast(
         Callable[[ObjectStoreConfig], ObjectStore],

@@ -1,9 +1,9 @@
 """Files of a folder as objects: the bucket is the folder's path, the key is relative to it.
 
-A file has no versions; its etag is made of modification time (ns) and size, and a read that saw
-the file change under it counts as superseded. Two contents can have the same time and size, so the etag of a
-content ends in its digest, as in the watcher's events. Events of older releases have etags without it, which
-any content of that time and size matches.
+A file has no versions; its etag consists of modification time (ns) and size. A file that changes during a
+read counts as superseded. Two contents can have the same time and size, so the etag of a content ends in its
+digest, as in the watcher's events. Events of older releases have etags without it, which match any content
+of that time and size.
 """
 
 import errno
@@ -42,10 +42,10 @@ _TRIES_WHILE_CHANGING = 3
 
 
 def resolve_key(ref: ObjectRef) -> Path:
-    """The path of `ref`, symbolic links followed, proven to lie inside the bucket's folder.
+    """Returns the path of `ref` with symbolic links resolved, which must be inside the bucket's folder.
 
-    Raises ObjectForbiddenError when it does not, and ObjectMissingError for keys that no file of a
-    listing can have (empty, or with `.` or empty parts, which would name another key's file).
+    Raises ObjectForbiddenError if it is not. Raises ObjectMissingError for keys that no listed file can have:
+    empty, or with `.` or empty parts, which would name another key's file.
     """
     parts = ref.key.split("/")
     if ".." in parts or ref.key.startswith("/") or "\0" in ref.key:
@@ -70,7 +70,7 @@ def _escapes(ref: ObjectRef) -> ObjectForbiddenError:
 
 
 class LocalObjectStore:
-    """Reads files. Never opens anything but regular files, and nothing outside the folder."""
+    """Reads files. Opens only regular files inside the folder."""
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
         """See `ObjectStore.read`; `version_id` is ignored, since files have no versions."""
@@ -103,15 +103,15 @@ class LocalObjectStore:
         return _to_state(status, digest or "")
 
     def uri(self, ref: ObjectRef) -> str:
-        """`file:/folder/key`, as Hadoop writes it."""
+        """Returns `file:/folder/key`, as Hadoop writes it."""
         return f"file:{Path(ref.bucket).absolute().joinpath(ref.key.lstrip('/'))}"
 
 
 def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectContent | None:
-    """The file's content, or None when it changed during the read."""
+    """Returns the file's content, or None if it changed during the read."""
     try:
-        # O_NONBLOCK: opening a pipe must not wait for its writer. O_NOFOLLOW: the path is resolved,
-        # so a link that stands there now was put there meanwhile.
+        # O_NONBLOCK: opening a pipe must not wait for its writer. O_NOFOLLOW: the path is resolved, so a link
+        # there was created concurrently.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:
             before = os.fstat(descriptor)
@@ -167,7 +167,7 @@ def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:
 
 
 def _ensure_folder(ref: ObjectRef) -> None:
-    # Without this, an unmounted source folder would look like the removal of every object.
+    # Without this check, an unmounted source folder would look like the removal of every object.
     if not Path(ref.bucket).is_dir():
         raise SourceUnavailableError(
             f"the source folder {ref.bucket} is not there", hint="mount or create it; nothing was lost"
@@ -175,5 +175,5 @@ def _ensure_folder(ref: ObjectRef) -> None:
 
 
 def build_local_store(_config: "ObjectStoreConfig") -> LocalObjectStore:
-    """A store for any folder; the configuration has nothing to say about files."""
+    """Builds a store for any folder; the configuration has no settings for files."""
     return LocalObjectStore()

@@ -1,4 +1,4 @@
-"""Objects in this process, with versions. For trying things out and for tests; gone when it ends."""
+"""Objects in this process, with versions. For experiments and tests; lost when the process ends."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class MemoryObjectStore:
-    """Every key keeps all its versions; a removal adds a marker (None) on top, as S3 does."""
+    """Every key keeps all its versions; a removal adds a delete marker (None) on top, as S3 does."""
 
     _versions: dict[tuple[str, str], list[ObjectContent | None]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def put(self, bucket: str, key: str, data: bytes) -> ObjectState:
-        """Write a new version and return its state."""
+        """Writes a new version and returns its state."""
         with self._lock:
             versions = self._versions.setdefault((bucket, key), [])
             etag = hashlib.md5(data, usedforsecurity=False).hexdigest()
@@ -31,7 +31,7 @@ class MemoryObjectStore:
         return state
 
     def remove(self, bucket: str, key: str) -> None:
-        """Remove the object; its versions can still be read by their ids."""
+        """Removes the object; its versions can still be read by their ids."""
         with self._lock:
             self._versions.setdefault((bucket, key), []).append(None)
 
@@ -62,16 +62,16 @@ class MemoryObjectStore:
         return found.state if found else None
 
     def uri(self, ref: ObjectRef) -> str:
-        """`memory://bucket/key`."""
+        """Returns `memory://bucket/key`."""
         return f"memory://{ref.bucket}/{ref.key}"
 
 
 @cache
 def load_memory_store(name: str = "default") -> MemoryObjectStore:  # noqa: ARG001 - the cache's key
-    """The process's store of that name; `ObjectStoreConfig(kind="memory", name=...)` reaches the same one."""
+    """Returns the process's store of that name, as `ObjectStoreConfig(kind="memory", name=...)` does."""
     return MemoryObjectStore()
 
 
 def build_memory_store(config: "ObjectStoreConfig") -> MemoryObjectStore:
-    """The store that `config.name` names."""
+    """Returns the store named by `config.name`."""
     return load_memory_store(config.name)

@@ -1,4 +1,4 @@
-"""The object store seam: read exactly one state of one object, or say precisely why not."""
+"""The object store seam: read exactly one state of one object, or report precisely why not."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,10 +7,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ObjectRef:
-    """Which state of which object. `key` is decoded; `size` is in bytes; etags carry no quotes.
+    """A reference to one state of one object. `key` is decoded; `size` is in bytes; etags carry no quotes.
 
-    `version_id` names a version where the store has versions; `etag` names the content. Both None
-    means: whatever lies there.
+    `version_id` names a version if the store has versions; `etag` names the content. Both None means the
+    current object.
     """
 
     provider: str
@@ -23,7 +23,7 @@ class ObjectRef:
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """What lies, or lay, under a key. `last_modified` is aware, UTC; `size` is in bytes."""
+    """The current or a previous state of an object. `last_modified` is aware, UTC; `size` is in bytes."""
 
     etag: str | None
     version_id: str | None
@@ -40,26 +40,29 @@ class ObjectContent:
 
 
 class ObjectStore(Protocol):
-    """Reads objects. All methods may be called from many threads and retry by themselves.
+    """Reads objects. All methods are thread-safe and retry on their own.
 
-    An `ObjectError` is about the one object; any other `HeadwaterError` (`CredentialsError` first of
-    all) is about the whole source, and the next object will meet it too.
+    An `ObjectError` concerns the one object. Any other `HeadwaterError`, above all `CredentialsError`,
+    concerns the whole source, so the next object would raise it, too.
     """
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
-        """Read exactly the named state: the version where one is named, else the content of that etag.
+        """Reads exactly the named state: the version if one is named, else the content of that etag.
 
-        Raises ObjectMissingError (no such key or version), ObjectSupersededError (the key holds
-        another content), ObjectForbiddenError (denied, archived, or a key that no object can have),
-        ObjectTooLargeError (more than `max_bytes`, without reading them), ObjectUnavailableError
-        (no answer after all retries) and CredentialsError.
+        Raises:
+            ObjectMissingError: no such key or version.
+            ObjectSupersededError: the key holds another content.
+            ObjectForbiddenError: denied, archived, or a key that no object can have.
+            ObjectTooLargeError: more than `max_bytes`, without reading them.
+            ObjectUnavailableError: no response after all retries.
+            CredentialsError: credentials are missing or invalid.
         """
         ...
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
-        """What lies under the key now, whatever version or etag `ref` names; None when nothing does."""
+        """Returns the key's current state, whatever version or etag `ref` names; None without an object."""
         ...
 
     def uri(self, ref: ObjectRef) -> str:
-        """The object's address as Spark shows it, for instance `s3a://bucket/key`."""
+        """Returns the object's address in Spark's form, for example `s3a://bucket/key`."""
         ...

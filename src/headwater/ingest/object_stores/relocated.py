@@ -1,4 +1,4 @@
-"""Objects that were moved to another bucket or folder, and keep the identity that they have in the lake."""
+"""Objects that moved to another bucket or folder, with their previous identity in the lake."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, Ob
 
 
 class RelocatedStore:
-    """Reads from `location` what refs name in `known_as`; other buckets are read as they are named."""
+    """Reads refs of bucket `known_as` from `location`, and other buckets unchanged."""
 
     def __init__(self, store: ObjectStore, known_as: str, location: str) -> None:
         self._store = store
@@ -22,7 +22,7 @@ class RelocatedStore:
         return self._store.state(self._locate(ref))
 
     def uri(self, ref: ObjectRef) -> str:
-        """See `ObjectStore.uri`: where the object is now."""
+        """See `ObjectStore.uri`: the current location."""
         return self._store.uri(self._locate(ref))
 
     def _locate(self, ref: ObjectRef) -> ObjectRef:

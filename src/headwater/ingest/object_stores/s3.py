@@ -37,31 +37,31 @@ if TYPE_CHECKING:
 
     from headwater.ingest.object_stores import ObjectStoreConfig
 
-# Written by a write to a bucket whose versioning is suspended; unlike a real version, it can be overwritten.
+# The version id of writes while versioning is suspended; unlike a real version, it can be overwritten.
 _NULL_VERSION = "null"
 _BODY_ATTEMPTS = 3
 
-# What no object can have: S3 says 400, and for us there is simply no such key or version.
+# References that no object can have: S3 responds 400, which here means that no such key or version exists.
 _IMPOSSIBLE_CODES = frozenset({"KeyTooLongError", "InvalidArgument", "InvalidURI"})
 
 _FORBIDDEN_HINTS = {
     "AccessDenied": "allow s3:GetObject, s3:GetObjectVersion and kms:Decrypt; without s3:ListBucket a "
     "missing key is denied too",
     "InvalidObjectState": "it is archived: restore it, then `headwater quarantine retry`",
-    # A 404, but an event of a foreign bucket must not stop the others, and must not count as a removal.
+    # A 404, but an event of another bucket must not block the others, and must not count as a removal.
     "NoSuchBucket": "no such bucket at this endpoint: check `source.bucket` and `source.endpoint`",
 }
 
 
 class S3ObjectStore:
-    """Reads by version where one is named, else with If-Match."""
+    """Reads by version if one is named, else with If-Match."""
 
     def __init__(self, client: "S3Client", scheme: str = "s3a") -> None:
         self._client = client
         self._scheme = scheme
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
-        """See `ObjectStore.read`. A body cut short is asked for again."""
+        """See `ObjectStore.read`. Retries a truncated body."""
         retry = Retrying(
             retry=retry_if_exception_type(ObjectUnavailableError),
             stop=stop_after_attempt(_BODY_ATTEMPTS),
@@ -85,12 +85,12 @@ class S3ObjectStore:
         return _to_state(answer)
 
     def uri(self, ref: ObjectRef) -> str:
-        """`s3a://bucket/key`, or the configured scheme."""
+        """Returns `s3a://bucket/key`, or the configured scheme."""
         return f"{self._scheme}://{ref.bucket}/{ref.key}"
 
     def _read_once(self, ref: ObjectRef, max_bytes: int | None) -> ObjectContent:
         answer = self._client.get_object(**_build_request(ref))
-        # Not `with answer["Body"]`: that hands out the raw stream, without the check of its length.
+        # Not `with answer["Body"]`: that returns the raw stream, without the length check.
         with closing(answer["Body"]) as body:
             state = _to_state(answer)
             if max_bytes is not None and state.size > max_bytes:
@@ -158,8 +158,8 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
 
 
 def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
-    """A store on the default credential chain of the process it runs in."""
-    # A session of its own: boto3's default one is not thread-safe while it builds a client.
+    """Builds a store with the default credential chain of its process."""
+    # A separate session: boto3's default one is not thread-safe while it builds a client.
     session = boto3.session.Session()
     path_style = config.path_style if config.path_style is not None else config.endpoint is not None
     client = session.client(

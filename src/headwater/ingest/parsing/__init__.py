@@ -1,1 +1,1 @@
-"""Texts of records to columns, by Spark's parsers, and what these would change without a word."""
+"""Parses texts of records to columns with Spark's parsers, and corrects values that these silently change."""

@@ -1,15 +1,15 @@
-"""What Spark's parsers make of a text without a word, and no table should have.
+"""Corrects values that Spark's parsers silently change.
 
-- A number in a column of timestamps is seconds to them: milliseconds would be in the year 55840.
+- A number in a column of timestamps means seconds: milliseconds would be in the year 55840.
 - A number that no double can hold is infinite; in a column of strings it is the text `"Infinity"`.
 - A whole number with more digits than a double has is rounded: 9007199254740993 to 9007199254740992.
 - A fraction with more digits than a decimal has is rounded: 1.5 to 2 in a `decimal(20,0)`.
-- A time of day is a time of the day on which it is read, and a month its first day.
-- What follows a date in a column of dates is dropped, be it a time, and `2024` is its first of January.
-- `01234` in a column of numbers is 1234. A column of numbers that was found by looking at some records may
-  get identifiers later.
+- A time of day becomes a time on the day of the read, and a month its first day.
+- Text after a date in a column of dates is dropped, such as a time, and `2024` is its first of January.
+- `01234` in a column of numbers is 1234. A column of numbers inferred from some records may get identifiers
+  later.
 
-Such a value is corrected or is null, and its record is then one that does not fit its columns.
+Such a value is corrected or is null, and its record then counts as one that does not fit its columns.
 """
 
 import json
@@ -49,11 +49,11 @@ _MAX_DIGITS = "decimal(38,0)"
 
 
 class Corrections:
-    """Of the records of one format with one schema.
+    """Corrections for the records of one format with one schema.
 
-    `numbers` are columns whose texts are looked at: in CSV those whose types nobody has given, which take no
-    identifiers; in JSON and XML those whose types were given as hints, which take numbers in quotes.
-    `text_schema` has the columns that are looked at as texts; only records that may need it are parsed by it.
+    `numbers` are columns whose texts are checked. In CSV they are those with inferred types, which reject
+    identifiers. In JSON and XML they are those with hinted types, which accept numbers in quotes.
+    `text_schema` has the checked columns as text; only records that may need it are parsed with it.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Corrections:
 
     @property
     def are_needed(self) -> bool:
-        """Whether there is any column that may need one."""
+        """True if a column may need a correction."""
         return bool(self._looked_at or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
-        """The struct of the columns and the corrupt text, of a record parsed by its schema and as texts."""
+        """Returns the struct of columns and corrupt text, of a record parsed by its schema and as text."""
         if not self._looked_at:
             return _let(typed, lambda found: self._build(value, found, None))
 
@@ -98,7 +98,7 @@ class Corrections:
         return _let(typed, correct)
 
     def _build(self, value: Column, typed: Column, texts: Column | None) -> Column:
-        """With `texts`, other columns are taken from there: the corrupt text says that these fit."""
+        """Builds the record; with `texts`, other columns come from there, as they fit by the corrupt text."""
         fields, faults = [], []
         for field in self._schema:
             found, fault = self._correct(field, value, typed, texts)
@@ -112,7 +112,7 @@ class Corrections:
     def _correct(
         self, field: StructField, value: Column, typed: Column, texts: Column | None
     ) -> tuple[Column, Column | None]:
-        """The value of a column, and whether it does not fit (None: it does)."""
+        """Returns the value of a column, and whether it does not fit (None: it does)."""
         name, kind, found = field.name, field.dataType, typed.getField(field.name)
         misfit: Column | None = None
         if texts is not None and name in self._looked_at:
@@ -128,7 +128,7 @@ class Corrections:
         return found, is_huge if misfit is None else misfit | is_huge
 
     def _correct_text(self, field: StructField, found: Column, text: Column) -> Column:
-        """The value of a column whose text is looked at; null for one that does not fit."""
+        """Returns the value of a column whose text is checked; null for one that does not fit."""
         if field.name in self._times:
             corrected = F.when(text.rlike(_NUMBER), build_epoch(text, self._unit))
             if not self._takes_times_of_day:
@@ -148,7 +148,7 @@ class Corrections:
         return has_kind(kind, (DoubleType, FloatType, *texts))
 
     def _build_suspicion(self, options: Mapping[str, str]) -> str:
-        """A regular expression for texts that may need a correction though they fit the columns."""
+        """Builds a regular expression for texts that may need a correction although they fit the columns."""
         kinds = {type(field.dataType) for field in self._schema}
         digits = min((n for kind, n in _EXACT_DIGITS.items() if kind in kinds), default=0) + 1
         long = rf"-?\d{{{digits},}}+(?![\d.eE])"
@@ -171,7 +171,7 @@ class Corrections:
 
 
 def _let(value: Column, build: Callable[[Column], Column]) -> Column:
-    """What `build` makes of a value that is computed once, however often `build` uses it."""
+    """Returns `build` of a value that is computed once, however often `build` uses it."""
     return F.transform(F.array(value), build).getItem(0)
 
 
@@ -182,15 +182,17 @@ def _read_number(text: Column, kind: DataType) -> Column:
 
 
 def _drop_rounded(found: Column, text: Column, kind: DataType) -> Column:
-    """Null for a whole number of which the float has other digits than the text."""
+    """Returns null for a whole number of which the float has other digits than the text."""
     digits = _EXACT_DIGITS[type(kind)]
     is_same = F.coalesce(text.cast(_MAX_DIGITS) == found.cast(_MAX_DIGITS), F.lit(False))
     return F.when(is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$"), found)
 
 
 def _drop_cut(found: Column, text: Column, kind: DecimalType) -> Column:
-    """Null for a number with a digit behind the decimal's last one. Of exponents, the decimal with as many
-    whole digits and all further ones behind the point tells it."""
+    """Returns null for a number with a digit after the decimal's last one.
+
+    Checks exponents by a decimal with as many whole digits and all further ones after the point.
+    """
     wide = text.cast(f"decimal(38,{38 - kind.precision + kind.scale})")
     is_same = F.coalesce(wide == found, F.lit(True))
     return F.when(is_same & ~text.rlike(rf"^[^eE]*\.\d{{{kind.scale}}}\d*[1-9]\d*\s*$"), found)

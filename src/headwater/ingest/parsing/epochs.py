@@ -1,4 +1,4 @@
-"""Numbers as instants: seconds, milliseconds, microseconds or nanoseconds since 1970."""
+"""Converts numbers to instants: seconds, milliseconds, microseconds or nanoseconds since 1970."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-# Each is larger than the one before it could be before the year 5138, and begins in 1973.
+# Each limit exceeds any value of the previous unit before the year 5138, and starts in 1973.
 _LIMITS: Mapping[str, Decimal] = {
     "seconds": Decimal(10**11),
     "milliseconds": Decimal(10**14),
@@ -20,11 +20,11 @@ _MICROSECONDS: Mapping[str, Decimal] = {
     "nanoseconds": Decimal("0.001"),
 }
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The years 1 and 9999 in microseconds since 1970: what SQL, Python and Avro know."""
+"""The years 1 and 9999 in microseconds since 1970: the range of SQL, Python and Avro."""
 
 
 def build_epoch(text: Column, unit: str) -> Column:
-    """The instant that a number's text is; null outside of the years 1 to 9999. `auto`: by its magnitude."""
+    """Returns a number text's instant; null outside the years 1 to 9999. `auto`: by its magnitude."""
     number = text.cast("decimal(27,6)")
     if unit == "auto":
         micros = F.lit(None).cast("long")

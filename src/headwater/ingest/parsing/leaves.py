@@ -1,4 +1,4 @@
-"""Looks at the values inside of nested ones."""
+"""Checks the values inside nested ones."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -12,7 +12,7 @@ Kinds = tuple[type[DataType], ...]
 
 
 def has_kind(kind: DataType, wanted: Kinds) -> bool:
-    """Whether there are values of these types in one of that type."""
+    """True if values of this type contain values of these types."""
     if isinstance(kind, StructType):
         return any(has_kind(field.dataType, wanted) for field in kind)
     if isinstance(kind, ArrayType):
@@ -23,7 +23,7 @@ def has_kind(kind: DataType, wanted: Kinds) -> bool:
 
 
 def has_leaf(value: Column, kind: DataType, wanted: Kinds, is_found: Callable[[Column], Column]) -> Column:
-    """Whether `is_found` holds for one of the values of these types inside; never null."""
+    """Whether `is_found` is true of a contained value of these types; never null."""
     if not has_kind(kind, wanted):
         return F.lit(False)
     if isinstance(kind, StructType):

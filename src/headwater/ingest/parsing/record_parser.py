@@ -1,4 +1,4 @@
-"""Record texts to structs of the data columns."""
+"""Parses record texts to structs of the data columns."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,9 +13,9 @@ COLUMN_FORMATS = frozenset({"parquet", "orc", "avro", "binary", "document"})
 
 
 class RecordParser:
-    """Record text -> parsed struct, and parsed struct -> the text of what does not fit, or null.
+    """Converts record text -> parsed struct -> the text of values that do not fit, or null.
 
-    `numbers` are columns whose texts are looked at: see `Corrections`.
+    `numbers` are columns whose texts are checked: see `Corrections`.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class RecordParser:
         self._corrections = Corrections(file_format, schema, options, numbers)
 
     def build_record(self, value: Column) -> Column:
-        """A struct with at least the data columns."""
+        """Builds a struct with at least the data columns."""
         if self._format in COLUMN_FORMATS:
             return value
         if self._format == "text":
@@ -49,13 +49,13 @@ class RecordParser:
         return F.from_json(value, with_corrupt, self.options)
 
     def build_corrupt(self, parsed: Column) -> Column:
-        """Null for a record that fits its columns."""
+        """Returns null for a record that fits its columns."""
         if self._format in COLUMN_FORMATS or self._format == "text":
             return F.lit(None).cast(StringType())
         return parsed.getField(CORRUPT)
 
     def select_record(self, parsed: Column) -> Column:
-        """The struct of exactly the data columns, out of `build_record`'s."""
+        """Selects the struct of exactly the data columns from that of `build_record`."""
         return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
 
 

@@ -1,1 +1,1 @@
-"""Pure decisions: what the events of a batch mean for a table. No Spark, no boto3."""
+"""Pure decisions about the events of a batch for a table. No Spark, no boto3."""

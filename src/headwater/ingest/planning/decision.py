@@ -1,4 +1,4 @@
-"""`Decision`: what is to be done for one event. Pure."""
+"""`Decision`: the action for one event. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,7 +7,7 @@ from headwater.capture.object_event import ObjectEvent
 from headwater.capture.stored_event import StoredEvent
 
 Action = Literal["read", "look", "retract", "skip"]
-"""Read the content that the event names; read the current content; delete the object's rows; nothing."""
+"""Read the event's content; read the current content; delete the object's rows; do nothing."""
 
 Reason = Literal[
     "superseded",
@@ -25,10 +25,10 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do for one event, and why nothing is read for it.
+    """The action for one event, and the reason if nothing is read for it.
 
-    `may_exist`: the table may have rows of the content, ingested when something else than its own event led
-    to it. `kept`: the table has so many rows of it.
+    `may_exist`: the table may have rows of the content, ingested for another reason than its own
+    notification. `kept`: the number of these rows.
     """
 
     stored: StoredEvent
@@ -39,5 +39,5 @@ class Decision:
 
 
 def is_folder_marker(event: ObjectEvent) -> bool:
-    """True if the event is about an empty object with which a console shows a folder."""
+    """True if the event is about an empty object with which a console represents a folder."""
     return event.key.endswith("/") and not event.size

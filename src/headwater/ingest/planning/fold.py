@@ -1,4 +1,4 @@
-"""Fold: what the events of a batch mean for a table. Pure; the heart of order and exactness.
+"""Folds the events of a batch into decisions for a table. Pure; defines order and exactness.
 
 Any permutation of the same events, with any of them repeated, gives the same decisions.
 
@@ -54,9 +54,9 @@ def fold(
     states: Mapping[str, LedgerEntry] | None = None,
     rules: FoldRules = APPENDS,
 ) -> list[Decision]:
-    """Decide for the events of one batch, in the order of object and event.
+    """Decides for the events of one batch, in the order of object and event.
 
-    `states` are what the table has applied so far, by object id.
+    `states` are the states that the table has applied so far, by object id.
     """
     known = states or {}
     unique = {stored.event_id: stored for stored in events}
@@ -82,7 +82,7 @@ def _decide_excluded(stored: StoredEvent, state: LedgerEntry | None) -> Decision
 
 
 def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
-    """Decide for the announcement that the object may leave the bucket: it concerns the content it names."""
+    """Decides for the announcement that the object may leave the bucket: it concerns the content it names."""
     is_meant = (
         state is not None and state.status in ("ingested", "skipped") and names_content_of(stored, state)
     )
@@ -92,7 +92,7 @@ def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
 
 
 def _decide_drop(state: LedgerEntry | None) -> Reason:
-    """Only what could not be ingested can be given up."""
+    """Returns `dropped` for an object that could not be ingested, else `superseded`."""
     return "dropped" if state is None or state.status == "quarantined" else "superseded"
 
 
@@ -100,11 +100,11 @@ def _decide_drop(state: LedgerEntry | None) -> Reason:
 
 
 def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> list[Decision]:
-    """Read the object once at most, for the newest event that the state does not cover."""
+    """Reads the object once at most, for the newest event that the state does not cover."""
     cover = partial(_find_cover, state=state, is_replaced=_is_replaced(events, state))
     reasons = {stored.event_id: cover(stored) for stored in events}
     uncovered = [stored for stored in events if reasons[stored.event_id] is None]
-    # The event of the store advances the order of the state; that of a listing does not.
+    # The store's event advances the order of the state; an event of a listing does not.
     newest = max(filter(is_sent, uncovered), key=sort_key, default=next(reversed(uncovered), None))
     return [
         Decision(stored, "look")
@@ -115,7 +115,7 @@ def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> 
 
 
 def _is_replaced(events: Sequence[StoredEvent], state: LedgerEntry | None) -> Callable[[StoredEvent], bool]:
-    """Return a test whether a removal may be of something that was put after the cleaned content."""
+    """Returns a test whether a removal may be of something that was put after the cleaned content."""
     if state is None or not is_cleaned(state):
         return lambda _: True
     put = [stored for stored in events if is_new_content(stored, state)]
@@ -131,7 +131,7 @@ def _is_before(removal: StoredEvent, put: StoredEvent) -> bool:
 def _find_cover(
     stored: StoredEvent, state: LedgerEntry | None, is_replaced: Callable[[StoredEvent], bool]
 ) -> Reason | None:
-    """Return why the state already includes what the event says; None where only a read can tell."""
+    """Returns why the state already includes the event; None if only a read can determine that."""
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return "not_content"
@@ -158,7 +158,7 @@ def _find_cover(
 
 
 def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
-    """Read every content that an event names and that can still be read."""
+    """Reads every content that an event names and that is still readable."""
     sent = [stored for stored in events if is_sent(stored)]
     last = max(sent, key=sort_key, default=None)
     decisions = []
@@ -176,7 +176,7 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
 
 
 def _is_told(stored: StoredEvent, last: StoredEvent | None) -> bool:
-    """True if the last event of the batch names the content, or says that it cannot be read any more."""
+    """True if the last event of the batch names the content, or shows that it is no longer readable."""
     event = stored.event
     if is_from_listing(stored):
         is_named = last is not None and bool(event.etag) and event.etag == last.event.etag
@@ -185,7 +185,7 @@ def _is_told(stored: StoredEvent, last: StoredEvent | None) -> bool:
 
 
 def _find_log_reason(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> Reason | None:
-    """Return why an append or a merge has no need to read; None where it has one."""
+    """Returns why an append or a merge needs no read; None if it needs one."""
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return "not_content"

@@ -1,4 +1,4 @@
-"""`LedgerEntry`: what a table knows of one object; the ledger is a table of them. Pure."""
+"""`LedgerEntry`: a table's state of one object; the ledger is a table of them. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,20 +18,20 @@ from headwater.ingest.planning.observation import (
 from headwater.ingest.planning.outcome import ObjectOutcome
 
 VANISHED = "vanished"
-"""Why an object counts as removed that is absent from a listing."""
+"""The reason for removing an object that is absent from a listing."""
 
 CLEANED = "cleaned"
 TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
-"""Why an object whose rows stay need not be in the bucket any more: `clean_source` may delete it."""
+"""Reasons why an object may be absent while its rows stay: `clean_source` may delete it."""
 
 EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
-"""What an object is to a table: undecided, ingested, without rows, removed, unusable."""
+"""The object's state in a table: undecided, ingested, without rows, removed, unusable."""
 
 MAX_DETAIL_CHARS = 300
 
 CLOCK_MARGIN = timedelta(minutes=5)
-"""How far the store's clock and ours may differ; a batch may take as long from its reads to its commit."""
+"""Maximum difference between the store's clock and ours, and between a batch's reads and its commit."""
 
 _NOTHING_NEW = frozenset({"removal_ignored", "already_removed"})
 
@@ -41,13 +41,13 @@ _UNREADABLE_FOR_NOW = frozenset({"unavailable", "forbidden", "missing"})
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One object as one table has applied it.
+    """The state of one object as applied by one table.
 
     `order_key` and `event_id` are those of the newest event that the store sent. `event_time` is the latest
-    time of all events, listings from which the object was absent included. `version` is the version id or
-    etag of the content that counts, and `rows` the number of its rows. `looked`: a read found content that no
-    event has named yet. `looked_at`: the content that counts, or an older one, was read then or later.
-    `instant` is the commit in which the object was last decided, empty while there is none.
+    time of all events, including listings without the object. `version` is the version id or etag of the
+    current content, and `rows` the number of its rows. `looked`: a read found content that no event has named
+    yet. `looked_at`: the current content, or an older one, was read then or later. `instant` is the commit in
+    which the object was last decided, empty if there is none.
     """
 
     object_id: str
@@ -73,13 +73,13 @@ class LedgerEntry:
 
     @property
     def sort_key(self) -> SortKey:
-        """The order of the newest event, to compare with `sort_key` of another event of the object."""
+        """Returns the order of the newest event, to compare with `sort_key` of another of its events."""
         time = self.event_time.isoformat() if self.event_time else ""
         return (self.order_key, time, self.event_id)
 
 
 def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
-    """True if the event names the content that counts. A listing names it by its etag."""
+    """True if the event names the current content. A listing names it by its etag."""
     event = stored.event
     if is_from_listing(stored) and not event.version_id:
         return bool(event.etag) and is_same_etag(state.etag, event.etag)
@@ -87,7 +87,7 @@ def names_content_of(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def is_content_of(state: LedgerEntry, version: str) -> bool:
-    """True if the rows that count are those of the version."""
+    """True if the current rows are those of the version."""
     return state.status == "ingested" and state.version == version
 
 
@@ -98,14 +98,14 @@ def is_found(outcome: ObjectOutcome) -> bool:
 
 
 def is_cleaned(state: LedgerEntry) -> bool:
-    """True if `clean_source` may have deleted the content that counts from the bucket."""
+    """True if `clean_source` may have deleted the current content from the bucket."""
     return state.reason in CLEANED_REASONS and state.status in ("ingested", "skipped")
 
 
 def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
-    """True if the event is about content that was put after the one that counts, be it the same bytes.
+    """True if the event is about content that was put after the current one, possibly with the same bytes.
 
-    A listing shows new content only by its etag: it does not say when the content was put.
+    A listing identifies new content only by its etag: it does not say when the content was put.
     """
     event = stored.event
     if event.kind not in ("created", "restored") or is_request(event) or is_drop(event):
@@ -119,9 +119,10 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def find_seen_after(state: LedgerEntry) -> datetime | None:
-    """Return the time of the newest event, if a read found the content: that may have been put later.
+    """Returns the time of the newest event, if a read found the content, which may have been put later.
 
-    None for content that its own event named, that was removed, or that `clean_source` may have deleted.
+    None for content that its own notification named, that was removed, or that `clean_source` may have
+    deleted.
     """
     is_seen = state.looked or state.looked_at is not None
     if not is_seen or is_cleaned(state) or state.status in ("pending", "removed"):
@@ -130,14 +131,14 @@ def find_seen_after(state: LedgerEntry) -> datetime | None:
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:
-    """Return the state of an object about which nothing was decided."""
+    """Returns the state of an object without decisions."""
     return LedgerEntry(event.object_id, event.provider, event.bucket, event.key)
 
 
 def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: str = "") -> LedgerEntry:
-    """Return the state after one event was decided. Call it once an event, in the order of `order_events`.
+    """Returns the state after one event was decided. Call it once per event, in the order of `order_events`.
 
-    The order and the time of the state are the greatest of all its events. Its content is what was read last,
+    The order and the time of the state are the maxima of all its events. Its content is the last one read,
     or, of contents that only their events name, the one with the greatest order.
     """
     stored, event = outcome.stored, outcome.stored.event
@@ -148,11 +149,11 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     if is_cleaning(event) or outcome.reason == CLEANED:
         return replace(known, **changes, **_mark_cleaned(known, outcome))
     if event.kind not in CONTENT_KINDS:
-        # Tags may overtake the object they are put on: nothing of its content has been ingested.
+        # Tags may overtake the object they are put on: its content has not been ingested.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
         return replace(known, **changes, **first)
     if outcome.reason != "removal_ignored":
-        # A removal that the table ignores must not make versions late that it has overtaken.
+        # A removal that the table ignores must not make the versions it overtook count as late.
         changes |= _advance(known, stored)
     if _confirms(known, outcome):
         changes["looked"] = False
@@ -162,31 +163,31 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
     if _counts(known, outcome):
         changes |= _decide(known, outcome, instant)
     elif outcome.looked and is_cleaned(known) and outcome.reason == "already_ingested":
-        # The same bytes once more: what is removed from now on is not what was cleaned.
+        # The same bytes once more: a later removal is not of the cleaned content.
         changes["reason"] = ""
     return replace(known, **changes)
 
 
 def _is_shown(known: LedgerEntry, stored: StoredEvent) -> bool:
-    """True if a listing has shown the content that counts."""
+    """True if the current content was observed by listing."""
     return is_from_listing(stored) and not is_request(stored.event) and names_content_of(stored, known)
 
 
 def _confirms(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
-    """True if the event is the own one of content that was found by reading."""
+    """True if the event is the notification of content that was found by reading."""
     stored = outcome.stored
     is_own = is_content_of(known, stored.event.version) and not is_from_listing(stored)
     return is_own and outcome.status == "superseded"
 
 
 def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
-    """True if the outcome says what the object is now, as far as the table can know."""
+    """True if the outcome determines the object's current state, as far as the table can know."""
     stored = outcome.stored
     if outcome.reason == "already_ingested":
         is_other = bool(outcome.kept) and not is_content_of(known, outcome.version)
         return is_other and stored.event.kind != "restored" and (outcome.looked or _is_newest(known, stored))
     if known.status == "pending":
-        # That one content could not be read any more decides nothing about the others.
+        # One unreadable content decides nothing about the others.
         return outcome.status != "superseded"
     if outcome.reason == "dropped":
         return known.status == "quarantined"
@@ -198,7 +199,7 @@ def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
 
 
 def _is_newest(known: LedgerEntry, stored: StoredEvent) -> bool:
-    """True if nothing newer than what the event names was sent or read."""
+    """True if nothing newer than the event's content was sent or read."""
     event = stored.event
     is_older = known.looked_at is not None and event.event_time <= known.looked_at
     if is_older and event.version_id and event.version != known.version:
@@ -209,8 +210,10 @@ def _is_newest(known: LedgerEntry, stored: StoredEvent) -> bool:
 
 
 def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
-    """What was ingested stays as it is, and so does its order: a removal that `clean_source` made must not be
-    newer than what is put later and notified earlier."""
+    """Keeps ingested content and its order.
+
+    A removal by `clean_source` must not be newer than a later put that is notified earlier.
+    """
     if not is_cleaning(outcome.stored.event) or outcome.reason not in CLEANED_REASONS:
         return {}
     if not names_content_of(outcome.stored, known):
@@ -222,12 +225,12 @@ def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
 
 
 def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
-    """The greatest order that the store sent, and the latest time of any event."""
+    """Returns the greatest order that the store sent, and the latest time of any event."""
     event, known_time = stored.event, state.event_time
     time = event.event_time if known_time is None else max(known_time, event.event_time)
     if is_from_listing(stored) and known_time is not None:
-        # A listing knows what is stored, not since when: the next event of the store must still win. Of what
-        # is absent it knows for every moment before.
+        # A listing shows the current object, but not since when: the store's next event must still win. An
+        # absence is valid for every earlier moment.
         return {"event_time": time} if event.kind == "removed" else {}
     if sort_key(stored) < state.sort_key:
         return {}
@@ -235,7 +238,7 @@ def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
 
 
 def keeps_rows(outcome: ObjectOutcome) -> bool:
-    """True if the rows of the content before stay: the current content could not be read, or is given up."""
+    """True if the rows of the previous content stay: the current content is unreadable or given up."""
     if outcome.reason in ("dropped", *CLEANED_REASONS):
         return True
     return outcome.status in ("quarantined", "unavailable") and outcome.reason in _UNREADABLE_FOR_NOW
@@ -244,8 +247,8 @@ def keeps_rows(outcome: ObjectOutcome) -> bool:
 def _decide(state: LedgerEntry, outcome: ObjectOutcome, instant: str) -> dict[str, Any]:
     is_kept = outcome.reason == "already_ingested" and bool(outcome.kept)
     status = "quarantined" if outcome.status in ("unavailable", "missing") else outcome.status
-    # A version that is read by its name says nothing of the content that was found by reading: the event of
-    # that may still come.
+    # A read of a named version does not describe the content that was found by reading: its event may still
+    # come.
     is_named = bool(outcome.stored.event.version_id) and not outcome.looked
     is_unnamed = state.looked and is_named and not is_content_of(state, outcome.version)
     return {

@@ -1,7 +1,7 @@
-"""What an event says of its object, and the order of the events of one object. Pure.
+"""An event's statement about its object, and the order of the events of one object. Pure.
 
-The store numbers its events (`order_key`): of two of them the greater one is newer. An event from a listing
-has no number. It is a reason to read the object, and its place among the others decides nothing.
+The store numbers its events (`order_key`): the greater one is newer. An event from a listing has no number.
+It is a reason to read the object, and its offset decides nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,13 +21,13 @@ from headwater.capture.stored_event import StoredEvent
 SortKey = tuple[str, str, str]
 
 CONTENT_KINDS = frozenset({"created", "removed", "restored"})
-"""Kinds of events after which another content may be stored under the key."""
+"""Kinds of events that may change the content under the key."""
 
 _T = TypeVar("_T")
 
 
 def sort_key(stored: StoredEvent) -> SortKey:
-    """Return what orders the events that the store sent: order key first, event time where there is none."""
+    """Returns the order of events that the store sent: by order key, or by event time without one."""
     event = stored.event
     return (event.order_key or "", event.event_time.isoformat(), stored.event_id)
 
@@ -43,22 +43,22 @@ def is_sent(stored: StoredEvent) -> bool:
 
 
 def is_cleaning(event: ObjectEvent) -> bool:
-    """True if the event announces that `clean_source` takes the object away, or has tagged it."""
+    """True if the event announces that `clean_source` removes the object, or has tagged it."""
     return event.event_name in (CLEANED_EVENT, TAGGED_EVENT)
 
 
 def is_repair(event: ObjectEvent) -> bool:
-    """True if the event asks to read the object again and to replace the rows of its content."""
+    """True if the event requests to read the object again and to replace the rows of its content."""
     return event.event_name == REPAIR_EVENT
 
 
 def is_request(event: ObjectEvent) -> bool:
-    """True if the event only asks for a read, and says nothing about what is stored under the key."""
+    """True if the event only requests a read, and says nothing about the object under the key."""
     return event.event_name in REQUESTS
 
 
 def names_version(event: ObjectEvent) -> bool:
-    """True if the event asks for one version of the object, whatever is stored under the key now."""
+    """True if the event requests one version of the object, whatever the current one is."""
     return is_request(event) and bool(event.version_id)
 
 
@@ -73,10 +73,10 @@ def is_retract(event: ObjectEvent) -> bool:
 
 
 def order_events(found: Iterable[_T], stored: Callable[[_T], StoredEvent]) -> list[_T]:
-    """Return items about one object, `stored` of each, in a fixed order.
+    """Returns items about one object, `stored` of each, in a fixed order.
 
-    Announcements of a cleaning come first: what is put meanwhile is not what is cleaned. What a listing or a
-    request found by reading comes last: it was read after the others were sent.
+    Announcements of a cleaning come first: a put during a cleaning is not the cleaned content. Contents that
+    a listing or a request found by reading come last: they were read after the others were sent.
     """
 
     def place(one: _T) -> tuple[bool, str, SortKey]:

@@ -1,4 +1,4 @@
-"""`ObjectOutcome`: what became of one object of a batch, and the counts a batch is accounted by. Pure."""
+"""`ObjectOutcome`: the result for one object of a batch, and the counts of a batch. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ ContentState = tuple[str, str, str]
 OutcomeStatus = Literal[
     "ingested", "skipped", "superseded", "removed", "missing", "quarantined", "unavailable"
 ]
-"""What became of an object in one batch. `missing` and `unavailable`: the read did not find or reach it."""
+"""The result for an object in one batch. `missing` and `unavailable`: the read did not find or reach it."""
 
 CHECKPOINT = "checkpoint"
-"""The key of the commit metadata with the `end` of the batch, of a table that is built from objects."""
+"""Commit metadata key for the `end` of the batch, in a table built from objects."""
 FOLLOWED = "followed"
-"""The same, of a table that is built from another one."""
+"""Commit metadata key for the same, in a table built from another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectOutcome:
-    """`rows` went into the table, `bad_rows` into quarantine; `bytes` as fetched. `version` is the
-    version id or etag that was read, `etag` that of the same content; `looked` says that it is
-    what lay there, and the event's own only by chance. `kept` rows of that content were in the table before.
+    """`rows` were written to the table, `bad_rows` to quarantine; `bytes` is the fetched size. `version` is
+    the version id or etag that was read, `etag` that of the same content. `looked` means that it was the
+    current content, which need not be the event's. `kept` rows of that content were in the table before.
     """
 
     stored: StoredEvent
@@ -44,11 +44,11 @@ class ObjectOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What one batch did to one table; the CLI, the log, metrics and commit metadata all show this.
+    """The effect of one batch on one table, for the CLI, the log, metrics and commit metadata.
 
-    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions. `deleted` rows went
-    from a table that is built from another one. `filtered` counts events that the table's rules left out,
-    `foreign` those of other buckets; `warnings` name the checks that the rows do not pass and that only warn.
+    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions. `deleted` rows left a
+    table that is built from another one. `filtered` counts events excluded by the table's rules, `foreign`
+    those of other buckets; `warnings` name failed checks that only warn.
     """
 
     table: str
@@ -70,7 +70,7 @@ class BatchResult:
 
 
 def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
-    """Object by object, those of one object in the order of its events."""
+    """Orders outcomes by object, and those of one object by its events."""
     by_object: dict[str, list[ObjectOutcome]] = {}
     for outcome in outcomes:
         by_object.setdefault(outcome.stored.event.object_id, []).append(outcome)
@@ -80,15 +80,17 @@ def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
 def build_already_ingested(
     stored: StoredEvent, state: ContentState, etag: str, *, looked: bool, kept: int
 ) -> ObjectOutcome:
-    """Of content that the table has in `kept` rows, or (0) takes in with another event. `looked`: found
-    by looking under the key."""
+    """Builds outcomes of content that the table has in `kept` rows, or (0) ingests with another event.
+
+    `looked`: found by reading the key.
+    """
     return ObjectOutcome(
         stored, "superseded", "already_ingested", version=state[-1], etag=etag, looked=looked, kept=kept
     )
 
 
 def count_outcomes(outcomes: Iterable[ObjectOutcome]) -> tuple[Counter[str], Counter[str]]:
-    """Objects by status, and those not ingested by reason."""
+    """Counts objects by status, and those not ingested by reason."""
     by_status: Counter[str] = Counter()
     by_reason: Counter[str] = Counter()
     for outcome in outcomes:

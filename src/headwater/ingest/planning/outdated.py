@@ -1,4 +1,4 @@
-"""Which stored rows a batch puts out of date, and which content a mirror has applied. Pure."""
+"""The stored rows that a batch makes outdated, and the content that a mirror has applied. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _CHANGES_NOTHING = frozenset({"not_content", "removal_ignored"})
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """The stored rows of the outcome's object are not to stay as they are.
+    """The stored rows of the outcome's object must be removed or replaced.
 
-    `is_replaced`: not because the object was removed, but because a repair writes its rows again.
+    `is_replaced`: a repair writes the rows again; the object was not removed.
     """
 
     outcome: ObjectOutcome
@@ -36,10 +36,10 @@ class ContentWrite(NamedTuple):
 def choose_replaced(
     writes: Iterable[ContentWrite], announced: Mapping[str, int], repaired: str
 ) -> frozenset[str]:
-    """Events whose rows leave an append table when a repair writes the version `repaired` again.
+    """Returns events whose rows leave an append table when a repair writes the version `repaired` again.
 
-    A content is written once for each time it was put, which `announced` counts by version: of more writes
-    the oldest stay, and the newest of the repaired content makes room for its new rows.
+    A content is written once for each put, which `announced` counts by version. Of surplus writes the oldest
+    stay. The newest write of the repaired content is replaced by its new rows.
     """
     by_version: dict[str, list[ContentWrite]] = {}
     for write in writes:
@@ -53,7 +53,7 @@ def choose_replaced(
 
 
 def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: FoldRules) -> list[Outdated]:
-    """Return what of the table's rows leaves it in the commit of the batch."""
+    """Returns the table's rows that the commit of the batch removes."""
     excluded = {decision.stored.event_id for decision in plan.choose("retract")}
     outdated = []
     for outcome in outcomes:
@@ -66,7 +66,7 @@ def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: Fol
         elif rules.mirrors:
             is_gone = is_asked or (state is not None and state.rows > 0)
         else:
-            # Rows of an append are new whenever they are read: those of the same content make room.
+            # Rows of an append are new for each read: those of the same content are removed.
             is_gone = is_asked and not rules.merges
         if is_gone:
             outdated.append(Outdated(outcome, is_replaced=is_asked))
@@ -76,7 +76,7 @@ def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: Fol
 def find_applied(
     addresses: Iterable[tuple[str, str]], states: Mapping[str, LedgerEntry]
 ) -> dict[ContentState, int]:
-    """Return what a mirror has applied of these buckets and keys, and how many rows that is."""
+    """Returns the contents of these buckets and keys that a mirror has applied, and their number of rows."""
     applied = {(s.bucket, s.key): s for s in states.values() if s.status in ("ingested", "skipped")}
     found = (applied.get(address) for address in addresses)
     return {(s.bucket, s.key, s.version): s.rows for s in found if s is not None and s.version}

@@ -1,4 +1,4 @@
-"""Plan one batch of one table: which events, which objects, where the checkpoint ends. Pure."""
+"""Plans one batch of one table: its events, its objects, its checkpoint. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from headwater.ingest.planning.selection import KeySelector
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one batch. The first object is always taken, however big."""
+    """Bounds of one batch. The first object is always included, however big."""
 
     max_files: int
     max_bytes: int
@@ -22,10 +22,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The table's own events of one batch; `end` is the checkpoint after it.
+    """The table's events in one batch; `end` is the checkpoint after it.
 
-    `foreign` counts events of other buckets by bucket, `filtered` those the table's rules left out. `more`
-    says that the page holds further events behind `end`.
+    `foreign` counts events of other buckets by bucket, `filtered` those excluded by the table's rules. `more`
+    means that the page holds further events after `end`.
     """
 
     events: tuple[StoredEvent, ...]
@@ -37,39 +37,39 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What is decided about the events of a batch, and what is known of their objects, by object id."""
+    """The decisions about the events of a batch, and the states of their objects, by object id."""
 
     batch: Batch
     decisions: tuple[Decision, ...]
     states: Mapping[str, LedgerEntry]
 
     def choose(self, *actions: Action) -> tuple[Decision, ...]:
-        """The decisions for one of the actions."""
+        """Returns the decisions for one of the actions."""
         return tuple(decision for decision in self.decisions if decision.action in actions)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a table looks at: one bucket, keys under a prefix, and its own rules."""
+    """The selection of a table: one bucket, keys under a prefix, and its own rules."""
 
     bucket: str
     prefix: str
     selector: KeySelector
 
     def relative_key(self, key: str) -> str | None:
-        """The key below the source's prefix; None when it is outside."""
+        """Returns the key below the source's prefix; None if it is outside."""
         return key[len(self.prefix) :] if key.startswith(self.prefix) else None
 
     def includes(self, bucket: str, key: str) -> bool:
-        """Whether an object belongs to the table."""
+        """True if an object belongs to the table."""
         relative = self.relative_key(key)
         return bucket == self.bucket and relative is not None and self.selector(relative) is None
 
 
 def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, limits: Limits) -> Batch:
-    """Take the table's events in order until a limit is met.
+    """Selects the table's events in order until a limit is reached.
 
-    `events` are one page, in order of position; a batch that ends inside a commit resumes there.
+    `events` are one page, in order of offset; a batch that ends inside a commit resumes there.
     """
     taken: list[StoredEvent] = []
     filtered = size = 0
@@ -79,13 +79,13 @@ def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, 
     for stored in events:
         event = stored.event
         if event.bucket != scope.bucket:
-            # Never fetched: a forged message must not make us read somebody else's bucket.
+            # Never fetched: a forged message must not make headwater read another bucket.
             foreign[event.bucket] += 1
             continue
         relative = scope.relative_key(event.key)
         is_own = relative is not None and scope.selector(relative) is None
         if is_own == is_retract(event):
-            # What the rules leave out; and what they do not leave out any more.
+            # Counts keys that the rules exclude, or exclude no longer.
             filtered += 1
             continue
         event_size = event.size or 0

@@ -1,4 +1,4 @@
-"""Which objects in quarantine are to be tried again, and when. Pure."""
+"""Selects quarantined objects to retry, and when. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
 MAX_ATTEMPTS = 12
-"""The first attempt included; after the last one only a person tries again. That is a good day."""
+"""Includes the first attempt; after the last one, about a day later, only a user can retry."""
 
 Policies = Mapping[str, Mapping[str, str]]
 """By table, then by reason: retry, quarantine or skip."""
@@ -18,7 +18,7 @@ Policies = Mapping[str, Mapping[str, str]]
 class FailedAttempt:
     """One attempt at one object that ended in quarantine; `at` and `event_time` are aware.
 
-    In a bucket with versions each version is tried on its own.
+    In a versioned bucket each version is retried on its own.
     """
 
     table: str
@@ -31,12 +31,12 @@ class FailedAttempt:
 
 
 def compute_pause(attempts: int) -> timedelta:
-    """How long to wait after so many attempts: doubling, up to the longest."""
+    """Returns the pause after this number of attempts: exponential backoff up to a maximum."""
     return min(FIRST_PAUSE * float(2 ** (attempts - 1)), LONGEST_PAUSE)
 
 
 def choose_due(failed: Iterable[FailedAttempt], policies: Policies, now: datetime) -> list[FailedAttempt]:
-    """The newest attempts of the objects to try again now, each object or version once, in their order."""
+    """Returns the newest attempts of the objects to retry now, each object or version once, in order."""
     by_object: defaultdict[tuple[str, str, str, str], list[FailedAttempt]] = defaultdict(list)
     for attempt in failed:
         by_object[attempt.table, attempt.bucket, attempt.key, attempt.version_id or ""].append(attempt)

@@ -1,4 +1,4 @@
-"""Which keys belong to a table, and what their path says. Pure."""
+"""Selects the keys of a table, and parses the values in their paths. Pure."""
 
 import re
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from headwater.config.table import TableConfig
 
 _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE
 
-# To a glob they are ways through a tree; in a key they are names like any other. The library's `$` takes
-# them before a line end, too.
+# In a glob, dots are path navigation; in a key they are ordinary names. The library's `$` also matches them
+# before a line end.
 _DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?=/|\n?\Z)")
 
 KeySelector = Callable[[str], str | None]
-"""Key below the source's prefix -> None when it belongs to the table, else the rule that left it out."""
+"""Key below the source's prefix -> None if it belongs to the table, else the rule that excludes it."""
 
 
 def build_selector(table: TableConfig) -> KeySelector:
-    """Compile a table's filters. The order of the rules decides which one is named."""
+    """Compiles a table's filters. The first matching rule is the one reported."""
     globs = [re.compile(pattern) for pattern in glob.translate(list(table.path), flags=_GLOB_FLAGS)[0]]
     regex = re.compile(table.regex) if table.regex else None
 
     def find_excluding_rule(key: str) -> str | None:
-        # Globs are relative: a leading slash is part of the name, as S3 sees it.
+        # Globs are relative: a leading slash is part of the name, as in S3.
         if not any(_matches(pattern, key) for pattern in globs):
             return "path"
         if not key.startswith(table.prefix):
@@ -45,13 +45,13 @@ def build_selector(table: TableConfig) -> KeySelector:
 def _matches(pattern: re.Pattern[str], key: str) -> bool:
     if pattern.fullmatch(key):
         return True
-    # No wildcard of the library takes the parts `.` and `..`; other names of as many characters they take.
+    # The library's wildcards never match the parts `.` and `..`; they match other names of the same length.
     named = _DOT_PART.sub(lambda part: "_" * len(part[0]), key)
     return named != key and pattern.fullmatch(named) is not None
 
 
 def parse_partition_values(key: str, columns: tuple[str, ...]) -> dict[str, str | None]:
-    """Values of `name=value` folders of a key, percent-decoded as Hive writes them; absent ones are None."""
+    """Returns values of a key's `name=value` folders, percent-decoded as by Hive; None if absent."""
     found: dict[str, str] = {}
     for part in key.split("/")[:-1]:
         name, separator, value = part.partition("=")

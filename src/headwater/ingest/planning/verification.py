@@ -1,4 +1,4 @@
-"""Bucket x events x ledger x rows: what is true of each object of one table. Pure, memory flat.
+"""Verifies each object of one table: bucket x events x ledger x rows. Pure, constant memory.
 
 All streams are in the order of their keys by UTF-8 bytes, which for text is Python's own.
 """
@@ -22,21 +22,23 @@ FindingKind = Literal[
 ]
 GOOD_KINDS = frozenset({"ingested", "pending", "skipped"})
 _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
-# The object was there before, or something but its content has changed; what lies there now is not decided.
+# The object existed before, or its content is unchanged; the current object is undecided.
 _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
 WriteCounts = Mapping[str, Sequence[int]]
-"""By version of one object: the rows of each write of it, in no order. Where rows are only added, the same
-content may have been written more than once. Rows that are marked as removed do not count."""
+"""By version of one object: the rows of each write, unordered. In an append table the same content may have
+been written more than once. Rows marked as removed do not count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """`follows_removals`: rows of a removed object go. `counts_rows`: an object's rows stay its own, so they
-    can be counted (not in a merge, where another object may write over them). `adds_rows`: content that is
-    put once more has its rows once more, too."""
+    """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
+    and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
+    put again has its rows once more.
+    """
 
     follows_removals: bool
     counts_rows: bool
@@ -45,8 +47,9 @@ class TableRules:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One object. `detail` says what was expected and what is there; `entry` is the ledger's of one that was
-    ingested and lies in the bucket."""
+    """One object. `detail` compares the expected with the actual state. `entry` is the ledger's for an
+    ingested object in the bucket.
+    """
 
     kind: FindingKind
     key: str
@@ -56,7 +59,7 @@ class Finding:
 
     @property
     def is_repairable(self) -> bool:
-        """Whether a new look at the object mends it: not when it has to be put back first."""
+        """True if reading the object again repairs it: not if it must be put back first."""
         if self.kind == "wrong_rows" and self.present is None:
             return False
         return self.kind in REPAIRABLE_KINDS
@@ -64,7 +67,7 @@ class Finding:
 
 @dataclass(slots=True)
 class TableVerification:
-    """Objects by finding; an object is counted once. `oldest_open` is the oldest change not in the table."""
+    """Counts objects by finding, each once. `oldest_open` is the oldest change not in the table."""
 
     ingested: int = 0
     pending: int = 0
@@ -78,7 +81,7 @@ class TableVerification:
     oldest_open: datetime | None = None
 
     def add(self, finding: Finding) -> None:
-        """Count one object."""
+        """Counts one object."""
         setattr(self, finding.kind, getattr(self, finding.kind) + 1)
         if finding.kind in ("skipped", "quarantined") or (finding.kind == "ingested" and finding.detail):
             self.reasons[finding.detail] += 1
@@ -89,18 +92,18 @@ class TableVerification:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the table equals the bucket, but for what is on its way."""
+        """True if the table equals the bucket, except for objects in progress."""
         bad = (self.quarantined, self.missing, self.extra, self.wrong_version, self.wrong_rows)
         return not any(bad)
 
 
 @dataclass(frozen=True, slots=True)
 class TableStreams:
-    """What one table has of the objects it takes (`includes`), in the order of keys.
+    """The data of one table about its objects (`includes`), in the order of keys.
 
-    `rows` are a key's `WriteCounts`, `pending` keys of events behind the checkpoint, `quarantined` reasons
-    by key of objects that the ledger need not know. `announced` says how often the store put a content, by
-    version, of those that the table wrote more than once.
+    `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
+    by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
+    content, for those that the table wrote more than once.
     """
 
     includes: Callable[[str], bool]
@@ -114,7 +117,7 @@ class TableStreams:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What one table has of one object: see `verify_objects`."""
+    """The data of one table about one object: see `verify_objects`."""
 
     entry: LedgerEntry | None
     rows: WriteCounts
@@ -124,7 +127,7 @@ class Known:
 
 
 def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iterator[Finding]:
-    """One finding for each object that any of the streams knows, in the order of keys."""
+    """Yields one finding for each object in any of the streams, in the order of keys."""
     for key, listed, knowns in merge_streams(present, [table]):
         known, rules = knowns[0], table.rules
         finding = _find_absent(key, known, rules) if listed is None else judge_present(listed, known, rules)
@@ -135,7 +138,7 @@ def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iter
 def merge_streams(
     present: Iterable[ListedObject], tables: Sequence[TableStreams]
 ) -> Iterator[tuple[str, ListedObject | None, list[Known]]]:
-    """Every key of any stream once, in order: what the bucket shows, and what each of the tables has."""
+    """Yields every key of any stream once, in order, with the bucket's object and each table's data."""
     streams: list[Iterator[tuple[str, int, int, Any]]] = [((found.key, -1, 0, found) for found in present)]
     for at, table in enumerate(tables):
         streams += _iter_tagged(at, table)
@@ -167,7 +170,7 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
-    """What is true of an object that lies in the bucket."""
+    """Judges an object that is in the bucket."""
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
@@ -188,7 +191,7 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
-    """Whether the table has not yet decided about what lies there, and what that is called."""
+    """Returns the finding and its detail if the table has not decided about the current object."""
     entry = known.entry
     if entry is None:
         return (None, "") if known.quarantined is not None else ("missing", "no event has told of it")
@@ -200,7 +203,7 @@ def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, 
 
 
 def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
-    """An object that is not in the bucket: only rows that should have gone with it are wrong."""
+    """Judges an object that is not in the bucket: only rows that should be removed with it are wrong."""
     entry = known.entry
     if entry is not None and is_cleaned(entry):
         return _find_cleaned(entry, known, rules)
@@ -216,7 +219,7 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
 
 
 def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Finding | None:
-    """An object that `clean_source` has taken away: its rows stay, and cannot be read again."""
+    """Judges an object that `clean_source` removed: its rows stay, and cannot be read again."""
     if known.is_pending:
         return Finding("pending", entry.key, "its event waits")
     if entry.status != "ingested":
@@ -229,7 +232,7 @@ def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Findin
 
 
 def _find_repeated(known: Known, rules: TableRules) -> str:
-    """What was written more often than it was put; empty for nothing. Only an append writes content again."""
+    """Describes content written more often than it was put; empty if none. Only an append writes it again."""
     if not rules.adds_rows:
         return ""
     for version, writes in known.rows.items():
@@ -256,8 +259,9 @@ def _count(known: Known, entry: LedgerEntry) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ComparedObject:
-    """An object that was read again, beside its rows. `status` is `read`, or why it was not; `lost` rows are
-    not in the table, `foreign` ones not in the object."""
+    """A re-read object with its rows. `status` is `read`, or why it was not; `lost` rows are not in the
+    table, `foreign` ones not in the object.
+    """
 
     key: str
     status: str
@@ -269,8 +273,9 @@ class ComparedObject:
 
 @dataclass(slots=True)
 class DeepCounts:
-    """What re-reading one table's objects gave. `changed` objects are no longer what the table has, and
-    `unread` ones could not be had: of both nothing is known."""
+    """The result of re-reading one table's objects. `changed` objects differ from the table's content, and
+    `unread` ones were unavailable: both are unverified.
+    """
 
     objects: int = 0
     rows: int = 0
@@ -279,7 +284,7 @@ class DeepCounts:
     unread: int = 0
 
     def add(self, compared: ComparedObject, *, is_same: bool) -> None:
-        """Count one object."""
+        """Counts one object."""
         if compared.status in ("superseded", "missing"):
             self.changed += 1
         elif compared.status != "read":
@@ -291,8 +296,8 @@ class DeepCounts:
 
 
 def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) -> Finding:
-    """What is true of an ingested object after it was read again."""
-    lost = compared.lost if rules.counts_rows else 0  # another object may have written over them
+    """Judges an ingested object after it was read again."""
+    lost = compared.lost if rules.counts_rows else 0  # another object may have overwritten them
     if compared.status != "read" or not (lost or compared.foreign):
         return found
     parts = [f"{lost} of its {compared.read} rows are not in the table"] if lost else []
@@ -301,6 +306,6 @@ def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) 
 
 
 def is_in_sample(key: str, one_in: int, seed: str) -> bool:
-    """Whether the key is among the about one in `one_in` that this seed chooses."""
+    """True if this seed samples the key; it samples about one in `one_in`."""
     digest = hashlib.blake2b(f"{seed}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % one_in == 0

@@ -1,4 +1,4 @@
-"""One object's records through a table's steps, each step's result shown; nothing is written."""
+"""Previews one object's records after each of a table's transforms; writes nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class StepColumn:
 
 @dataclass(frozen=True, slots=True)
 class StepRows:
-    """What a step leaves; `step` 0 are the records as they are read. Lineage columns are left out."""
+    """The rows after one transform; `step` 0 are the records as read. Lineage columns are omitted."""
 
     step: int
     name: str
@@ -46,7 +46,7 @@ class StepRows:
 
 
 class TransformPreview:
-    """Of one table's steps; they are built at once, which raises `ConfigError`."""
+    """Previews the transforms of one table, built at once, which raises `ConfigError`."""
 
     def __init__(
         self, spark: SparkSession, name: str, config: TableConfig, processor: BatchProcessor
@@ -59,9 +59,9 @@ class TransformPreview:
     def preview(
         self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
-        """The first `limit` records of the object after each of the first `last` steps, as many rows at most.
+        """Returns at most `limit` rows of the first records after each of the first `last` transforms.
 
-        Raises `UsageError` for an object without a record, and what reading and steps raise.
+        Raises `UsageError` for an object without a record, and the errors of reading and transforms.
         """
         with explained_read(self._name):
             read = self._read(store, ref, state)
@@ -77,7 +77,7 @@ class TransformPreview:
             rows = transform.build_input(read.records, [lineage]).orderBy(SOURCE).limit(limit)
             shown = list(self._iter_steps(rows, limit, last))
             if last == len(self._config.transform):
-                # Keys are there, names can be stored: what a run would find out.
+                # Detects what a run would reject: missing keys, and names that cannot be stored.
                 transform.apply(read.records, [lineage])
         finally:
             read.release()

@@ -1,4 +1,4 @@
-"""What a table does to a batch between reading and writing it: transform, quarantine, check."""
+"""Processes a table's batch between reading and writing it: transform, quarantine, check."""
 
 import logging
 import re
@@ -29,7 +29,7 @@ _ERROR_LINE = re.compile(r"^\s*(?:Caused by: |: )?([\w.]*(?:Error|Exception)\b.*
 
 
 class BatchProcessor:
-    """Of one data table; used by one thread. Building it raises `ConfigError`."""
+    """Processes one data table; used by one thread. The constructor raises `ConfigError`."""
 
     def __init__(self, name: str, config: TableConfig, secrets: TransformSecrets) -> None:
         self._name = name
@@ -40,9 +40,9 @@ class BatchProcessor:
         self.records = RecordTransform(name, config, self.chain, self._checks)
 
     def process(self, read: BatchRead) -> BatchRead:
-        """The batch as it is to be written: other records, and what its outcomes count.
+        """Returns the batch to write, with other records and outcome counts.
 
-        A batch without a record to write is left alone. On an error what was read is released. Raises
+        A batch without a record to write is unchanged. On an error, the records read are released. Raises
         `TransformError`, `CheckFailedError` and `ConfigError`.
         """
         if not (self.records.is_active or self._checks.judges):
@@ -63,12 +63,12 @@ class BatchProcessor:
         return read
 
     def take_warnings(self) -> tuple[str, ...]:
-        """The checks that warned since the last call."""
+        """Returns the checks that warned since the last call."""
         warnings, self._warnings = tuple(self._warnings), []
         return warnings
 
     def _transform(self, read: BatchRead, lineages: Sequence[ObjectLineage]) -> BatchRead:
-        assert read.records is not None  # noqa: S101 - looked at by `process`
+        assert read.records is not None  # noqa: S101 - checked by `process`
         frame = self.records.apply(read.records, lineages).persist(StorageLevel.MEMORY_AND_DISK)
         frames = [frame]
         try:
@@ -93,7 +93,7 @@ class BatchProcessor:
 
     @property
     def _needs_numbers(self) -> bool:
-        """Whether a row's place in its object tells it from others."""
+        """True if the row number in an object distinguishes rows."""
         by_key = self._config.effective_mode == "merge" and self._config.merge_mode != "commit_time"
         return self.chain.may_multiply and not by_key
 
@@ -112,7 +112,7 @@ class BatchProcessor:
 
 @contextmanager
 def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
-    """Raise `TransformError` for what Spark throws while steps are computed; which, it does not tell."""
+    """Raises `TransformError` for Spark's errors in transforms; Spark does not name the transform."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -127,7 +127,7 @@ def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
 
 
 def _count(frame: DataFrame) -> Mapping[int | None, Row]:
-    """By object: good rows, their different places, bad rows, and those that fail a check."""
+    """Counts by object: good rows, their different row numbers, bad rows, and failed checks."""
     good, bad = is_good(), F.col("corrupt").isNotNull()
     found = (
         frame.where(F.col("outcome").isNull())
@@ -144,7 +144,7 @@ def _count(frame: DataFrame) -> Mapping[int | None, Row]:
 
 
 def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
-    """The outcome of an object whose records were transformed."""
+    """Returns the outcome of an object whose records were transformed."""
     if outcome.status != "ingested":
         return outcome
     good, bad = (counts["good"], counts["bad"]) if counts else (0, 0)

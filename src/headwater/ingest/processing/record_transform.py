@@ -1,4 +1,4 @@
-"""A batch's records -> records of the same form, transformed, without those that do not pass."""
+"""Transforms a batch's records to records of the same form, without those that fail checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ _DETAIL = "_headwater_detail"
 
 @dataclass(frozen=True, slots=True)
 class RecordTransform:
-    """Applies a table's chain, and the checks that send rows to quarantine.
+    """Applies a table's transforms, and the checks that send rows to quarantine.
 
-    Steps see the data columns, those of the key's path, and lineage. Of the latter two, and of rescued data,
-    the table gets what it would have without a chain, whatever the steps do to them.
+    Transforms see the data columns, those of the key's path, and lineage. They cannot change the last two,
+    nor rescued data: the table gets their values as without transforms.
     """
 
     table: str
@@ -40,13 +40,14 @@ class RecordTransform:
 
     @property
     def is_active(self) -> bool:
-        """Whether it changes anything."""
+        """True if it changes anything."""
         return bool(self.config.transform) or self.checks.routes
 
     def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Frame `(object_index, row_number, record, corrupt, outcome)`, lazily; `lineages` of its objects.
+        """Returns a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
 
-        Raises `TransformError`, and `ConfigError` when key fields are no columns of what comes out.
+        `lineages` are those of its objects. Raises `TransformError`, and `ConfigError` if key fields are
+        missing in the result.
         """
         after = self.chain.apply(self.build_input(records, lineages), SOURCE)
         own = self._list_own()
@@ -72,7 +73,7 @@ class RecordTransform:
         return packed.unionByName(self._pass_by(records, packed))
 
     def build_input(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """What the first step gets: good records as rows, with the column `SOURCE`."""
+        """Builds the input of the first transform: good records as rows, with the column `SOURCE`."""
         rescued = self.config.effective_rescued_data_column
         kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]
         rows = records.where(is_good()).select(
@@ -81,7 +82,7 @@ class RecordTransform:
         return with_lineage(rows, records.sparkSession, lineages, self.config.partition_columns)
 
     def list_data_columns(self, frame: DataFrame) -> list[str]:
-        """Columns of a frame of rows that are neither lineage nor from the key."""
+        """Lists columns of a frame of rows that are neither lineage nor from the key."""
         own = self._list_own()
         return [name for name in frame.columns if name.lower() not in own]
 
@@ -103,7 +104,7 @@ class RecordTransform:
         check_ordering(self.table, data.schema, list_ordering(config))
 
     def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
-        """Outcomes, and records that were bad before."""
+        """Selects outcomes, and records that were bad before."""
         return records.where(~is_good()).select(
             "object_index",
             "row_number",
@@ -114,12 +115,12 @@ class RecordTransform:
 
 
 def is_good() -> Column:
-    """Whether a row of such a frame is a record that becomes a row of the table."""
+    """True for rows of such a frame that are records for the table."""
     return F.col("outcome").isNull() & F.col("corrupt").isNull()
 
 
 def number_rows(records: DataFrame) -> DataFrame:
-    """Good records numbered anew in each object, from 1: several made of one shared its number."""
+    """Renumbers good records in each object from 1: records made from one record shared its number."""
     in_object = Window.partitionBy("object_index").orderBy("row_number", F.to_json("record"))
     number = F.row_number().over(in_object).cast("long")
     good = records.where(is_good()).withColumn("row_number", number)

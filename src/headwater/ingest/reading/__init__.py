@@ -1,1 +1,1 @@
-"""From planned objects to a DataFrame of records."""
+"""Reads planned objects to a DataFrame of records."""

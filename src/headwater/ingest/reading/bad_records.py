@@ -1,4 +1,4 @@
-"""Which records cannot become rows, and why."""
+"""Determines which records cannot become rows, and why."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -61,11 +61,10 @@ def build_bad_record(
     address: RowAddress,
     types: Mapping[str, ColumnType],
 ) -> Column:
-    """Makes of `corrupt`, the text of a record that does not fit, a struct of reason, text and detail.
+    """Converts `corrupt`, the text of a record that does not fit, to a struct of reason, text and detail.
 
-    A record without any key or without its ordering is bad, too, and one whose vector is none of `types`:
-    Hudi fails the whole commit for one of them. Fields that are none of `columns` come from elsewhere and are
-    never missing.
+    Also bad are records without a key or ordering, or whose vector is none of `types`: Hudi fails the whole
+    commit for one of them. Fields outside `columns` have another origin and are never missing.
     """
     columns, record, record_key = schema.fieldNames(), F.col("record"), address.record_key
     is_record = F.col("outcome").isNull()
@@ -73,7 +72,7 @@ def build_bad_record(
         has_leaf(
             record, schema, (TimestampType,), lambda leaf: ~F.unix_micros(leaf).between(EARLIEST, LATEST)
         )
-        # As a timestamp, a date may be more than a long can count.
+        # As a timestamp, a date may exceed the range of a long.
         | has_leaf(record, schema, (DateType,), lambda leaf: ~F.unix_date(leaf).between(*_DAYS))
     )
     bad = F.coalesce(
@@ -107,7 +106,7 @@ def _build(reason: str, text: Column) -> Column:
 
 
 def build_failed_check(detail: Column) -> Column:
-    """A bad record where `detail` says which check it does not pass; null where that is null."""
+    """Builds a bad record if `detail` names a failed check; null if that is null."""
     return F.when(detail.isNotNull(), _struct(FAILED_CHECK, F.to_json("record"), detail))
 
 
@@ -118,7 +117,7 @@ def _struct(reason: str, text: Column, detail: Column) -> Column:
 def quarantine_frame(
     records: DataFrame, table: str, outcomes: Sequence[tuple[int, ObjectOutcome]], now: datetime
 ) -> DataFrame | None:
-    """Rows for the bad records of objects that also have good ones; None when there are none.
+    """Builds rows for the bad records of objects that also have good ones; None if there are none.
 
     `records` has `object_index`, `row_number` and `corrupt`.
     """
@@ -162,13 +161,13 @@ def _explain(corrupt: Column) -> Column:
     chosen = corrupt.getField("detail")
     for name, detail in DETAILS.items():
         chosen = F.when(corrupt.getField("reason") == name, detail).otherwise(chosen)
-    # The records between the brackets have become rows: each stands on a line of its own.
+    # The records between the brackets have become rows: each is on a line of its own.
     is_bracket = F.trim(corrupt.getField("text")).isin("[", "]")
     return F.when(is_bracket, "is a bracket of a JSON array: set `format: json_array`").otherwise(chosen)
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:
-    """The same text as `QuarantineItem.quarantine_id` builds."""
+    """Builds the same text as `QuarantineItem.quarantine_id`."""
     parts = [F.lit(level), F.lit(stage), F.lit(table), event_id, F.lit("None"), line]
     pieces = [F.concat(F.length(part).cast("string"), F.lit(":"), part) for part in parts]
     return F.substring(F.sha2(F.concat(*pieces), 256), 1, 20)

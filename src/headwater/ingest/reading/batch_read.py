@@ -1,4 +1,4 @@
-"""Read the objects of one batch into one frame of records."""
+"""Reads the objects of one batch into one frame of records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ReadObjects = Callable[[Sequence[ReadRequest]], Records]
 class BatchRead:
     """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
 
-    `samples` tell of columns that the table has not: see `evolution.schema_sample`. `bad` as in `Seen`.
+    `samples` have columns that the table lacks: see `evolution.schema_sample`. `bad` as in `SeenRecords`.
     """
 
     records: DataFrame | None
@@ -30,13 +30,13 @@ class BatchRead:
     bad: Sequence[Row] | None = None
 
     def release(self) -> None:
-        """Free the records."""
+        """Frees the records."""
         for frame in self.frames:
             frame.unpersist()
 
 
 def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: FindIngested) -> BatchRead:
-    """Fetch each event's object: see `resolve_reads`."""
+    """Reads each event's object: see `resolve_reads`."""
     reads = _Reads(read)
     try:
         resolved = resolve_reads(decisions, reads.fetch, find_ingested)
@@ -55,7 +55,7 @@ def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: 
 
 
 class _Reads:
-    """Reads objects into frames, which it keeps. `bad` is None when there are too many."""
+    """Reads objects into frames, which it keeps. `bad` is None if there are too many."""
 
     def __init__(self, read: ReadObjects) -> None:
         self._read = read

@@ -1,4 +1,4 @@
-"""CSV objects whose headers name the table's columns in other orders, parsed side by side."""
+"""Parses CSV objects whose headers name the table's columns in different orders."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.object_reader import ReaderConfig
 
 _MAX_LAYOUTS = 20
-"""Different headers in one batch; each of them is a parser of its own in the plan."""
+"""Limit on different headers in one batch: each adds a parser to the plan."""
 
 
 class CsvLayouts:
-    """In which order the fields of each object come: the table's own (0), or its header's (1, 2 ...)."""
+    """The order of each object's fields: the table's own (0), or its header's (1, 2 ...)."""
 
     def __init__(self, config: ReaderConfig) -> None:
         options = ReaderOptions(config.options)
@@ -35,11 +35,11 @@ class CsvLayouts:
 
     @property
     def reordered(self) -> frozenset[int]:
-        """Objects whose fields are in another order than the columns."""
+        """Returns objects whose fields are in another order than the columns."""
         return frozenset(self._by_object)
 
     def add(self, object_index: int, header: str) -> bool:
-        """Learn an object's header, its first record; False where the object is better read whole."""
+        """Registers an object's header, its first record; returns False if the object must be read whole."""
         if not self._dialect.is_complete(header) or "\ufffd" in header:
             return False
         columns = self._config.schema.fieldNames()
@@ -50,7 +50,7 @@ class CsvLayouts:
         if [name.lower() for name in names] == [column.lower() for column in columns]:
             return True
         if self._config.rescues:
-            # What does not fit is named by its place.
+            # A misfit is identified by its position.
             return False
         if names not in self._numbers:
             if len(self._numbers) >= _MAX_LAYOUTS:
@@ -63,19 +63,19 @@ class CsvLayouts:
         return True
 
     def has_header(self, object_index: int) -> bool:
-        """Whether the first record of an object is no record."""
+        """True if the first record of an object is a header."""
         return self.may_have_header and object_index not in self._headless
 
     def find(self, object_index: int) -> int:
-        """The number of an object's layout."""
+        """Returns the number of an object's layout."""
         return self._by_object.get(object_index, 0)
 
     def parse(self, rows: DataFrame, parser: RecordParser) -> DataFrame:
-        """Add `parsed`, what `parser` makes of `value`, to rows that have `value` and `layout`."""
+        """Adds `parsed`, the result of `parser` for `value`, to rows that have `value` and `layout`."""
         if not self._numbers:
             return rows.withColumn("parsed", parser.build_record(F.col("value")))
         layout, value = F.col("layout"), F.col("value")
-        # A column for each layout first, so that no record is parsed once for every field of it.
+        # One column per layout first, so that no record is parsed once for every field.
         rows = rows.withColumn("layout_0", F.when(layout == 0, parser.build_record(value)))
         parsed = F.when(layout == 0, self._build_parsed(F.col("layout_0"), self._config.schema.fieldNames()))
         for names, number in self._numbers.items():
@@ -86,7 +86,7 @@ class CsvLayouts:
         return rows.withColumn("parsed", parsed)
 
     def _build_parsed(self, found: Column, fields: Sequence[str | None]) -> Column:
-        """The table's columns, each from the field of that name, and the text of what does not fit."""
+        """Builds the table's columns from the fields of their names, and the text of misfit values."""
         values = [
             (found.getField(name) if name else F.lit(None).cast(column.dataType)).alias(column.name)
             for name, column in zip(fields, self._config.schema, strict=True)

@@ -1,4 +1,4 @@
-"""What a Spark job that reads objects threw -> one of our errors."""
+"""Converts errors of Spark jobs that read objects to headwater's errors."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+Error): (?P<message>[^\n]*)(
 
 @contextmanager
 def explained_read(table: str) -> Iterator[None]:
-    """Raise our own error for whatever Spark throws while objects are read."""
+    """Converts Spark errors raised while objects are read to headwater's errors."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -27,7 +27,7 @@ def explained_read(table: str) -> Iterator[None]:
 
 
 def explain_read_failure(table: str, text: str) -> HeadwaterError:
-    """The error an executor raised, or an `IngestError` with the first telling line."""
+    """Returns the error an executor raised, or an `IngestError` with the first informative line."""
     if is_no_space(text):
         return explain_full_temporary(f"table {table}", list_temporary_folders())
     found = _OURS.search(text)

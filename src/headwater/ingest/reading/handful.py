@@ -1,4 +1,4 @@
-"""A handful of small objects, fetched in this process: no Python worker has to be woken for them."""
+"""Fetches a few small objects in this process, which avoids starting Python workers."""
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -10,9 +10,9 @@ from headwater.lake.local_frames import load_arrow
 
 
 def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: StructType) -> DataFrame:
-    """What `fetch_objects` gives for a format of lines, as a frame. Fetches at once.
+    """Returns the result of `fetch_objects` for a lines format as a frame. Fetches immediately.
 
-    `outcome` is the type of that column, which travels flat: pandas knows no nullable structs.
+    `outcome` is the type of that column, which is passed flat: pandas has no nullable structs.
     """
     batches = list(fetch_objects(iter(wanted.to_batches()), plan))
     flat = pa.Table.from_batches(batches).flatten()

@@ -42,7 +42,7 @@ _NUMBERS_SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class LargeRead:
-    """`frame` as `ObjectReader` has it, for the objects in `split`; those in `whole` are not in it.
+    """`frame` as in `ObjectReader`, for the objects in `split`; those in `whole` are not in it.
 
     Records of the objects `reordered` (indexes) do not have their fields in the order of the columns.
     """
@@ -54,10 +54,10 @@ class LargeRead:
 
 
 class LargeObjectReader:
-    """Reads what Spark's own readers can split.
+    """Reads objects that Spark's own readers can split.
 
-    Whatever is odd about an object, it is left to be read whole, and that says what is wrong with it,
-    if anything is: missing, superseded, truncated, types to be widened, arrays on lines.
+    Irregular objects are left to be read whole, which determines any problem: missing, superseded, truncated,
+    types to be widened, arrays on lines.
     """
 
     def __init__(self, spark: SparkSession, config: ReaderConfig, scheme: str) -> None:
@@ -76,7 +76,7 @@ class LargeObjectReader:
         )
         known -= findings.whole
         layouts = CsvLayouts(self._config)
-        # An object without a block has no rows that Spark could see.
+        # An object without a block has no rows visible to Spark.
         split = [r for r in scanned if r.object_index in known and self._learn_layout(layouts, r)]
         taken = {request.object_index for request in split}
         whole = tuple(request for request in requests if request.object_index not in taken)
@@ -117,7 +117,7 @@ class LargeObjectReader:
         parser = RecordParser(config.file_format, config.schema, config.options, config.numbers)
         parsed = layouts.parse(loaded, parser).withColumn("outcome", F.lit(None).cast(OUTCOME_SCHEMA))
         if config.rescues:
-            # What fits no column makes an object one that is read whole.
+            # An object with values that fit no column is read whole.
             parsed = parsed.withColumn("rescued", F.lit(None).cast(StringType()))
         return RecordParsing(config).select(parsed)
 
@@ -128,7 +128,7 @@ class LargeObjectReader:
         rows = []
         for request in requests:
             ref = request.ref
-            # Blank lines and headers are not records yet: who asks for rows has to count.
+            # Blank lines and headers are not records yet: callers that need rows must count.
             sample = samples.get(request.object_index) if self._config.reports else None
             told = sample.to_text() if sample else None
             outcome = ("read", None, None, ref.size, None, ref.etag, ref.version_id, None, None, None, told)
@@ -147,7 +147,7 @@ class LargeObjectReader:
 
 
 def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
-    """Those under whose keys lies what their events named: Spark cannot ask for a version or an etag."""
+    """Selects requests whose object is still current: Spark cannot read by version or etag."""
     store = build_object_store(store_config)
     with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
         found = pool.map(lambda request: _find_present(store, request), requests)
@@ -155,7 +155,7 @@ def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest
 
 
 def _find_present(store: ObjectStore, request: ReadRequest) -> ReadRequest | None:
-    """Return the request, for the etag that it found if it named none; None if it names another content."""
+    """Returns the request, with the etag that it found if it named none; None if it names another content."""
     ref = request.ref
     try:
         state = store.state(ref)

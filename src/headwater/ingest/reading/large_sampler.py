@@ -1,4 +1,4 @@
-"""What large objects, which Spark splits, have and their table has not: told without reading them whole."""
+"""Samples new columns of large objects, which Spark splits, without reading them whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,8 +23,9 @@ _SAMPLE_RECORDS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LargeFindings:
-    """By object index: samples of new columns; and the objects that have to be read whole, because values
-    have to be rescued or names to be respelled.
+    """By object index: samples of new columns, and objects to read whole.
+
+    The latter have values to rescue or names to respell.
     """
 
     samples: dict[int, SchemaSample] = field(default_factory=dict)
@@ -32,7 +33,7 @@ class LargeFindings:
 
 
 class LargeSampler:
-    """Looks at the objects of one batch."""
+    """Samples the objects of one batch."""
 
     def __init__(self, config: ReaderConfig, scan: SplitScan) -> None:
         self._config = config
@@ -40,7 +41,7 @@ class LargeSampler:
         self._known = to_arrow_schema(config.schema)
 
     def look(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
-        """`flagged` are objects whose records may have unknown names; a columns format has none."""
+        """Samples the objects; records of `flagged` ones may have unknown names, never in columns formats."""
         config, findings = self._config, LargeFindings()
         if not requests or not (config.reports or config.rescues):
             return findings
@@ -82,7 +83,7 @@ class LargeSampler:
             findings.whole.add(request.object_index)
 
     def _look_at_footers(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
-        # Mostly none has any, and one job says so for all.
+        # Usually none has any, and one job checks all.
         if self._sample_columns(requests) is None:
             return
         for request in requests:
@@ -93,7 +94,7 @@ class LargeSampler:
                     findings.whole.add(request.object_index)
 
     def _sample_columns(self, requests: Sequence[ReadRequest]) -> SchemaSample | None:
-        """Columns where there are others than the table's; empty ones where Spark cannot tell."""
+        """Returns columns if any differ from the table's; empty ones if Spark cannot determine them."""
         try:
             found = to_arrow_schema(as_instants(self._scan.read_schema(requests)))
         except (Py4JError, PySparkException):

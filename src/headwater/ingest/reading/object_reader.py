@@ -1,4 +1,4 @@
-"""Objects of a batch -> one DataFrame of parsed records, fetched and parsed in executors."""
+"""Reads objects of a batch to one DataFrame of parsed records, fetched and parsed in executors."""
 
 import math
 from collections import Counter
@@ -65,19 +65,19 @@ _OBJECTS_A_TASK = 500
 _BYTES_A_TASK = 64 * 1024 * 1024
 
 MAX_BAD_AT_HAND = 1_000
-"""So many records that do not fit are taken to the driver; of more of them only how many there are."""
+"""Maximum number of bad records collected in the driver; above it they are only counted."""
 FIRST_CHARS = 200
 MAX_BAD_CHARS = 256 * 1024
-"""Texts of such records come along up to this size, and are null above it."""
+"""Maximum size of their collected texts; larger ones are null."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderConfig:
     """How a table reads its objects. `schema` are the data columns, in order.
 
-    `reports`: objects tell of columns that are not in it; `rescues`: records keep what fits no column.
-    `ignored` are names that are never new columns. `numbers` are columns of numbers whose
-    texts are looked at: see `Corrections`.
+    `reports`: objects report columns that it lacks; `rescues`: records keep values without a column.
+    `ignored` are names that are never new columns. `numbers` are columns of numbers whose texts are checked:
+    see `Corrections`.
     """
 
     store: ObjectStoreConfig
@@ -95,7 +95,7 @@ class ReaderConfig:
 class Records:
     """A frame of `ObjectReader`.
 
-    At hand: it is made of rows in this process, so looking through it starts no job; keeping them would.
+    At hand: the rows are in this process, so a scan starts no job; persisting them would.
     """
 
     frame: DataFrame
@@ -103,13 +103,12 @@ class Records:
 
 
 class ObjectReader:
-    """Builds frames `(object_index, row_number, record, corrupt, outcome)`, lazily.
+    """Builds lazy frames `(object_index, row_number, record, corrupt, outcome)`.
 
-    `record` is a struct of the data columns, `corrupt` the text of a record that does not fit them, which may
-    begin with a mark (see `decoding.marks`);
-    one row an object has only `outcome` (see `object_fetch`). If the table rescues, there are two columns
-    more: `rescued`, JSON of what has no place in `record`, and `misfit`, the text of a record of which that
-    is because of its types.
+    `record` is a struct of the data columns. `corrupt` is the text of a record that does not fit them, which
+    may start with a mark (see `formats.marks`). One row per object has only `outcome` (see `object_fetch`).
+    If the table rescues, there are two more columns. `rescued` is JSON of values that `record` lacks.
+    `misfit` is the record's text if it lacks them because of their types.
     """
 
     def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
@@ -121,7 +120,7 @@ class ObjectReader:
         return RecordParsing(self._config)
 
     def read(self, requests: Sequence[ReadRequest]) -> Records:
-        """Fetch in executors, lazily; a handful of small objects at once and here, which is sooner done."""
+        """Reads in executors, lazily; a few small objects immediately in this process, which is faster."""
         config = self._config
         plan = FetchPlan(
             store=config.store,
@@ -160,7 +159,7 @@ class ObjectReader:
         frame = load_arrow(self._spark, wanted, _REQUEST_SCHEMA)
         total = sum(r.ref.size or 0 for r in requests)
         tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
-        # createDataFrame spreads the rows over all cores already.
+        # createDataFrame already spreads the rows over all cores.
         return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
 
 
@@ -182,17 +181,17 @@ def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
 
 def _is_handful(requests: Sequence[ReadRequest]) -> bool:
     if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
-        # What it unpacks to is not known, and the driver's memory is everybody's.
+        # Its decompressed size is unknown, and the driver's memory is shared.
         return False
     if any(request.ref.size is None and request.ref.version_id for request in requests):
         return False
-    # Of other sizes that are not known, large ones are refused here, and then read by their size.
+    # Large objects of unknown size are rejected here, and then read by their size.
     known = sum(request.ref.size or 0 for request in requests)
     return len(requests) <= _HANDFUL_OBJECTS and known <= _HANDFUL_BYTES
 
 
 class RecordParsing:
-    """Fetched texts to the columns of `ObjectReader`'s frames. Expressions are built once for a schema."""
+    """Parses fetched texts to the columns of `ObjectReader`'s frames. Builds expressions once per schema."""
 
     def __init__(self, config: ReaderConfig) -> None:
         self._config = config
@@ -212,11 +211,11 @@ class RecordParsing:
         self._rescue = _Rescue(config, self._parser) if config.rescues else None
 
     def parse(self, fetched: DataFrame) -> DataFrame:
-        """Parse `value`."""
+        """Parses `value`."""
         return self.select(fetched.withColumn("parsed", self._parsed))
 
     def select(self, frame: DataFrame) -> DataFrame:
-        """The columns, from a frame that has `parsed` already."""
+        """Selects the columns from a frame that already has `parsed`."""
         if self._rescue is None:
             return frame.select(*self._columns)
         found = frame.select(*self._columns, "value", "parsed", "rescued")
@@ -224,7 +223,7 @@ class RecordParsing:
 
 
 class _Rescue:
-    """Takes the values that do not fit out of corrupt records, which then are none any more."""
+    """Removes misfit values from corrupt records, which are then no longer corrupt."""
 
     def __init__(self, config: ReaderConfig, parser: RecordParser) -> None:
         is_typed = config.file_format in COLUMN_FORMATS
@@ -252,17 +251,20 @@ class _Rescue:
 
 @dataclass(frozen=True, slots=True)
 class SeenRecords:
-    """What a look through the records tells, by `object_index`. `bad` are `object_index` and `corrupt` of the
-    records that do not fit, texts above `MAX_BAD_CHARS` left out; None for more than `MAX_BAD_AT_HAND`."""
+    """The result of a scan of the records, by `object_index`.
+
+    `bad` are `object_index` and `corrupt` of the records that do not fit, without texts above
+    `MAX_BAD_CHARS`; None for more than `MAX_BAD_AT_HAND`.
+    """
 
     objects: Mapping[int, SeenObject]
     bad: Sequence[Row] | None
 
 
 def look_through(records: Records) -> SeenRecords:
-    """Computes and thereby persists the frame; counts by object only if it has to."""
+    """Scans and thereby persists the frame; counts by object only if needed."""
     if records.is_at_hand:
-        # Spark evaluates rows of its own process while it plans, if there is nothing in the plan but columns.
+        # Spark evaluates local rows during planning if the plan has only column expressions.
         told = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
         rows = told.select("object_index", "outcome", "corrupt").collect()
         outcomes = [row for row in rows if row["outcome"] is not None]
@@ -287,14 +289,14 @@ def _observe(frame: DataFrame) -> SeenRecords:
 
 
 def _select_bad(frame: DataFrame) -> DataFrame:
-    # A record that is no record may be as large as its object.
+    # A bad record may be as large as its object.
     text = F.when(F.length("corrupt.text") <= MAX_BAD_CHARS, F.col("corrupt.text"))
     corrupt = F.struct(F.col("corrupt.reason").alias("reason"), text.alias("text"))
     return frame.where(F.col("corrupt").isNotNull()).select("object_index", corrupt.alias("corrupt"))
 
 
 def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> SeenRecords:
-    """Where each outcome tells how many records there are."""
+    """Counts records if each outcome has their number."""
     counts = Counter(row["object_index"] for row in bad)
     first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
     objects = {}

@@ -1,4 +1,4 @@
-"""Resolve the reads of one batch: what each request found, and whether the table has it already. Pure."""
+"""Resolves the reads of one batch: the result of each request, and whether the table already has it. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from headwater.ingest.planning.outcome import (
 )
 
 _ATTEMPTS = 3
-"""So often an object is read for one event: it may be written to between two reads."""
+"""Maximum reads of an object for one event: it may be overwritten between two reads."""
 _INDEXES_AN_ATTEMPT = 1_000_000
 
 NO_RECORDS = -1
@@ -30,7 +30,7 @@ NO_RECORDS = -1
 class ReadRequest:
     """One object to read for one event. `ref` names the content wanted.
 
-    `is_current`: whatever is stored under the key is wanted, and `ref` names what is expected there.
+    `is_current`: the current content is wanted, and `ref` names the expected one.
     """
 
     object_index: int
@@ -41,8 +41,9 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class SeenObject:
-    """What reading one object gave: its outcome, how many records fit the columns or not, and how the first
-    of those that do not begins."""
+    """The result of reading one object: its outcome, how many records fit the columns or not, and the start
+    of the first misfit.
+    """
 
     outcome: FetchOutcome
     good: int
@@ -52,7 +53,7 @@ class SeenObject:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRead:
-    """The outcome of one request, with the index of its records and a sample of columns that are new."""
+    """The outcome of one request, with the index of its records and a sample of new columns."""
 
     object_index: int
     outcome: ObjectOutcome
@@ -60,13 +61,13 @@ class ResolvedRead:
 
 
 Fetch = Callable[[Sequence[ReadRequest]], Mapping[int, SeenObject]]
-"""Reads the objects; what it gives is by object index."""
+"""Reads the objects; returns the results by object index."""
 FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
-"""Contents whose rows the table has, at least those among the given ones, and the rows of a write of each."""
+"""Contents with rows in the table, at least those among the given ones, and the rows per write of each."""
 
 
 def build_requests(decisions: Sequence[Decision]) -> list[ReadRequest]:
-    """Return one request an event, for the content that it names or for the current one."""
+    """Returns one request per event, for the content that it names or for the current one."""
     return [_build_request(at, decision) for at, decision in enumerate(decisions)]
 
 
@@ -79,10 +80,10 @@ def _build_request(at: int, decision: Decision) -> ReadRequest:
         provider=event.provider,
         bucket=event.bucket,
         key=event.key,
-        # The current content has the etag that the event names, or it was written to since.
+        # The current content has the etag that the event names, or was overwritten since.
         version_id=None if is_current else event.version_id,
         etag=event.etag if is_named else None,
-        # Whether the content is still empty, only a read tells.
+        # Only a read determines whether the content is still empty.
         size=(event.size or None) if is_content else None,
     )
     return ReadRequest(at, decision.stored, ref, is_current or not is_named)
@@ -91,11 +92,11 @@ def _build_request(at: int, decision: Decision) -> ReadRequest:
 def resolve_reads(
     decisions: Sequence[Decision], fetch: Fetch, find_ingested: FindIngested
 ) -> list[ResolvedRead]:
-    """Read each event's object.
+    """Reads each event's object.
 
-    Where the current content is wanted and is not the expected one, it is read by its own name. Content that
-    no event of the batch names, or that the table may have (`Decision.may_exist`), is looked up in the table
-    and, if it is there, not ingested again; a repair replaces it.
+    If the current content is wanted and differs from the expected one, it is read by its own name. Content
+    that no event of the batch names, or that the table may have (`Decision.may_exist`), is looked up in the
+    table. If it is there, it is not ingested again; a repair replaces it.
     """
     named = {_state(d.stored) for d in decisions if d.action == "read" and is_sent(d.stored)}
     doubtful = {d.stored.event_id for d in decisions if d.may_exist}
@@ -113,7 +114,7 @@ def resolve_reads(
 
 
 class _Resolution:
-    """The reads of one batch, and what they have found so far."""
+    """The reads of one batch, and their results so far."""
 
     def __init__(
         self, fetch: Fetch, find_ingested: FindIngested, named: set[ContentState], doubtful: set[str]
@@ -125,9 +126,9 @@ class _Resolution:
         self.resolved: list[ResolvedRead] = []
 
     def drop_ingested(self, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
-        """Resolve what needs no read: versions that the table has.
+        """Resolves requests that need no read: versions that the table has.
 
-        Without versions, only a read tells whether the content in the table is also the current one.
+        Without versions, only a read determines whether the table's content is also the current one.
         """
         asked = [request.ref for request in requests if self._may_exist(request) and request.ref.version_id]
         known = self._find_ingested(asked) if asked else {}
@@ -140,7 +141,7 @@ class _Resolution:
         return left
 
     def read(self, requests: Sequence[ReadRequest], *, is_last: bool) -> list[ReadRequest]:
-        """Read the objects once; return the requests for what is stored there instead."""
+        """Reads the objects once; returns the requests for the current contents instead."""
         seen = self._fetch(requests)
         found = {r.object_index: _find_content(r, seen[r.object_index].outcome) for r in requests}
         asked = [ref for r in requests if (ref := found[r.object_index]) and self._is_unsure(r)]
@@ -162,19 +163,19 @@ class _Resolution:
         return request.stored.event_id in self._doubtful
 
     def _is_unsure(self, request: ReadRequest) -> bool:
-        """True if something else than its own event may have led to the content."""
+        """True if the content may have been ingested for another reason than its own notification."""
         return self._may_exist(request) or request.is_current or is_from_listing(request.stored)
 
     def _is_ingested(self, request: ReadRequest, ref: ObjectRef, known: Mapping[ContentState, int]) -> bool:
         if not self._is_unsure(request):
             return False
         state = _state_of(ref)
-        # A repair replaces what the table has, but not what another event of this batch ingests.
+        # A repair replaces the table's content, but not content that another event of this batch ingests.
         is_other = state in self._taken and not self._may_exist(request)
         return is_other or (state in known and not is_repair(request.stored.event))
 
     def _note_ingested(self, request: ReadRequest, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
-        """Resolve to content that the table has, or that another event of the batch ingests."""
+        """Resolves to content that the table has, or that another event of the batch ingests."""
         state = _state_of(ref)
         outcome = build_already_ingested(
             request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
@@ -189,14 +190,14 @@ class _Resolution:
 
 
 def _find_content(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
-    """Return the content that was read; None when none was."""
+    """Returns the content that was read; None if there was none."""
     if found.status != "read":
         return None
     return replace(request.ref, version_id=found.version_id, etag=found.etag)
 
 
 def _find_present(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
-    """Return what is to be read instead: the current content if that is wanted, or the same by its size."""
+    """Returns the request to read instead: the current content if that is wanted, or the same by its size."""
     is_same = request.ref.version_id is None and request.ref.etag in (None, found.present_etag)
     if found.status != "superseded" or not (request.is_current or is_same):
         return None
@@ -215,12 +216,12 @@ def _state_of(ref: ObjectRef) -> ContentState:
 
 
 def _is_looked(request: ReadRequest) -> bool:
-    """True if the content found is the current one, and the event's own only by chance."""
+    """True if the content found is the current one, which need not be the event's."""
     return request.is_current or (is_from_listing(request.stored) and not names_version(request.stored.event))
 
 
 def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
-    """Return one object's outcome from what reading it gave."""
+    """Returns one object's outcome from the result of reading it."""
     found, good, bad = seen.outcome, seen.good, seen.bad
     reason, detail = found.reason or "", found.detail or ""
     status: OutcomeStatus

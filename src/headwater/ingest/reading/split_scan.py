@@ -1,4 +1,4 @@
-"""Large objects as Spark loads them in splits, and the one pass that numbers their rows."""
+"""Loads large objects in Spark's splits, and numbers their rows in one pass."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _WHOLE_OBJECT_OPTIONS = frozenset({"multiline", "wholetext", "encoding", "charse
 _PATHS_SCHEMA = StructType().add("path", StringType()).add("object_index", IntegerType())
 _GLOB_CHARACTERS = str.maketrans({c: f"\\{c}" for c in "\\{}[]*?"})
 
-# zstd needs native libraries; the others Hadoop reads in a framing of its own.
+# zstd needs native libraries; Hadoop reads the others in its own framing.
 _SPARK_SUFFIXES = frozenset({"gz", "bz2"})
 _OTHER_SUFFIXES = frozenset({*COMPRESSION_SUFFIXES, "deflate", "lz4", "snappy"}) - _SPARK_SUFFIXES
 
@@ -52,14 +52,14 @@ _ODD_BEGINNINGS = (
 
 
 def is_large(ref: ObjectRef, file_format: str, options: Mapping[str, str], threshold: int) -> bool:
-    """Whether Spark should split this object. One that must be seen whole is never split."""
+    """True if Spark should split this object. One that must be read whole is never split."""
     if (ref.size or 0) < threshold or file_format not in _SPLIT_FORMATS:
         return False
-    # Lines of CSV are looked through for records that go on: an object without any is split.
+    # Lines of CSV are scanned for multi-line records: an object without any is split.
     needs_whole = _WHOLE_OBJECT_OPTIONS - ({"multiline"} if file_format == "csv" else set())
     whole = any(name.lower() in needs_whole and value.lower() != "false" for name, value in options.items())
     parts = ref.key.split("/")
-    # Hadoop makes `a//b` and `a/./b` the path of another key.
+    # Hadoop maps `a//b` and `a/./b` to another key.
     is_path = all(parts) and not {".", ".."} & set(parts)
     return not whole and is_path and parts[-1].lower().rsplit(".", 1)[-1] not in _OTHER_SUFFIXES
 
@@ -68,9 +68,9 @@ def is_large(ref: ObjectRef, file_format: str, options: Mapping[str, str], thres
 class Block:
     """A contiguous piece of one object in one task.
 
-    `first_id` is its first row's running number there, `first_record` the first one's that is a
-    record (neither blank nor a comment). `is_odd`: Spark must not read this object by itself.
-    `has_unknown`: records have names that the table has not, be it for a null.
+    `first_id` is its first row's running number there, `first_record` that of its first record (neither blank
+    nor a comment). `is_odd`: Spark must not read this object by itself. `has_unknown`: records have names
+    that the table lacks, even for a null.
     """
 
     object_index: int
@@ -84,7 +84,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockNumbers:
-    """What to add to a running number to get a 1-based row, and the row of the object's first record."""
+    """The offset from a running number to a 1-based row, and the row of the object's first record."""
 
     object_index: int
     start: int
@@ -93,7 +93,7 @@ class BlockNumbers:
 
 
 def number_blocks(blocks: Sequence[Block]) -> list[BlockNumbers]:
-    """Number the rows of all blocks of each object one after the other."""
+    """Numbers the rows of all blocks of each object one after the other."""
     rows_before: dict[int, int] = {}
     first_records: dict[int, int] = {}
     offsets: list[tuple[Block, int]] = []
@@ -123,7 +123,7 @@ class SplitScan:
         self._joins_lines = options.flag("multiLine", default=True)
 
     def load(self, requests: Sequence[ReadRequest]) -> DataFrame:
-        """`(object_index, block_start, row_id, value)`: a line's text, or the struct of the columns."""
+        """Returns `(object_index, block_start, row_id, value)`; `value` is a line's text or a struct."""
         paths = {self._build_path(request): request.object_index for request in requests}
         patterns = [path.translate(_GLOB_CHARACTERS) for path in paths]
         reader = self._spark.read
@@ -135,7 +135,7 @@ class SplitScan:
             schema = self._config.schema
             loaded = reader.schema(schema).format(self._config.file_format).load(patterns)
             value = F.struct(*(F.col(f"`{name}`") for name in schema.fieldNames()))
-        # `file_path` is percent-encoded; url_decode alone would also turn a plus into a space.
+        # `file_path` is percent-encoded; url_decode alone would also convert a plus to a space.
         decoded = F.url_decode(F.regexp_replace("_metadata.file_path", r"\+", "%2B"))
         numbered = loaded.select(
             decoded.alias("path"),
@@ -147,13 +147,14 @@ class SplitScan:
         return numbered.join(F.broadcast(known), on="path", how="inner").drop("path")
 
     def scan(self, requests: Sequence[ReadRequest]) -> tuple[list[Block], list[ReadRequest]]:
-        """The blocks of the objects that Spark can read, and these objects: load them all or none of them,
-        since how objects are split depends on what else is loaded.
+        """Returns the blocks of the objects that Spark can read, and these objects.
+
+        Load them all or none of them: the splits of an object depend on which others are loaded.
         """
         try:
             return self._scan(requests), list(requests)
         except (Py4JError, PySparkException):
-            # One unreadable object fails the scan of all: find out which.
+            # One unreadable object fails the scan of all: find it.
             readable = [request for request in requests if self._can_scan(request)]
         return (self._scan(readable) if readable else []), readable
 
@@ -184,7 +185,7 @@ class SplitScan:
         return [_to_block(row) for row in rows]
 
     def _count_values(self) -> list[Column]:
-        """Makes Spark decode every column now: pages that are broken must not fail the batch later."""
+        """Forces Spark to decode every column now: corrupt pages must not fail the batch later."""
         if self._config.file_format in LINE_FORMATS:
             return []
         return [F.count(F.col("value").getField(name)) for name in self._config.schema.fieldNames()]
@@ -196,10 +197,10 @@ class SplitScan:
         return F.coalesce(has_unknown_fields(F.col("value"), config.schema, config.ignored), F.lit(False))
 
     def read_unknown(self, requests: Sequence[ReadRequest], records: int) -> dict[int, list[str]]:
-        """Texts of some records that have something by a name that the table has not, by object index."""
+        """Returns texts of some records with names that the table lacks, by object index."""
         config = self._config
         found = has_unknown_fields(F.col("value"), config.schema, config.ignored, with_values=True)
-        # At random: rare names should be among them, too.
+        # At random, so that rare names are likely to be included.
         rows = self.load(requests).where(found).orderBy(F.rand(0)).limit(records)
         texts: dict[int, list[str]] = {}
         for row in rows.select("object_index", replace_undecodable(F.col("value")).alias("text")).collect():
@@ -207,14 +208,14 @@ class SplitScan:
         return texts
 
     def is_record(self, value: Column) -> Column:
-        """Whether a row is a record, or the header before them."""
+        """True for a record, or the header before the records."""
         if self._config.file_format not in ("json", "csv"):
             return F.lit(True)
         not_blank, comment = F.btrim(value, F.lit(JAVA_BLANKS)) != "", self._dialect.comment
         return not_blank & ~value.startswith(comment) if comment else not_blank
 
     def build_marked(self, value: Column) -> Column:
-        """The text of a record, marked where it cannot become a row: as when the object is read whole."""
+        """Returns the text of a record, marked if it cannot become a row: as in a whole read."""
         data, text = value.cast("binary"), replace_undecodable(value)
         is_decodable = F.encode(text, "UTF-8") == data
         marked = F.when(is_decodable, value).otherwise(F.concat(F.lit(UNDECODABLE), text))
@@ -230,7 +231,7 @@ class SplitScan:
         return value.contains(self._dialect.quote)
 
     def _is_complete(self, value: Column) -> Column:
-        """As `CsvDialect.is_complete`."""
+        """True for values with `CsvDialect.is_complete`."""
         dialect = self._dialect
         if dialect.is_strict:
             return value.rlike(f"(?s)^(?:{dialect.build_pattern()})$")
@@ -245,11 +246,11 @@ class SplitScan:
             odd = odd | F.startswith(data, F.lit(beginning))
         odd = odd & (F.col("block_start") == 0)
         if self._config.file_format == "csv" and self._dialect.quote and self._joins_lines:
-            # Its record goes on in the next line, which may be in another split.
+            # Its record continues in the next line, which may be in another split.
             value = F.col("value")
             odd = odd | (self._has_quotes(value) & value.rlike(self._dialect.build_pattern(is_open=True)))
         if self._config.file_format == "json":
-            # A line that may stand for many records: they are numbered when the object is read whole.
+            # A line that may contain many records: they are numbered when the object is read whole.
             odd = odd | F.ltrim(F.col("value")).startswith("[") | F.col("value").startswith("\t")
             for border in DOCUMENT_BORDERS:
                 odd = odd | F.col("value").contains(border)
@@ -259,13 +260,13 @@ class SplitScan:
         return odd
 
     def read_head(self, request: ReadRequest, records: int) -> list[str]:
-        """The texts of the first records of an object's first split, the header among them."""
+        """Returns the texts of the first records of an object's first split, including the header."""
         is_first = (F.col("block_start") == 0) & self.is_record(F.col("value"))
         head = self.load([request]).where(is_first).select(replace_undecodable(F.col("value"))).limit(records)
         return [str(row[0]) for row in head.collect()]
 
     def read_schema(self, requests: Sequence[ReadRequest]) -> StructType:
-        """All columns that objects in a columns format say they have."""
+        """Returns all columns that objects in a columns format declare."""
         patterns = [self._build_path(request).translate(_GLOB_CHARACTERS) for request in requests]
         reader = self._spark.read.format(self._config.file_format).option("mergeSchema", "true")
         return reader.load(patterns).schema
@@ -279,7 +280,7 @@ class SplitScan:
 
 
 def replace_undecodable(text: Column) -> Column:
-    """Spark hands on bytes that are no UTF-8 as they are; readers of the table would fail on them."""
+    """Replaces bytes that are not UTF-8, which Spark passes on: readers of the table would fail on them."""
     return F.decode(text.cast("binary"), "UTF-8")
 
 

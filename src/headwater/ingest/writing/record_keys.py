@@ -1,4 +1,4 @@
-"""The record keys of a batch: are they all different, and which row of one key is the last."""
+"""The record keys of a batch: whether they are unique, and which row of one key is the last."""
 
 from collections.abc import Sequence
 
@@ -8,27 +8,27 @@ from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, String
 
 from headwater.ingest.lineage import EVENT_TIME, OBJECT, ROW
 
-# Different values of these are different keys to Hudi too; of a timestamp it may keep milliseconds only.
+# Different values of these are different keys in Hudi, too; of a timestamp it may keep only milliseconds.
 _EXACT = (ByteType, IntegerType, LongType, ShortType, StringType)
 
 
 def are_keys_unique(rows: DataFrame, record_key: Sequence[str], count: int) -> bool:
-    """Whether `count` rows have as many different keys; False also where that is not certain.
+    """True if `count` rows have as many different keys; False also if that is uncertain.
 
-    Counting keys takes a tenth of the time in which Hudi looks for rows to combine, since it moves whole
-    rows for that: docs/decisions/0002-data-tables.md.
+    Counting keys takes a tenth of the time in which Hudi searches rows to combine, because that moves whole
+    rows: docs/decisions/0002-data-tables.md.
     """
     types = {field.name: field.dataType for field in rows.schema.fields}
-    # Hudi joins several fields to one text, in which two different pairs may look the same.
+    # Hudi joins several fields into one text, in which two different pairs may be equal.
     if len(record_key) != 1 or not isinstance(types.get(record_key[0]), _EXACT):
         return False
     return rows.select(F.col(f"`{record_key[0]}`")).distinct().count() == count
 
 
 def keep_last(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """One row a key: of the newest event, and there the last in its object.
+    """Keeps one row per key: of the newest event, and there the last in its object.
 
-    Hudi leaves it to chance which row of one commit stays when no ordering decides.
+    Without an ordering, Hudi keeps an arbitrary row of those in one commit.
     """
     last_first = (F.desc(EVENT_TIME), F.desc(OBJECT), F.desc(ROW))
     of_key = Window.partitionBy(*(F.col(f"`{name}`") for name in key)).orderBy(*last_first)

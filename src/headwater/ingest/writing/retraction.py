@@ -1,4 +1,4 @@
-"""Rows that leave a table because their object did, or is written again: in one commit with the new rows."""
+"""Retracts rows of removed or rewritten objects, in one commit with the new rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from headwater.lake.local_frames import build_frame
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
 
-# A filter of so many objects is looked through for every row; more of them are joined.
+# Spark evaluates a filter of many objects for every row; more than this are joined instead.
 _FILTER_LIMIT = 200
 
 _GONE_SCHEMA = StructType(
@@ -26,7 +26,7 @@ _GONE_SCHEMA = StructType(
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The stored rows of one object are out of date: all of them, or those written for these events."""
+    """The outdated rows of one object: all of them, or those written for these events."""
 
     uri: str
     event_ids: frozenset[str] | None = None
@@ -35,28 +35,28 @@ class Gone:
 def build_deletes(
     table: Table, gone: Sequence[Gone], new_rows: DataFrame | None, keys: Sequence[str]
 ) -> DataFrame:
-    """The stored rows of the objects, marked as deleted, unless `new_rows` has one at the same place.
+    """Returns the objects' stored rows, marked as deleted, except those that `new_rows` replaces.
 
-    `keys` are the columns that tell a row's place: record key and partition.
+    `keys` are the columns that identify a row: record key and partition.
     """
     stored = _drop_own(read_stored(table, gone))
     if new_rows is not None:
         rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
-        # True of all of them. Without it Spark looks for all stored rows among the new ones, which sorts the
-        # table, and for the few that are concerned only then.
+        # True of all of them. Without it Spark joins all stored rows with the new ones, which sorts the
+        # table. With it, Spark joins only the affected rows.
         same = F.col("is_gone")
         for at, name in enumerate(keys):
             same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
         stored = stored.join(rewritten, on=same, how="left_anti")
-    # Null in all other rows: Hudi adds no column to a table that must not be null.
+    # Null in all other rows: Hudi adds no non-nullable column to a table.
     return stored.drop("is_gone").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
 
 
 def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
-    """The stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
+    """Returns the stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
     stored = table.read()
     if len(gone) <= _FILTER_LIMIT:
-        # Told to the scan: whole files are passed over by their statistics.
+        # Pushed down to the scan, which skips whole files by their statistics.
         stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
     entries = [
         (entry.uri, event_id, True)

@@ -1,4 +1,4 @@
-"""Which contents of which objects a data table holds rows of, and in how many writes."""
+"""The contents of objects with rows in a data table, and their number of writes."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class StoredContents:
-    """The contents that one data table has, as its next batch needs them. Every method raises `LakeError`."""
+    """The contents of one data table, as its next batch needs them. Every method raises `LakeError`."""
 
     def __init__(self, table: Table, events: "EventsTable", rules: FoldRules) -> None:
         self._table = table
@@ -36,7 +36,7 @@ class StoredContents:
         self._rules = rules
 
     def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
-        """Contents of the objects that have rows in the table, and how many rows a write of each."""
+        """Returns the objects' contents with rows in the table, and the number of rows per write."""
         by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
         found = {
             (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
@@ -47,7 +47,7 @@ class StoredContents:
         return found
 
     def list_gone(self, outdated: Sequence[Outdated]) -> list[Gone]:
-        """The same as rows of the table."""
+        """Converts outdated contents to rows of the table."""
         repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
         replaced = self._choose_replaced(repaired)
         gone = []
@@ -69,7 +69,7 @@ class StoredContents:
             provider, written = known[uri].provider, {write.version for write in writes}
             plain = _strip_digest(provider, versions[uri])
             if versions[uri] not in written and plain in written:
-                # A release without digests has written it.
+                # Written by a release without digests.
                 versions[uri] = plain
             by_version = {version: puts.get(_strip_digest(provider, version), 1) for version in written}
             replaced[uri] = choose_replaced(writes, by_version, versions[uri])
@@ -77,7 +77,7 @@ class StoredContents:
 
 
 def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -> None:
-    """Count rows of older releases, whose versions have no digest, as those of the file's content.
+    """Counts rows of older releases, whose versions have no digest, as those of the file's content.
 
     A mirror reads the file again instead: its rows are replaced.
     """
@@ -94,12 +94,12 @@ def _address(entry: Outdated) -> str:
 
 
 def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
-    """By address, of those of the objects that have rows. Raises `LakeError`."""
+    """Returns row counts of the objects that have rows, by address. Raises `LakeError`."""
     return {uri: _count_rows(writes) for uri, writes in find_writes(table, uris).items()}
 
 
 def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrite]]:
-    """The writes of each of the objects that has rows, by address. Raises `LakeError`."""
+    """Returns the writes of the objects that have rows, by address. Raises `LakeError`."""
     if not table.load_timeline().has_commits():
         return {}
     counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
@@ -107,7 +107,7 @@ def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrit
 
 
 def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteCounts]]:
-    """Key below `uri_prefix`, and what its versions have; in the order of keys. Raises `LakeError`."""
+    """Yields keys below `uri_prefix` with the counts of their versions, in order. Raises `LakeError`."""
     if not table.load_timeline().has_commits():
         return
     counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
@@ -117,7 +117,7 @@ def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteC
 
 
 def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
-    """Key and version of the contents that were written more than once; None for a table without rows."""
+    """Selects key and version of contents written more than once; None for a table without rows."""
     if not table.load_timeline().has_commits():
         return None
     rows = _select_present(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
@@ -129,7 +129,7 @@ def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
 def count_puts(
     events: "EventsTable", objects: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, int]]:
-    """How often the store announced each content of the objects, by bucket and key, then by version.
+    """Counts the store's notifications of each content of the objects, by bucket and key, then by version.
 
     Reads the whole events table. Raises `LakeError`.
     """
@@ -146,11 +146,11 @@ def count_puts(
 
 
 def _select_puts(events: "EventsTable") -> DataFrame | None:
-    """Bucket, key, version and `puts` of every announced content, lazily; None before the first event."""
+    """Selects bucket, key, version and `puts` of announced contents, lazily; None before the first event."""
     snapshot = events.read_snapshot()
     if snapshot is None:
         return None
-    # What a folder holds at the start of a run is announced by a listing, in the order of its changes.
+    # A listing announces a folder's files at the start of a run, in the order of their changes.
     is_sent = (F.col("source") != "listing") | F.col("order_key").isNotNull()
     is_put = (F.col("kind") == "created") & is_sent
     version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
@@ -160,7 +160,7 @@ def _select_puts(events: "EventsTable") -> DataFrame | None:
     return snapshot.where(is_put).groupBy("bucket", "key", version).agg(puts)
 
 
-# Of a file: its modification time and size, and a digest where another content had both.
+# A file's modification time and size, and a digest if another content had the same.
 _DIGEST = r"^([^-]+-[^-]+)-[^-]+$"
 
 
@@ -175,8 +175,10 @@ def _strip_digest(provider: str, version: str) -> str:
 def iter_announced(
     table: Table, events: "EventsTable", bucket: str, uri_prefix: str
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Key, and how often the store announced each of its contents that the table wrote more than once; in the
-    order of keys. Raises `LakeError`."""
+    """Yields a key with the number of notifications of each content that the table wrote more than once.
+
+    Ordered by key. Raises `LakeError`.
+    """
     repeated, puts = select_repeated(table, uri_prefix), _select_puts(events)
     if repeated is None or puts is None:
         return
@@ -198,7 +200,7 @@ class OutsideRows:
 
 
 def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
-    """Rows of objects whose addresses do not begin with `uri_prefix`; rows of no object do not count.
+    """Counts rows of objects outside `uri_prefix`; rows without an object do not count.
 
     Raises `LakeError`.
     """

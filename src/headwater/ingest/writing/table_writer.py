@@ -1,4 +1,4 @@
-"""What one batch does to its data table: new rows and retracted ones, with the checkpoint, in one commit."""
+"""Writes one batch to its data table: new and retracted rows, with the checkpoint, in one commit."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from headwater.lake.table import Table
 
 _log = logging.getLogger(__name__)
 
-# From so many rows on it is worth a job to find out that there is nothing to combine.
+# From this number of rows, a Spark job to check that no rows need combining pays off.
 _MANY_ROWS = 50_000
 
 
@@ -52,7 +52,7 @@ class TableWriter:
 
     @property
     def _record_key(self) -> tuple[str, ...]:
-        """A mirror's row is told by its place in its object: a new version writes over the old one."""
+        """Returns the record key; a mirror uses object and row number, so new versions overwrite old rows."""
         if self._config.from_ is not None:
             return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
         if self._config.generated_keys:
@@ -64,7 +64,7 @@ class TableWriter:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Columns by which a row is one row of the table: with most indexes it is one in its partition."""
+        """Returns columns that identify a row: with most indexes it is unique only in its partition."""
         index = self._config.index
         is_global = index is not None and index.type.startswith("global_")
         return self._record_key if is_global else (*self._record_key, *self._config.partition)
@@ -72,15 +72,15 @@ class TableWriter:
     def write(
         self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
     ) -> bool:
-        """Commit the rows read and the retractions of `gone`; False when there is neither.
+        """Commits the rows read and the retractions of `gone`; returns False if there is neither.
 
-        `is_new` promises that the table has no row of any of the objects. Raises `LakeError`.
+        `is_new` guarantees that the table has no row of any of the objects. Raises `LakeError`.
         """
         if gone and not self._table.load_timeline().has_commits():
             gone = ()  # the objects are known, but none of them ever had a row
         rows = self._build_rows(read) if read else None
         if gone and self._config.generated_keys:
-            # Hudi either adds rows or deletes some. A batch that is done again finds none to delete.
+            # Hudi either adds rows or deletes some. A repeated batch finds none to delete.
             self._delete(gone, {} if rows is not None else metadata)
             if rows is None:
                 return True
@@ -90,31 +90,31 @@ class TableWriter:
         if not parts:
             return False
         if rows is not None:
-            # The stored rows have the columns of before this batch.
+            # The stored rows have the columns from before this batch.
             parts = [rows, *(conform_frame(part, rows.schema) for part in parts[1:])]
         frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
         if self._has_delete_column(frame) and DELETED not in frame.columns:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
         many = not gone and count >= _MANY_ROWS
         unique = many and are_keys_unique(frame, self._config.record_key, count)
-        # With a log of changes as `effective_operation` has it: it would lack what is inserted.
+        # With a changelog as in `effective_operation`: it would lack inserted rows.
         insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
         self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
         return True
 
     def _delete(self, gone: Sequence[Gone], metadata: Mapping[str, str]) -> None:
-        """A commit without the rows of the objects; none where there is nothing to delete or to tell."""
+        """Commits the removal of the objects' rows; makes no commit without rows or metadata."""
         rows = read_stored(self._table, gone)
         if metadata or not rows.isEmpty():
             options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
             self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
 
     def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
-        """Rows to be there and, marked by `DELETED`, rows to go; no two are one row. Raises `LakeError`."""
+        """Upserts rows and deletes those marked by `DELETED`; all keys are distinct. Raises `LakeError`."""
         self._commit(frame, metadata, unique_keys=True, is_retraction=True)
 
     def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
-        """A commit without rows. Raises `LakeError`."""
+        """Commits without rows. Raises `LakeError`."""
         frame = self._table.read().limit(0)
         hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
         self._commit(frame.drop(*hudi_columns), metadata)
@@ -136,7 +136,7 @@ class TableWriter:
         return frame
 
     def _add_left_out(self, frame: DataFrame) -> DataFrame:
-        """The rows with columns that steps made once and make no more, as null: Hudi refuses rows without."""
+        """Adds columns that transforms no longer produce, as null: Hudi rejects rows without them."""
         if self._stored is None:
             exists = self._table.load_timeline().has_commits()
             fields = self._table.read().schema.fields if exists else []
@@ -151,18 +151,20 @@ class TableWriter:
         return build_deletes(self._table, gone, rows, list(places)) if gone else None
 
     def _has_delete_column(self, frame: DataFrame) -> bool:
-        """Whether the table has the column by which rows are deleted, or gets it now."""
+        """True if the table has the column by which rows are deleted, or gets it now."""
         if DELETED in frame.columns or self._config.effective_mode == "mirror":
             self._has_deletes = True
         if self._has_deletes is None:
-            # A repair may have brought it.
+            # A repair may have added it.
             exists = self._table.load_timeline().has_commits()
             self._has_deletes = exists and DELETED in self._table.read().columns
         return self._has_deletes
 
     def _find_plannable(self) -> tuple[bool, bool]:
-        """Whether a compaction and a clustering may be planned: none while too many wait, so that the writer
-        goes on and does not pile up work."""
+        """Returns whether a compaction and a clustering may be planned.
+
+        False while too many are pending, so that the writer proceeds and the backlog stays bounded.
+        """
         config = self._config
         if config.services != "semi_async":
             return True, True
@@ -188,7 +190,7 @@ class TableWriter:
         return pending < limit
 
     def build_options(self) -> WriteOptions:
-        """Those of any write of the table, in its own operation."""
+        """Returns the options of any write of the table, with its own operation."""
         config = self._config
         is_merge = config.effective_mode == "merge"
         return WriteOptions(
@@ -224,7 +226,7 @@ class TableWriter:
         operation = "insert" if insert else options.operation
         options = replace(
             options,
-            # Only an upsert finds the rows that are to go.
+            # Only an upsert finds the rows to delete.
             operation="upsert" if is_retraction else operation,
             unique_keys=unique_keys,
             plan_compaction=plan_compaction,

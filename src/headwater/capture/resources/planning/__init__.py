@@ -1,1 +1,1 @@
-"""What a source needs against what is there: decisions only, nobody is asked."""
+"""Compares a source's desired resources with the observed ones: decisions only, no requests."""

@@ -1,4 +1,4 @@
-"""Desired against observed: what has to be created, changed or removed, attribute by attribute. Pure."""
+"""Compares desired with observed state: what to create, change or remove, by attribute. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ TAG = "tag "
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """A resource as it should be. One without tags belongs to whom its parent belongs."""
+    """The desired state of a resource. One without tags has the owner of its parent."""
 
     kind: ResourceKind
     name: str
@@ -26,7 +26,7 @@ class Desired:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A resource as it is."""
+    """The observed state of a resource."""
 
     kind: ResourceKind
     name: str
@@ -37,7 +37,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """One attribute (`tag NAME` for a tag); empty texts stand for its absence."""
+    """A change of one attribute (`tag NAME` for a tag); empty text means absent."""
 
     name: str
     before: str
@@ -46,9 +46,9 @@ class AttributeChange:
 
 @dataclass(frozen=True, slots=True)
 class ResourceAction:
-    """What `up` or `down` does to one resource. `arn` is where it is or will be.
+    """What `up` or `down` does to one resource. `arn` is its current or future ARN.
 
-    An orphan is ours and in no configuration any more; it is removed only when that is asked for.
+    An orphan is ours but no longer in any configuration; it is removed only on request.
     """
 
     kind: ResourceKind
@@ -60,7 +60,7 @@ class ResourceAction:
     orphan: bool = False
 
     def list_written(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Attributes and tags to be written."""
+        """Returns the attributes and tags to write."""
         written = {item.name: item.after for item in self.attributes}
         tags = {name.removeprefix(TAG): value for name, value in written.items() if name.startswith(TAG)}
         return {name: value for name, value in written.items() if not name.startswith(TAG)}, tags
@@ -68,7 +68,7 @@ class ResourceAction:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Actions in the order in which they are applied; with a problem none of them is."""
+    """Actions in the order of their application; a plan with a problem applies none of them."""
 
     actions: tuple[ResourceAction, ...] = ()
     problems: tuple[SetupFinding, ...] = ()
@@ -76,21 +76,21 @@ class Plan:
 
     @property
     def has_changes(self) -> bool:
-        """Whether applying it would change anything, orphans left aside."""
+        """True if applying the plan would change anything, except orphans."""
         return any(action.change != "none" and not action.orphan for action in self.actions)
 
     @property
     def orphans(self) -> tuple[ResourceAction, ...]:
-        """What is ours and no longer configured."""
+        """Returns resources of ours that are no longer configured."""
         return tuple(action for action in self.actions if action.orphan)
 
 
 def plan_resource(
     desired: Desired, observed: Observed | None, owner: Owner, *, adopt: bool = False
 ) -> ResourceAction | SetupFinding:
-    """The action that makes a resource what it should be; a problem when it is not ours to change.
+    """Returns the action that brings a resource to its desired state; a problem if it is not ours to change.
 
-    `adopt` takes over what is not ours.
+    `adopt` takes ownership of other resources.
     """
     if observed is None:
         changes = diff_attributes(desired, {}, {})
@@ -107,7 +107,7 @@ def plan_resource(
 
 
 def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner: Owner) -> ResourceAction:
-    """The action that removes a resource, if it is there and ours."""
+    """Returns the action that removes a resource if it exists and is ours."""
     if observed is None:
         return ResourceAction(kind, name, "none", note="not there")
     if owner.judge(observed.tags) != "ours":
@@ -120,7 +120,7 @@ def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner
 def plan_orphans(
     tagged: Iterable[tuple[ResourceKind, str, str]], wanted: Iterable[str]
 ) -> list[ResourceAction]:
-    """What carries our tag (kind, name, ARN) and is not among the wanted ARNs."""
+    """Returns tagged resources of ours (kind, name, ARN) whose ARN is not desired."""
     known = set(wanted)
     note = "ours by its tag, and not in this configuration"
     return [
@@ -133,7 +133,7 @@ def plan_orphans(
 def diff_attributes(
     desired: Desired, attributes: Mapping[str, str], tags: Mapping[str, str]
 ) -> tuple[AttributeChange, ...]:
-    """Attributes and tags that differ from what they should be; tags of others are left alone."""
+    """Returns attributes and tags that differ from their desired value; ignores other owners' tags."""
     wished = [
         AttributeChange(name, attributes.get(name, ""), wish.settle(attributes.get(name, "")))
         for name, wish in desired.attributes.items()

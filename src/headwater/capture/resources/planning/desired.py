@@ -1,4 +1,4 @@
-"""The resources that a source needs, as they should be. Pure."""
+"""The desired state of the resources of a source. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from headwater.capture.resources.planning.wishes import (
 from headwater.config.source import S3SourceConfig
 
 RETENTION_SECONDS = 14 * 86_400
-# A notification has up to 64 KiB; a queue that takes less refuses it, and it is lost.
+# A notification has up to 64 KiB; a queue with a lower limit rejects it, and it is lost.
 MIN_MESSAGE_BYTES = 65_536
 MESSAGE_BYTES = 262_144
 SEND_SID = "HeadwaterSend"
@@ -27,10 +27,10 @@ TLS_SID = "HeadwaterTls"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where resources are made. `is_aws`: not something that only speaks its protocols.
+    """The account and region of the resources. `is_aws`: AWS itself, not a compatible service.
 
-    `has_tls` is false where the queue's endpoint is plain HTTP: a policy that asks for TLS would
-    lock everybody out.
+    `has_tls` is False if the queue's endpoint is plain HTTP: a policy that requires TLS would deny all
+    access.
     """
 
     account: str
@@ -40,13 +40,13 @@ class Site:
     has_tls: bool = True
 
     def build_arn(self, service: str, resource: str) -> str:
-        """The ARN of a resource of this account and region."""
+        """Returns the ARN of a resource of this account and region."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The ARNs of everything that belongs to one source, whether it is wanted or not."""
+    """The ARNs of all resources of one source, desired or not."""
 
     bucket: str
     queue: str
@@ -56,7 +56,7 @@ class Addresses:
 
     @classmethod
     def of(cls, source: S3SourceConfig, site: Site, queue_arn: str = "") -> "Addresses":
-        """`queue_arn` is that of a queue which is there already, and may be another account's."""
+        """Builds the ARNs; `queue_arn` is that of an existing queue, which may be in another account."""
         name = name_resources(source)
         queue = queue_arn or site.build_arn("sqs", name_queue_of(source))
         return cls(
@@ -71,7 +71,7 @@ class Addresses:
 def build_desired(
     source: S3SourceConfig, owner: Owner, site: Site, addresses: Addresses, *, is_queue_given: bool = False
 ) -> list[Desired]:
-    """In the order in which they are made; without the queues where the user's own is used."""
+    """Returns the resources in order of creation; without the queues if the user provides one."""
     tags = owner.build_tags(source.resources.tags)
     found = [] if is_queue_given else _build_queues(source, site, addresses, tags)
     if source.notifications == "sns":
@@ -82,7 +82,7 @@ def build_desired(
 
 
 def find_sender(source: S3SourceConfig, site: Site, addresses: Addresses) -> tuple[str, str, str]:
-    """Who sends to the queue: its service, the ARN on whose behalf, and that one's account or nothing."""
+    """Returns the sender to the queue: its service, its resource's ARN, and the account or an empty text."""
     if source.notifications == "sns":
         return "sns.amazonaws.com", addresses.topic, ""
     if source.notifications == "eventbridge":
@@ -91,7 +91,7 @@ def find_sender(source: S3SourceConfig, site: Site, addresses: Addresses) -> tup
 
 
 def build_event_pattern(source: S3SourceConfig) -> str:
-    """The EventBridge pattern of the events that are wanted; expirations are deletions there."""
+    """Returns the EventBridge pattern of the desired events; it reports expirations as deletions."""
     detail: dict[str, object] = {"bucket": {"name": [source.bucket]}}
     if source.prefix:
         detail["object"] = {"key": [{"prefix": source.prefix}]}
@@ -150,7 +150,7 @@ def _build_topic(
     delivery: dict[str, Wish] = {
         "Protocol": Exactly("sqs"),
         "Endpoint": Exactly(queue),
-        # Without it each message is wrapped once more, and a third larger.
+        # Without it each message has one more envelope and is a third larger.
         "RawMessageDelivery": Exactly("true"),
     }
     return [
@@ -171,7 +171,7 @@ def _build_rule(source: S3SourceConfig, addresses: Addresses, tags: Mapping[str,
 def _encrypt_queue(kms_key: str | None, site: Site) -> dict[str, Wish]:
     if kms_key:
         return {"KmsMasterKeyId": Exactly(kms_key)}
-    # What only speaks SQS's protocol seldom knows these attributes.
+    # Services that are only SQS-compatible rarely support these attributes.
     return {"KmsMasterKeyId": Exactly(""), "SqsManagedSseEnabled": Exactly("true")} if site.is_aws else {}
 
 
@@ -192,7 +192,7 @@ def _build_policy(statements: list[Statement], action: str, arn: str, site: Site
 def _allow(service: str, action: str, resource: str, sender: str, account: str) -> Statement:
     condition: dict[str, object] = {"ArnEquals": {"aws:SourceArn": sender}}
     if account:
-        # A bucket's ARN holds no account: a stranger could make a bucket of that name after ours is gone.
+        # A bucket's ARN has no account: another account could re-create a deleted bucket under its name.
         condition["StringEquals"] = {"aws:SourceAccount": account}
     return {
         "Sid": SEND_SID,

@@ -1,4 +1,4 @@
-"""May the services that fill the queue use its KMS key? Judges a key policy; asks nobody."""
+"""Judges by a key policy whether the services that fill the queue may use its KMS key; no requests."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from headwater.capture.resources.planning.wishes import Statement, list_statemen
 from headwater.config.source import S3SourceConfig
 
 NAME = "source.resources.kms_key"
-# To encrypt what it sends, and to read the data key it has cached.
+# To encrypt messages, and to decrypt the cached data key.
 ACTIONS = ("kms:GenerateDataKey", "kms:Decrypt")
 _SENDERS: Mapping[str, tuple[str, ...]] = {
     "sqs": ("s3.amazonaws.com",),
@@ -19,17 +19,17 @@ _SENDERS: Mapping[str, tuple[str, ...]] = {
 
 
 def list_services(source: S3SourceConfig) -> tuple[str, ...]:
-    """The services that have to use the key."""
+    """Returns the services that must use the key."""
     return _SENDERS[source.notifications]
 
 
 def is_managed_by_aws(key: str) -> bool:
-    """Whether it is a key whose policy nobody can change."""
+    """True if the key's policy cannot be changed."""
     return key.startswith("alias/aws/") or ":alias/aws/" in key
 
 
 def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[SetupFinding]:
-    """A finding for each service that may not use the key by its policy (JSON text); one that is ok else."""
+    """Returns a finding for each service that the key policy (JSON text) denies, or one that is ok."""
     statements = list_statements(_parse(text))
     missing = [service for service in services if not _allows(statements, service)]
     for service in missing:
@@ -44,12 +44,12 @@ def judge_key_policy(text: str, key: str, services: Sequence[str], account: str)
 
 
 def describe_fix(services: Sequence[str], account: str) -> str:
-    """What to add to the key's policy."""
+    """Describes what to add to the key's policy."""
     return f"add to the key's policy: {json.dumps(build_key_statement(services, account))}"
 
 
 def build_key_statement(services: Sequence[str], account: str) -> Statement:
-    """The statement that lets services use a key on behalf of one account."""
+    """Builds the statement that allows services to use a key on behalf of one account."""
     return {
         "Sid": "HeadwaterNotifications",
         "Effect": "Allow",
@@ -61,7 +61,7 @@ def build_key_statement(services: Sequence[str], account: str) -> Statement:
 
 
 def judge_managed_key(key: str) -> SetupFinding:
-    """What to say of a key that services of AWS may not be let use."""
+    """Judges a key that cannot be opened to AWS services."""
     return SetupFinding(
         NAME,
         "problem",
@@ -79,7 +79,7 @@ def _grants(statement: Statement, service: str, action: str) -> bool:
     named = principal.get("Service") if isinstance(principal, Mapping) else None
     is_named = principal == "*" or service in _texts(named)
     actions = [text.lower() for text in _texts(statement.get("Action"))]
-    # GenerateDataKey* is how the documents write it.
+    # The AWS documentation writes GenerateDataKey*.
     return (
         statement.get("Effect") == "Allow"
         and is_named

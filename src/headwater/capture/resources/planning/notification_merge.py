@@ -1,4 +1,4 @@
-"""Our rules into and out of a bucket's notification configuration; those of others stay as they are. Pure."""
+"""Merges our rules into and out of a bucket's notification configuration; keeps other rules. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from headwater.capture.resources.planning.ownership import Owner
 
 @dataclass(frozen=True, slots=True)
 class WantedRule:
-    """Where the bucket's events are to go: `kind` "eventbridge" has no target, and takes all keys."""
+    """The desired route of the bucket's events: `kind` "eventbridge" has no target and receives all keys."""
 
     kind: RouteKind
     target: str = ""
@@ -35,9 +35,9 @@ class WantedRule:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What to write and how it differs; with a problem nothing may be written.
+    """The configuration to write and its changes; with a problem nothing may be written.
 
-    `orphans` are ids of rules that an earlier configuration of ours left.
+    `orphans` are ids of rules of an earlier configuration of ours.
     """
 
     configuration: Configuration
@@ -50,9 +50,9 @@ class Merge:
 def merge_notification(
     current: Configuration, wanted: WantedRule, owner: Owner, *, prune: bool = False
 ) -> Merge:
-    """Add our rule, or change it to what is wanted; `prune` removes rules of our earlier configurations.
+    """Adds our rule or changes it as desired; `prune` removes rules of our earlier configurations.
 
-    Events that somebody else's rule brings to the same place already are left to that rule.
+    Leaves events to another owner's rule that already sends them to the same destination.
     """
     present = list_routes(current)
     orphans = [item.id for item in present if _is_orphan(item.id, owner)]
@@ -74,7 +74,7 @@ def merge_notification(
 
 
 def withdraw_notification(current: Configuration, owner: Owner, *, prune: bool = False) -> Merge:
-    """Take our rule out. EventBridge stays on: who else listens to it cannot be known."""
+    """Removes our rule. EventBridge stays enabled, because its other consumers are unknown."""
     orphans = [item.id for item in list_routes(current) if _is_orphan(item.id, owner)]
     left = _without(current, {owner.rule_id, *(orphans if prune else ())})
     notes = ("EventBridge stays on for the bucket: others may listen",) if EVENTBRIDGE in current else ()
@@ -82,7 +82,7 @@ def withdraw_notification(current: Configuration, owner: Owner, *, prune: bool =
 
 
 def _find_missing(wanted: WantedRule, others: list[NamedRoute]) -> Route | None:
-    """The rule for those events that nobody brings there yet; None when there are none."""
+    """Returns the rule for events that no rule sends there yet; None if there are none."""
     if wanted.kind not in ("queue", "topic"):
         return None
     there = [

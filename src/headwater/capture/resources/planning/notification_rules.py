@@ -1,4 +1,4 @@
-"""A bucket's notification configuration as S3 tells and takes it, and which rules overlap. Pure."""
+"""Reads and builds rules of a bucket's notification configuration, and detects overlaps. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_RULES = 100
 Rule = Mapping[str, object]
 Configuration = Mapping[str, object]
 
-# Where S3 keeps rules of a kind, and under which name their target.
+# The S3 field for the rules of a kind, and the name of their target.
 PLACES: Mapping[RouteKind, tuple[str, str]] = {
     "queue": ("QueueConfigurations", "QueueArn"),
     "topic": ("TopicConfigurations", "TopicArn"),
@@ -31,14 +31,14 @@ WANTED_KINDS = frozenset(kind for _, kinds in _WANTED for kind in kinds)
 
 @dataclass(frozen=True, slots=True)
 class NamedRoute:
-    """A rule's id and where it leads."""
+    """A rule's id and route."""
 
     id: str
     route: Route
 
 
 def list_routes(configuration: Configuration) -> list[NamedRoute]:
-    """All rules, and EventBridge when it is on."""
+    """Lists all rules, and EventBridge if it is enabled."""
     found = [
         NamedRoute(str(rule.get("Id", "")), _parse_route(kind, rule))
         for kind, (name, _) in PLACES.items()
@@ -48,13 +48,13 @@ def list_routes(configuration: Configuration) -> list[NamedRoute]:
 
 
 def list_rules(configuration: Configuration, name: str) -> Sequence[Rule]:
-    """The rules in one of the lists, as S3 tells them."""
+    """Lists the rules in one of the lists, in S3's format."""
     found = configuration.get(name, ())
     return [rule for rule in found if isinstance(rule, Mapping)] if isinstance(found, Sequence) else []
 
 
 def build_rule(rule_id: str, route: Route) -> Rule:
-    """A rule as S3 takes it."""
+    """Builds a rule in S3's format."""
     rule: dict[str, object] = {
         "Id": rule_id,
         PLACES[route.kind][1]: route.target,
@@ -68,24 +68,24 @@ def build_rule(rule_id: str, route: Route) -> Rule:
 
 
 def is_same(one: Configuration, other: Configuration) -> bool:
-    """Whether two configurations say the same, in whatever order."""
+    """True if two configurations are equal regardless of order."""
     return _normalize(one) == _normalize(other)
 
 
 def expand(events: Iterable[str]) -> frozenset[str]:
-    """Single events; a family (`s3:ObjectCreated:*`) as its members where they are known."""
+    """Expands event families (`s3:ObjectCreated:*`) to their members if known."""
     return frozenset(kind for event in events for kind in _FAMILIES.get(event, {event}))
 
 
 def fold_kinds(kinds: frozenset[str]) -> frozenset[str]:
-    """The opposite: a family where all of its members are there."""
+    """Replaces complete sets of members by their family; reverses `expand`."""
     whole = frozenset(name for name, members in _WANTED if members <= kinds)
     covered = expand(whole)
     return whole | (kinds - covered)
 
 
 def overlap(one: Route, other: Route) -> frozenset[str]:
-    """Events of keys that both rules take, which S3 does not allow; empty when there is none."""
+    """Returns events of keys that both rules match, which S3 does not allow."""
     prefixes = one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix)
     suffixes = one.suffix.endswith(other.suffix) or other.suffix.endswith(one.suffix)
     if not (prefixes and suffixes) or "eventbridge" in (one.kind, other.kind):
@@ -94,7 +94,7 @@ def overlap(one: Route, other: Route) -> frozenset[str]:
 
 
 def describe_route(route: Route) -> str:
-    """`s3:ObjectCreated:* of keys that start with 'in/' to ARN`."""
+    """Returns `s3:ObjectCreated:* of keys that start with 'in/' to ARN`."""
     filters = [f"start with {route.prefix!r}"] if route.prefix else []
     filters += [f"end with {route.suffix!r}"] if route.suffix else []
     keys = f" of keys that {' and '.join(filters)}" if filters else ""
@@ -130,7 +130,7 @@ def _parse_route(kind: RouteKind, rule: Rule) -> Route:
 
 
 def _iter_filters(found: object) -> Iterator[tuple[str, str]]:
-    """Prefix and suffix; S3 keeps them form-encoded, and writes their names in either case."""
+    """Yields prefix and suffix; S3 stores them form-encoded, with their names in either case."""
     key = found.get("Key") if isinstance(found, Mapping) else None
     rules = key.get("FilterRules") if isinstance(key, Mapping) else None
     for rule in rules if isinstance(rules, Sequence) else ():

@@ -1,4 +1,4 @@
-"""Whose is a resource? Told by its tags, never by its name. Pure."""
+"""Determines the owner of a resource by its tags, never by its name. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ MAX_TAG_VALUE = 256
 
 Standing = Literal["ours", "another's", "untagged"]
 
-# What SQS, SNS and EventBridge all take in a tag's value.
+# Characters outside the set that SQS, SNS and EventBridge all allow in a tag's value.
 _UNSAFE = re.compile(r"[^\w .:/=+@-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The headwater of one lake, and the source that it reads; `id` is eight hex digits of the lake."""
+    """The headwater of one lake and its source; `id` is eight hex digits of the lake."""
 
     id: str
     lake: str
@@ -28,26 +28,26 @@ class Owner:
 
     @classmethod
     def of(cls, lake: str, bucket: str, prefix: str = "") -> "Owner":
-        """The owner of what is made for a bucket's keys under a prefix on behalf of a lake."""
+        """Returns the owner of resources for a bucket's keys under a prefix and a lake."""
         return cls(digest(lake.rstrip("/")), lake, f"s3://{bucket}/{prefix}")
 
     @property
     def rule_start(self) -> str:
-        """How the ids of this owner's notification rules begin, whatever their source."""
+        """Returns the prefix of the ids of this owner's notification rules, for any source."""
         return f"headwater-{self.id}-"
 
     @property
     def rule_id(self) -> str:
-        """The id of the notification rule of this owner and source."""
+        """Returns the id of the notification rule of this owner and source."""
         return f"{self.rule_start}{digest(self.source)}"
 
     def build_tags(self, further: Mapping[str, str]) -> dict[str, str]:
-        """The tags of what this owner makes; `further` are the user's."""
+        """Returns the tags of this owner's resources; `further` are the user's."""
         own = {OWNER_TAG: self.id, LAKE_TAG: self.lake, SOURCE_TAG: self.source}
         return {**{name: _fit(value) for name, value in own.items()}, **further}
 
     def judge(self, tags: Mapping[str, str]) -> Standing:
-        """Whose a resource with these tags is."""
+        """Determines the owner of a resource with these tags."""
         found = tags.get(OWNER_TAG)
         if found is None:
             return "untagged"

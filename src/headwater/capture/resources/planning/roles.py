@@ -1,4 +1,4 @@
-"""The rights that setting up, ingesting and serving take, as IAM policies with nothing to spare. Pure."""
+"""Least-privilege IAM policies for set-up, ingestion and serving. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
@@ -32,7 +32,7 @@ _TOPIC_SET_UP = (
     "sns:Subscribe",
     "sns:TagResource",
 )
-# Rights to subscriptions cannot be bound to one.
+# IAM cannot restrict rights to one subscription.
 _SUBSCRIPTION_SET_UP = ("sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes", "sns:Unsubscribe")
 _RULE_SET_UP = (
     "events:DeleteRule",
@@ -52,7 +52,7 @@ _BUCKET_LOOK = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBu
 def build_role_policies(
     source: S3SourceConfig, lake: str, site: Site, addresses: Addresses
 ) -> dict[Role, Mapping[str, object]]:
-    """An IAM policy document by role. A lake that is not in S3 takes no right there."""
+    """Builds an IAM policy document by role. A lake outside S3 needs no right there."""
     return {
         "set-up": _build_document(_list_set_up(source, site, addresses)),
         "ingest": _build_document(_list_ingest(source, lake, site, addresses)),
@@ -66,7 +66,7 @@ def _list_set_up(source: S3SourceConfig, site: Site, addresses: Addresses) -> It
     yield _allow("Bucket", (*_BUCKET_LOOK, "s3:PutBucketNotification"), addresses.bucket)
     probe = f"{addresses.bucket}/{source.prefix}{PROBE_FOLDER}*"
     yield _allow("ProbeObject", ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutObject"), probe)
-    # The tagging interface knows no resources in its policies.
+    # The tagging API does not support resources in policies.
     yield _allow("Orphans", ("tag:GetResources",), "*")
     if source.notifications == "sns":
         yield _allow("Topic", _TOPIC_SET_UP, addresses.topic)
@@ -95,12 +95,12 @@ def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addre
 
 
 def _list_cleaning(source: S3SourceConfig, site: Site, objects: str) -> Iterator[Statement]:
-    """What `clean_source` takes beyond reading."""
+    """Lists the rights that `clean_source` needs beyond reading."""
     action = source.clean_source
     if action == "tag":
         yield _allow("CleanSource", (*_TAGS_READ, *_TAGS_WRITE), objects)
     if action in ("move", "delete"):
-        # Never of a version: in a bucket that has them a deletion can be taken back.
+        # Never of a version: in a versioned bucket a deletion is reversible.
         yield _allow("CleanSource", ("s3:DeleteObject", *(_TAGS_READ if action == "move" else ())), objects)
     if action == "move":
         target = f"arn:{site.partition}:s3:::{source.clean_source_target}*"
@@ -117,7 +117,7 @@ def _list_serve(lake: str, site: Site, addresses: Addresses) -> Iterator[Stateme
 
 
 def _find_lake(lake: str, site: Site) -> tuple[str, str]:
-    """The ARNs of the lake's bucket and of what lies below the lake; empty when it is elsewhere."""
+    """Returns the ARNs of the lake's bucket and of the objects below the lake; empty if it is not in S3."""
     parts = urlsplit(lake)
     if parts.scheme not in ("s3", "s3a"):
         return "", ""
@@ -129,7 +129,7 @@ def _find_lake(lake: str, site: Site) -> tuple[str, str]:
 def _allow_key(actions: Sequence[str], key: str, site: Site) -> Statement:
     alias = key[key.find("alias/") :] if "alias/" in key else ""
     if alias:
-        # A policy cannot name a key by its alias, but it can ask for one.
+        # A policy cannot name a key by its alias, but its condition can.
         condition = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}}
         return {**_allow("Key", actions, site.build_arn("kms", "key/*")), "Condition": condition}
     return _allow("Key", actions, key if key.startswith("arn:") else site.build_arn("kms", f"key/{key}"))

@@ -1,4 +1,4 @@
-"""The whole plan of one source: every resource in its order, and the bucket's notification last. Pure."""
+"""The complete plan of one source: all resources in order, the bucket's notification last. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ MergeInto = Callable[[Configuration], Merge]
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What is there. `tagged` is what carries our tag anywhere in the region: kind, name, ARN.
+    """The observed state. `tagged` lists all resources with our tag in the region: kind, name, ARN.
 
-    `bucket_region` is None where the store does not tell it, or where regions mean nothing.
+    `bucket_region` is None if the store does not report it or has no regions.
     """
 
     site: Site
@@ -45,12 +45,12 @@ class SourceState:
     warnings: tuple[SetupFinding, ...] = ()
 
     def find(self, kind: ResourceKind) -> Observed | None:
-        """What was observed of a kind."""
+        """Returns the observed resource of a kind."""
         return next((item for item in self.observed if item.kind == kind), None)
 
 
 def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool, prune: bool) -> Plan:
-    """What `up` has to do; nothing of it may be done while there is a problem."""
+    """Plans `up`; nothing of it may be applied while there is a problem."""
     given = _find_given_queue(source, owner, state, adopt)
     desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
     problems = list(_judge_place(source, state))
@@ -79,11 +79,11 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
 
 
 def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState, prune: bool) -> Plan:
-    """What `down` has to do: senders first, so that nothing is sent to what is gone."""
+    """Plans `down`: senders first, so that none sends to a deleted resource."""
     merge = withdraw_notification(state.notification, owner, prune=prune)
     actions = [_describe_merge(source.bucket, merge, "delete")]
     desired = build_desired(source, owner, state.site, state.addresses)
-    # A topic takes its subscriptions along.
+    # Deleting a topic deletes its subscriptions.
     actions += [
         plan_removal(state.find(item.kind), item.kind, item.name, owner)
         for item in reversed(desired)
@@ -94,7 +94,7 @@ def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState
 
 
 def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune: bool) -> MergeInto:
-    """The merge into whatever configuration is there when it is written."""
+    """Returns the merge into the configuration that exists at the time of writing."""
     targets: Mapping[str, WantedRule] = {
         "sqs": WantedRule("queue", addresses.queue, source.prefix),
         "sns": WantedRule("topic", addresses.topic, source.prefix),
@@ -105,14 +105,14 @@ def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune:
 
 
 def withdraw_for(owner: Owner, prune: bool) -> MergeInto:
-    """The opposite of `merge_for`."""
+    """Returns the reverse of `merge_for`."""
     return lambda current: withdraw_notification(current, owner, prune=prune)
 
 
 def _find_given_queue(
     source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool
 ) -> Observed | None:
-    """The user's own queue, which is used as it is; None when the queue is ours to make or to keep."""
+    """Returns the user's own queue, used as it is; None if we create or maintain the queue."""
     queue = state.find("queue")
     if source.queue.url is None or queue is None or adopt:
         return None
@@ -123,7 +123,7 @@ def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFi
     region, actual = state.site.region, state.bucket_region
     if not actual or actual == region:
         return
-    # A queue that nobody placed is looked for where the bucket is said to be.
+    # A queue without a configured region is expected in the bucket's region.
     key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
     detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
     yield SetupFinding(key, "problem", detail, f"set {key} to {actual}")

@@ -1,4 +1,4 @@
-"""What an attribute is wished to be, and what to write so that it is; keeps what is good enough. Pure."""
+"""Desired attribute values, and the value to write; keeps values that already satisfy them. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,16 @@ Statement = Mapping[str, object]
 
 
 class Wish(Protocol):
-    """`settle` gives the value to write; it is the value found when nothing has to change."""
+    """`settle` returns the value to write, which is the found value if no change is needed."""
 
     def settle(self, found: str) -> str:
-        """`found` is empty where the attribute is absent. Settling twice changes nothing more."""
+        """Returns the value to write; `found` is empty if the attribute is absent. Idempotent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """This text and no other; the empty text is wished away."""
+    """Exactly this text; the empty text removes the attribute."""
 
     value: str
 
@@ -30,7 +30,7 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """A number not below `minimum`; `preferred` where it is below or absent."""
+    """A number of at least `minimum`; `preferred` if it is below or absent."""
 
     minimum: int
     preferred: int
@@ -42,7 +42,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class SameJson:
-    """The same JSON, however it is written; numbers may stand as text, as SQS has them."""
+    """Equal JSON in any notation; numbers may be text, as in SQS."""
 
     value: str
 
@@ -57,16 +57,16 @@ class SameJson:
 
 @dataclass(frozen=True, slots=True)
 class PolicyWith:
-    """A policy that holds these statements; those with other Sids are kept as they are, in their order.
+    """A policy with these statements; statements with other Sids are kept in their order.
 
-    `retired` are Sids of ours that are no longer wanted.
+    `retired` are Sids of ours that are no longer desired.
     """
 
     statements: tuple[Statement, ...]
     retired: frozenset[str] = frozenset()
 
     def settle(self, found: str) -> str:
-        """See `Wish.settle`. Text that is no policy cannot be kept, and is replaced."""
+        """See `Wish.settle`. Text that is not a policy is replaced."""
         policy = _parse_object(found)
         present = list_statements(policy)
         wanted = {str(statement["Sid"]): statement for statement in self.statements}
@@ -81,13 +81,13 @@ class PolicyWith:
 
 
 def list_statements(policy: Mapping[str, object]) -> Sequence[Statement]:
-    """The statements of a policy, which may hold a single one without a list."""
+    """Lists the statements of a policy, which may hold a single one without a list."""
     found = policy.get("Statement", [])
     return [item for item in (found if isinstance(found, list) else [found]) if isinstance(item, dict)]
 
 
 def _is_same(one: Statement, other: Statement) -> bool:
-    """Whether two statements mean the same: AWS may give one back in another spelling."""
+    """True if two statements are equivalent: AWS may return one in another notation."""
     return _canonize(one) == _canonize(other)
 
 

@@ -1,4 +1,4 @@
-"""Provisioners by the source's type. Adding one: a file, a line in the table, one in the contract test."""
+"""Provisioners by source type. To add one: add a file, a line in the table, one in the contract test."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -21,9 +21,9 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
 def build_provisioner(
     source: "SourceConfig", lake: str, scope: ProvisioningScope | None = None
 ) -> Provisioner:
-    """What makes and removes the resources of a source; vendors are imported only when chosen.
+    """Builds the provisioner of a source; imports vendor libraries only when chosen.
 
-    Raises `UsageError` for a type that has none, `ConfigError` when no region is to be found.
+    Raises `UsageError` for a type that has none, `ConfigError` if no region is found.
     """
     entry = _PROVISIONERS.get(source.type)
     if entry is None:

@@ -1,4 +1,4 @@
-"""Resources in AWS, and in what speaks its protocols: asked, planned, made and removed."""
+"""Reads, plans, creates and removes resources in AWS and compatible services."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -53,12 +53,12 @@ _CONFIG = Config(
     tcp_keepalive=True,
 )
 _KIND_BY_SERVICE: dict[str, ResourceKind] = {"sqs": "queue", "sns": "topic", "events": "rule"}
-# The order in which things can go: who sends before who receives.
+# The required order of removal: senders before receivers.
 _REMOVAL_ORDER = ("notification", "subscription", "rule", "topic", "queue", "dead_letter_queue")
 
 
 class AwsClients:
-    """Clients beside the queue: same endpoint, same region. Built when first asked for."""
+    """Clients for the queue's endpoint and region, built on first use."""
 
     def __init__(self, source: "S3SourceConfig") -> None:
         self._source = source
@@ -67,21 +67,21 @@ class AwsClients:
 
     @property
     def is_aws(self) -> bool:
-        """Whether this is AWS itself, also by way of an endpoint of one's own network."""
+        """True for AWS itself, also through a private endpoint."""
         return self._endpoint is None or ".amazonaws.com" in self._endpoint
 
     @property
     def has_tls(self) -> bool:
-        """Whether the queue is reached by TLS."""
+        """True if the queue's endpoint uses TLS."""
         return not (self._endpoint or "https:").startswith("http:")
 
     @property
     def region(self) -> str:
-        """Where the queue is or will be."""
+        """Returns the region of the existing or future queue."""
         return str(self.get("sqs").meta.region_name)
 
     def get(self, service: str) -> Any:
-        """A client for a service. Raises `ConfigError` when no region is to be found."""
+        """Returns a client for a service. Raises `ConfigError` if no region is found."""
         if service not in self._built:
             self._built[service] = self._build(service)
         return self._built[service]
@@ -92,16 +92,16 @@ class AwsClients:
 
     @cached_property
     def s3(self) -> Any:
-        """A client for the bucket."""
+        """Returns a client for the bucket."""
         return build_s3_client(self._source.endpoint, self._source.region)
 
     def close(self) -> None:
-        """Free connections."""
+        """Closes connections."""
         for client in (*self._built.values(), *([self.s3] if "s3" in self.__dict__ else [])):
             client.close()
 
     def _build(self, service: str) -> Any:
-        # An endpoint inside one's own network is that of one service.
+        # A private endpoint serves one service.
         shared = None if self.is_aws and service != "sqs" else self._endpoint
         try:
             region = self._region or self._session.region_name or (None if self.is_aws else FALLBACK_REGION)
@@ -156,7 +156,7 @@ class AwsProvisioner:
             bucket_region = self._ask_bucket()
             notification = self._open_notification().read()
         except BucketNotFoundError:
-            # What is left of a bucket that has gone can still be removed.
+            # What remains of a deleted bucket can still be removed.
             bucket_region, notification = None, {}
         state = self._observe(bucket_region, notification)
         return plan_source_removal(self._source, self._owner, state, self._scope.prune)
@@ -176,7 +176,7 @@ class AwsProvisioner:
         name = name_queue_of(self._source)
         with asking(AwsPlace(f"queue {name}", "source.queue", ""), "sqs"):
             url = self._source.queue.url or client.get_queue_url(QueueName=name)["QueueUrl"]
-        # What it hands out stays hidden until the probe shows it again.
+        # Received messages stay hidden until the probe releases them.
         with closing(SqsQueue(client, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
             return Probe(self._clients.s3, queue, self._source).run(timeout_seconds)
 
@@ -185,7 +185,7 @@ class AwsProvisioner:
         self._clients.close()
 
     def _ask_bucket(self) -> str | None:
-        """The bucket's region where it means something. Raises `BucketNotFoundError`."""
+        """Returns the bucket's region if the store has regions. Raises `BucketNotFoundError`."""
         answer = ask_bucket(self._clients.s3, self._source.bucket, name_bucket(self._source))
         return answer.region if self._clients.is_aws else None
 
@@ -225,7 +225,7 @@ class AwsProvisioner:
         return [item for item in found if item is not None]
 
     def find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], SetupFinding | None]:
-        """What carries our tag in this region; the tags' own service knows it some seconds late."""
+        """Finds resources with our tag in this region; the tagging API is some seconds behind."""
         found: list[tuple[ResourceKind, str, str]] = []
         try:
             pages = self._clients.get("resourcegroupstaggingapi").get_paginator("get_resources")
@@ -245,7 +245,7 @@ class AwsProvisioner:
     def _apply(self, action: ResourceAction) -> None:
         if action.kind == "notification":
             source = self._source
-            # By now the queue is there, and knows best what its ARN is.
+            # The queue exists by now, and its own ARN is authoritative.
             queue = self._read_queue()
             site = find_site(self._clients, queue, self._owner)
             addresses = Addresses.of(source, site, queue.arn if queue else "")
@@ -267,13 +267,13 @@ class AwsProvisioner:
             return
         for action in sorted(plan.orphans, key=lambda item: _REMOVAL_ORDER.index(item.kind)):
             if action.kind == "notification":
-                continue  # went with the merge
+                continue  # applied with the merge
             if self._is_ours(action):
                 self._find_store(action).delete(action)
                 on_action(action)
 
     def _is_ours(self, action: ResourceAction) -> bool:
-        """By the resource's own tags: what the tags' service tells may be out of date."""
+        """Checks the resource's own tags: those of the tagging API may be out of date."""
         if action.kind == "topic":
             found = TopicResources(self._clients.get("sns")).read_topic(action.arn)
         elif action.kind == "rule":
@@ -295,9 +295,9 @@ class AwsProvisioner:
 
 
 def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site:
-    """Account, region and partition: those of a queue of ours, else of the credentials.
+    """Returns account, region and partition: those of a queue of ours, else of the credentials.
 
-    A queue of somebody else's may be another account's; it is asked where nobody else can be.
+    Another owner's queue may be in another account; its values are used only if nothing else is available.
     """
     if queue and owner.judge(queue.tags) == "ours":
         return _read_site(queue.arn, clients)
@@ -318,7 +318,7 @@ def _read_site(queue_arn: str, clients: AwsClients) -> Site:
 
 
 def ensure_applicable(plan: Plan) -> None:
-    """Raise `ResourceConflictError` with all problems of a plan, if it has any."""
+    """Raises `ResourceConflictError` with all problems of a plan, if it has any."""
     if plan.problems:
         detail = "; ".join(problem.detail for problem in plan.problems)
         hint = "; ".join(dict.fromkeys(problem.fix for problem in plan.problems))
@@ -335,7 +335,7 @@ def _name_tagged(arn: str) -> tuple[ResourceKind, str, str]:
 
 
 def build_aws_provisioner(source: "SourceConfig", lake: str, scope: ProvisioningScope) -> AwsProvisioner:
-    """The provisioner of an S3 source. Raises `ConfigError` when no region is to be found."""
+    """Builds the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
     owner = Owner.of(lake, source.bucket, source.prefix)
@@ -343,7 +343,7 @@ def build_aws_provisioner(source: "SourceConfig", lake: str, scope: Provisioning
 
 
 def build_source_policies(source: "S3SourceConfig", lake: str) -> Mapping[Role, Mapping[str, object]]:
-    """IAM policies by role; `*` stands for an account and a region that cannot be told."""
+    """Builds IAM policies by role; `*` stands for an unknown account or region."""
     clients = AwsClients(source)
     try:
         site = find_site(clients, None, Owner.of(lake, source.bucket, source.prefix))

@@ -1,4 +1,4 @@
-"""The rule that brings a bucket's events from EventBridge's default bus to the queue."""
+"""The rule that sends a bucket's events from EventBridge's default bus to the queue."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class RuleResources:
         self._client = client
 
     def read(self, arn: str) -> Observed | None:
-        """The rule and its target; None when there is none."""
+        """Returns the rule and its target; None if there is none."""
         name = _last(arn)
         with asking(_name(name), "events"):
             try:
@@ -37,7 +37,7 @@ class RuleResources:
         return Observed("rule", name, rule["Arn"], attributes, {tag["Key"]: tag["Value"] for tag in found})
 
     def create(self, action: ResourceAction) -> None:
-        """Create rule and target."""
+        """Creates rule and target."""
         attributes, tags = action.list_written()
         with asking(_name(action.resource), "events"):
             self._client.put_rule(
@@ -50,7 +50,7 @@ class RuleResources:
             self._put_target(action.resource, attributes["Target"])
 
     def update(self, action: ResourceAction) -> None:
-        """Write what differs; a rule's pattern and state can only be written together."""
+        """Writes differences; a rule's pattern and state can only be written together."""
         attributes, tags = action.list_written()
         name = action.resource
         with asking(_name(name), "events"):
@@ -69,7 +69,7 @@ class RuleResources:
                 self._put_target(name, attributes["Target"])
 
     def delete(self, action: ResourceAction) -> None:
-        """Delete the rule with its targets."""
+        """Deletes the rule with its targets."""
         name = _last(action.arn)
         with asking(_name(name), "events"):
             targets = self._client.list_targets_by_rule(Rule=name).get("Targets", [])

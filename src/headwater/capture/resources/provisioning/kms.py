@@ -1,4 +1,4 @@
-"""The key that encrypts the queue: there, in use, and open to the services that send."""
+"""Checks the queue's KMS key: it must exist, be enabled and allow the sending services."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from headwater.config.source import S3SourceConfig
 
 
 def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFinding]:
-    """Findings about the configured key. What may not be asked is a warning that says what must hold."""
+    """Checks the configured key. A property that may not be read becomes a warning with the requirement."""
     key = source.resources.kms_key or ""
     services = list_services(source)
     if is_managed_by_aws(key):

@@ -1,4 +1,4 @@
-"""A folder as a source needs nothing made; whether it is there, the checks before a run tell."""
+"""A folder as a source needs no resources; the checks before a run verify that it exists."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LocalProvisioner:
-    """Has nothing to do, and says so."""
+    """Has nothing to provision."""
 
     def plan(self) -> Plan:
         """See `Provisioner.plan`."""
@@ -39,5 +39,5 @@ class LocalProvisioner:
 def build_local_provisioner(
     _source: "SourceConfig", _lake: str, _scope: ProvisioningScope
 ) -> LocalProvisioner:
-    """The provisioner of a folder."""
+    """Builds the provisioner of a folder."""
     return LocalProvisioner()

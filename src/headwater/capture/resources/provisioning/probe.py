@@ -1,4 +1,4 @@
-"""Proves the way from bucket to queue: puts an object, waits until the queue hears of it, removes it."""
+"""Tests the path from bucket to queue: puts an object, waits for its notification, deletes it."""
 
 import time
 import uuid
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 NAME = "probe"
-# Behind more messages than this the probe's own would be found late, and each of them be counted once more.
+# With a larger backlog the probe's message would arrive late, and each message would be received once more.
 MAX_BACKLOG = 1_000
-# A new EventBridge rule, or a new queue policy, counts after some seconds only.
+# A new EventBridge rule or queue policy takes effect only after some seconds.
 PUT_AGAIN_SECONDS = 10.0
 POLL_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What was heard: kinds of events of the probe's object by seconds, and whether S3 sent its TestEvent."""
+    """Received notifications: event kinds of the probe's object by seconds, and whether S3 sent its
+    TestEvent.
+    """
 
     kinds: dict[str, float] = field(default_factory=dict)
     test_event: bool = False
@@ -36,7 +38,7 @@ class _Seen:
 
 
 class Probe:
-    """One round trip. `queue` must hide what it hands out for longer than the probe takes."""
+    """One round trip. `queue` must hide received messages for longer than the probe takes."""
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Probe:
         self._seen = _Seen()
 
     def run(self, timeout_seconds: float) -> list[SetupFinding]:
-        """Findings; messages of others are held while it lasts, and then shown again at once."""
+        """Returns findings; holds other messages while it runs, then releases them at once."""
         try:
             waiting = self._queue.depth().visible
             if waiting > MAX_BACKLOG:
@@ -120,7 +122,7 @@ class Probe:
         self._versions.append(answer.get("VersionId", ""))
 
     def _remove(self) -> None:
-        """Remove every version that was put, so that nothing stays in a versioned bucket either."""
+        """Deletes every version that was put, so that a versioned bucket keeps none."""
         versions, self._versions = self._versions, []
         with asking(self._place, "s3"):
             for version in dict.fromkeys(versions):

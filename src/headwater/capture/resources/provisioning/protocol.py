@@ -1,4 +1,4 @@
-"""The provisioner seam: what `plan`, `up` and `down` need of a cloud."""
+"""The provisioner seam: what `plan`, `up` and `down` require of a cloud."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningScope:
-    """How far a provisioner may go: `adopt` takes over what is not ours, `prune` removes our orphans."""
+    """The scope of a provisioner: `adopt` takes ownership of resources, `prune` removes our orphans."""
 
     adopt: bool = False
     prune: bool = False
@@ -23,38 +23,38 @@ OnAction = Callable[[ResourceAction], None]
 
 
 class Provisioner(Protocol):
-    """Makes and removes what lies between a source and the queue.
+    """Creates and removes the resources between a source and the queue.
 
-    `plan...` reads only. Applying is idempotent: what was cut short is finished by planning and applying
-    again. All methods raise `SourceError` (`CredentialsError` with the missing right in its hint).
+    `plan...` only reads. Applying is idempotent: planning and applying again completes an interrupted one.
+    All methods raise `SourceError` (`CredentialsError` with the missing right in its hint).
     """
 
     def plan(self) -> Plan:
-        """What has to be done so that everything is there as it should be."""
+        """Plans the actions that reach the desired state."""
         ...
 
     def apply(self, plan: Plan, on_action: OnAction) -> None:
-        """Do it, in the plan's order; `on_action` is told of each action done.
+        """Applies the plan in order; calls `on_action` after each action.
 
-        Raises `ResourceConflictError` when the plan has problems, or when somebody else changes the
-        same things again and again meanwhile.
+        Raises `ResourceConflictError` if the plan has problems, or if another process keeps changing the same
+        resources.
         """
         ...
 
     def plan_removal(self) -> Plan:
-        """What of ours is there to be removed."""
+        """Plans the removal of our existing resources."""
         ...
 
     def remove(self, plan: Plan, on_action: OnAction) -> None:
-        """Do it, in the plan's order."""
+        """Applies the plan in order."""
         ...
 
     def probe(self, timeout_seconds: float) -> list[SetupFinding]:
-        """Put an object, see that the queue hears of it, remove it again. Failing is a finding."""
+        """Puts an object, waits for its notification, deletes it. Failure is a finding."""
         ...
 
     def close(self) -> None:
-        """Free connections. Idempotent."""
+        """Closes connections. Idempotent."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A bucket's notification configuration, changed beside others who change it, too."""
+"""Changes a bucket's notification configuration concurrently with other writers."""
 
 import time
 from collections.abc import Callable
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
 
 MERGE_TRIES = 5
-# A queue's new policy is seen everywhere after some seconds; S3 tries the queue before it takes a rule.
+# A queue's new policy takes effect after some seconds; S3 tests the queue before it accepts a rule.
 DESTINATION_PATIENCE_SECONDS = 60
 
 MergeInto = Callable[[Configuration], Merge]
 
 
 class BucketNotification:
-    """Reads and writes one bucket's configuration. `owner_account` guards against a bucket of a stranger."""
+    """Reads and writes one bucket's configuration. `owner_account` excludes other accounts' buckets."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class BucketNotification:
         self._sleep = sleep
 
     def read(self) -> Configuration:
-        """The configuration as S3 tells it."""
+        """Returns the configuration in S3's format."""
         with asking(self._place, "s3"):
             answer = self._client.get_bucket_notification_configuration(Bucket=self._bucket, **self._owner)
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
     def write(self, merge_into: MergeInto) -> Merge:
-        """Merge into what is there now and write it; look again, and merge again when it did not stay.
+        """Merges into the current configuration, writes and re-reads it; repeats that if it was overwritten.
 
-        S3 has no conditional write: somebody who writes in the moment between our look and our write
-        is overwritten. Both are one after the other, so that moment is a request long.
+        S3 has no conditional write: a change by another writer between our read and our write is lost. The
+        write follows the read directly, so that window is one request long.
 
-        Raises `ResourceConflictError` for problems of the merge, and when others change the
-        configuration each time.
+        Raises `ResourceConflictError` for problems of the merge, and if others change the configuration each
+        time.
         """
         for attempt in range(MERGE_TRIES):
             current = self.read()
@@ -94,7 +94,7 @@ class BucketNotification:
 
 
 def ensure_no_problems(merge: Merge) -> None:
-    """Raise `ResourceConflictError` with the first problem of a merge."""
+    """Raises `ResourceConflictError` with the first problem of a merge."""
     if merge.problems:
         raise ResourceConflictError(merge.problems[0].detail, hint=merge.problems[0].fix)
 

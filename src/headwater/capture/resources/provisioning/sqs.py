@@ -1,4 +1,4 @@
-"""Queues as resources: read, created, changed and deleted through SQS."""
+"""Provisions SQS queues: reads, creates, changes and deletes them."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 _MISSING = frozenset({"QueueDoesNotExist", "NonExistentQueue"})
-# A name is free again a minute after its queue was deleted.
+# A name is available again one minute after its queue was deleted.
 DELETED_PATIENCE_SECONDS = 75
 
 
@@ -26,7 +26,7 @@ class QueueResources:
         self._pause_seconds = pause_seconds
 
     def read(self, kind: ResourceKind, name: str, url: str | None = None) -> Observed | None:
-        """The queue by its URL, or by its name; None when there is none."""
+        """Reads the queue by its URL or its name; returns None if there is none."""
         with asking(name_queue(url or name), "sqs"):
             url = url or self.find_url(name)
             if url is None:
@@ -43,7 +43,7 @@ class QueueResources:
         return Observed(kind, arn.rsplit(":", 1)[-1] or name, arn, attributes, tags)
 
     def find_url(self, name: str) -> str | None:
-        """The URL of a queue; None when there is none of that name. Raises botocore's errors."""
+        """Returns the URL of a queue; None if there is none of that name. Raises botocore's errors."""
         try:
             return self._client.get_queue_url(QueueName=name)["QueueUrl"]
         except ClientError as error:
@@ -52,7 +52,7 @@ class QueueResources:
             raise
 
     def create(self, action: ResourceAction) -> None:
-        """Create it with all of its attributes and tags, so that it is ours from its first moment."""
+        """Creates it with all its attributes and tags, so that it is ours from the start."""
         attributes, tags = action.list_written()
         given = {_as_attribute(name): value for name, value in attributes.items() if value}
         attempts = Retrying(
@@ -65,7 +65,7 @@ class QueueResources:
             attempts(self._client.create_queue, QueueName=action.resource, Attributes=given, tags=tags)
 
     def update(self, action: ResourceAction) -> None:
-        """Write what differs."""
+        """Writes differences."""
         attributes, tags = action.list_written()
         with asking(name_queue(action.resource), "sqs"):
             url = self._client.get_queue_url(QueueName=action.resource)["QueueUrl"]
@@ -76,7 +76,7 @@ class QueueResources:
                 self._client.set_queue_attributes(QueueUrl=url, Attributes=given)
 
     def delete(self, action: ResourceAction) -> None:
-        """Delete it with all that is in it; nothing when it has gone meanwhile."""
+        """Deletes it with all its messages; does nothing if it was deleted in the meantime."""
         with asking(name_queue(action.resource), "sqs"):
             url = self.find_url(action.resource)
             if url is not None:
