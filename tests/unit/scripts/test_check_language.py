@@ -55,19 +55,19 @@ def test_headings_are_no_questions_without_a_question_mark() -> None:
     assert found("## What is made\n\nWhat is made is listed.\n") == [(1, "## What is made")]
 
 
-def test_checks_comments_and_strings_of_python() -> None:
-    text = '"""Tables are\n\ncreated anew."""\n# a pass is cut\n# short\nREASON = "vanished"\n'
-    assert found(text, "src/headwater/a.py") == [(3, "anew"), (4, "cut # short")]
+CODE = '''"""Tables are
+
+created anew."""
+# a pass is cut
+# short
+REASON = "goes on"
+"""It goes on."""
+def mend():
+    """Say `mend`."""
+    return "mend"  # mended
+'''
 
 
-def test_checks_only_the_paths_of_its_constant(tmp_path: Path) -> None:
-    for name in ("README.md", "docs/how-to/a.md", "docs/reference/metrics.md", "tests/a.py"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("nobody\n")
-    assert [finding.path for finding in check_language.check(tmp_path)] == ["README.md", "docs/how-to/a.md"]
-    assert check_language.main([str(tmp_path)]) == 1
-
-
-def test_the_documents_of_headwater_are_clean() -> None:
-    assert check_language.check(Path(__file__).parents[3]) == []
+def test_checks_comments_and_docstrings_of_python_and_no_other_code() -> None:
+    wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (10, "mended")]
+    assert found(CODE, "src/headwater/a.py") == wanted
