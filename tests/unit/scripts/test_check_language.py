@@ -71,3 +71,16 @@ def mend():
 def test_checks_comments_and_docstrings_of_python_and_no_other_code() -> None:
     wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (10, "mended")]
     assert found(CODE, "src/headwater/a.py") == wanted
+
+
+def test_checks_only_the_paths_of_its_constant(tmp_path: Path) -> None:
+    for name in ("README.md", "docs/how-to/a.md", "docs/reference/metrics.md", "tests/a.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("nobody\n")
+    assert [finding.path for finding in check_language.check(tmp_path)] == ["README.md", "docs/how-to/a.md"]
+    assert check_language.main([str(tmp_path)]) == 1
+
+
+def test_the_documents_of_headwater_are_clean() -> None:
+    assert check_language.check(Path(__file__).parents[3]) == []
