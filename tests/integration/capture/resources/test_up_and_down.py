@@ -118,7 +118,7 @@ def test_drift_is_shown_attribute_by_attribute_and_put_right(cloud: Cloud) -> No
         "Sid": "Theirs",
         "Effect": "Allow",
         "Principal": "*",
-        "ResourceAction": "sqs:GetQueueUrl",
+        "Action": "sqs:GetQueueUrl",
         "Resource": "*",
     }
     cloud.emulator.clients.sqs.set_queue_attributes(
@@ -232,7 +232,7 @@ def test_a_queue_of_the_users_gets_the_notification_only(cloud: Cloud) -> None:
     statement = {
         "Effect": "Allow",
         "Principal": {"Service": "s3.amazonaws.com"},
-        "ResourceAction": "sqs:SendMessage",
+        "Action": "sqs:SendMessage",
         "Resource": arn,
         "Condition": {"ArnEquals": {"aws:SourceArn": f"arn:aws:s3:::{cloud.bucket}"}},
     }

@@ -56,7 +56,8 @@ def test_an_object_of_which_all_records_fail_is_quarantined_and_ingested_after_t
 @pytest.mark.parametrize("mode", ["append", "merge", "mirror"])
 def test_a_record_that_hudi_cannot_write_is_quarantined_and_the_others_are_committed(build, mode):
     key = {"record_key": "id"} if mode == "merge" else {}
-    lake = build(t={"path": "*.json", "mode": mode, "partition": "p", **key})
+    nested = {"partition": "p", "url_encode_partitions": False}
+    lake = build(t={"path": "*.json", "mode": mode, **nested, **key})
     records = [{"id": n, "p": "10:30" if n == 3 else "a"} for n in range(5)]
     lake.put_many(
         [("a.json", "".join(json.dumps(r) + "\n" for r in records)), ("b.json", '{"id":9,"p":"b"}\n')]
