@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -130,11 +130,7 @@ class Reconciler:
         Raises `SourceError` if the bucket cannot be listed and `LakeError` if a table cannot be used. Events
         emitted before are kept, and the next run resumes after them.
         """
-        done = None
-        for done in self.iter_progress(stop):  # noqa: B007 - the last one is the result
-            pass
-        assert done is not None  # noqa: S101 - there is one at least
-        return done
+        return deque(self.iter_progress(stop), maxlen=1).pop()
 
     def iter_progress(self, stop: threading.Event) -> Iterator[ReconcilePass]:
         """Runs like `run`, with a pause before the first key, after each key and after each commit."""

@@ -20,9 +20,6 @@ def parse_state(values: Mapping[str, Any]) -> LedgerEntry:
     known = {name: value for name, value in values.items() if value is not None}
     for name in TIMES & known.keys():
         known[name] = _EPOCH + timedelta(microseconds=known[name])
-    if known.get("status") == "superseded":
-        # Written by an older release for undecided objects.
-        known["status"] = "pending"
     return LedgerEntry(**known)
 
 

@@ -25,8 +25,8 @@ TAGGED = "tagged"
 CLEANED_REASONS = frozenset({CLEANED, TAGGED})
 """Reasons why an object may be absent while its rows stay: `clean_source` may delete it."""
 
-EntryStatus = Literal["pending", "ingested", "skipped", "removed", "quarantined"]
-"""The object's state in a table: undecided, ingested, without rows, removed, unusable."""
+EntryStatus = Literal["pending", "superseded", "ingested", "skipped", "removed", "quarantined"]
+"""The object's state in a table: undecided, unreadable so far, ingested, without rows, removed, unusable."""
 
 MAX_DETAIL_CHARS = 300
 
@@ -187,13 +187,13 @@ def _counts(known: LedgerEntry, outcome: ObjectOutcome) -> bool:
         is_other = bool(outcome.kept) and not is_content_of(known, outcome.version)
         return is_other and stored.event.kind != "restored" and (outcome.looked or _is_newest(known, stored))
     if known.status == "pending":
-        # One unreadable content decides nothing about the others.
-        return outcome.status != "superseded"
+        return True
     if outcome.reason == "dropped":
         return known.status == "quarantined"
     if outcome.status == "superseded" or outcome.reason in _NOTHING_NEW:
         return False
-    if outcome.looked or outcome.reason == "filtered":
+    # One unreadable content decides nothing about the others, older ones included.
+    if known.status == "superseded" or outcome.looked or outcome.reason == "filtered":
         return True
     return _is_newest(known, stored)
 
