@@ -9,11 +9,15 @@ def settle_partition_encoding(config: TableConfig, table: Table) -> TableConfig:
     """Return the configuration with `url_encode_partitions` as the table has it.
 
     Without an explicit setting, an existing table keeps its own, and a new table is encoded. Without
-    encoding, a value with a slash becomes nested folders, and readers miss rows. Raises `LakeError`.
+    encoding, a value with a slash becomes nested folders, and readers miss rows. Hudi's own key in `hoodie`
+    overrides the setting, as in every write. Raises `LakeError`.
     """
-    if not config.partition or config.url_encode_partitions is not None:
+    if not config.partition:
         return config
-    timeline = table.load_timeline()
-    found = timeline.read_properties() if timeline.exists() else None
-    is_encoded = found is None or found.get(TABLE_PROPERTY_KEYS["url_encoded"]) == "true"
+    key, is_encoded = TABLE_PROPERTY_KEYS["url_encoded"], config.url_encode_partitions
+    if key in config.hoodie:
+        is_encoded = config.hoodie[key].lower() == "true"
+    if is_encoded is None:
+        timeline = table.load_timeline()
+        is_encoded = not timeline.exists() or timeline.read_properties().get(key) == "true"
     return config.model_copy(update={"url_encode_partitions": is_encoded})

@@ -53,6 +53,14 @@ def test_a_table_keeps_the_folders_that_it_was_created_with(build):
         lake.ingest_each("t", '{"id": 1, "shelf": "a/b", "v": 3}')
 
 
+def test_hudis_own_key_decides_about_the_folders_of_a_new_table(build):
+    own = {"hoodie.datasource.write.partitionpath.urlencode": "false"}
+    lake = build(t={"path": "*.json", "record_key": "id", "partition": "shelf", "hoodie": own})
+    lake.ingest_each("t", '{"id": 1, "shelf": "a/b"}\n{"id": 2, "shelf": "a//b"}')
+    assert lake.rows("t", "id", "shelf") == [(1, "a/b")]
+    assert lake.quarantine("reason") == [("bad_partition",)], "its rows would not be read back"
+
+
 def test_rows_written_from_python_go_to_the_same_folders(spark, build):
     lake = build(t={"path": "*.json", "record_key": "id", "partition": "shelf"})
     lake.ingest_each("t", '{"id": 1, "shelf": "a/b", "v": 1}')
