@@ -28,7 +28,7 @@ def doctor(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check Java, jars, credentials, bucket, notifications, queue, lake and lock; say how to mend it.
+    """Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.
 
     Changes nothing. Exit code 1: there is a problem; warnings are no problem.
     """

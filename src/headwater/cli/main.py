@@ -62,7 +62,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "replay": (
             "objects.routing",
-            "Have a table look again at every object that an event told of since then.",
+            "Re-ingest every object with an event since INSTANT.",
         ),
         "sql": ("sql", "Query a table: those of the configuration, and events, quarantine and ledger."),
         "changes": (
@@ -96,7 +96,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "doctor": (
             "doctor",
-            "Check Java, jars, credentials, bucket, notifications, queue, lake and lock; say how to mend it.",
+            "Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.",
         ),
         "prepare": (
             "prepare",

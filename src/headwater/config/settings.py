@@ -113,12 +113,12 @@ class Settings(Section):
         examples=[{"orders": {"path": "orders/**/*.json"}}],
     )
     catalogs: tuple[CatalogConfig, ...] = Field(
-        (), description="Catalogs that are told of the data tables, so that query engines find them."
+        (), description="Catalogs to which the data tables are synced, so that query engines find them."
     )
     lineage: LineageConfig | None = Field(
         None,
-        description="Who is told of each batch, what was made from what, as events of OpenLineage. Needs "
-        "`pip install 'headwater[lineage]'`.",
+        description="Collector that receives an OpenLineage event for each batch, with inputs and output. "
+        "Needs `pip install 'headwater[lineage]'`.",
     )
     search: SearchConfig | None = Field(
         None,

@@ -19,7 +19,7 @@ def iter_catalog_findings(
         name = f"catalog.{config.label}"
         table = next((table for table in settings.tables if config.takes(table)), None)
         if table is None:
-            yield SetupFinding(name, "warning", "it is told of no table", "take names out of `exclude`")
+            yield SetupFinding(name, "warning", "no table is synced to it", "remove names from `exclude`")
             continue
         try:
             with closing(build(config)) as catalog:

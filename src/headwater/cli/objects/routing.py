@@ -48,9 +48,9 @@ def replay(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Have a table look again at every object that an event told of since then.
+    """Re-ingest every object with an event since INSTANT.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     after = parse_since(since, datetime.now(timezone.utc))
     with _open(ctx, "" if dry_run else "replay") as found:
@@ -58,7 +58,7 @@ def replay(
     if as_json:
         render_json({"table": table, "objects": count, "dry_run": dry_run})
     else:
-        render_text(f"{count:,} objects {'would be' if dry_run else 'were'} looked at again.")
+        render_text(f"{count:,} objects {'would be' if dry_run else 'were'} re-ingested.")
 
 
 @contextmanager

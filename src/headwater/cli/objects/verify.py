@@ -109,7 +109,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
 def render_report(report: "VerifyReport", *, repair: bool) -> None:
     """Print the report as text."""
     if report.repaired:
-        render_text(f"{report.repaired:,} objects were looked at again.\n")
+        render_text(f"{report.repaired:,} objects were read again.\n")
     names = tuple(name.replace("_", " ") for name in _COUNTS)
     rows = {name: table.counts for name, table in report.tables.items()}
     if rows:

@@ -46,7 +46,7 @@ def iter_column_type_problems(table: TableFields) -> Iterator[Problem]:
             yield path, "is there twice, in other letters"
         for key, names in used.items():
             if folded in names:
-                yield (key,), f"{name!r} is a {kind.name}: no row is told, ordered or found by one"
+                yield (key,), f"{name!r} is a {kind.name}: it cannot identify, order or locate rows"
         if table.from_ is None and not table.transform:
             yield from ((path, text) for text in _iter_format_problems(table.effective_format, name, kind))
     if table.cdc != "off" and any(isinstance(kind, VectorType) for kind in types.values()):

@@ -50,7 +50,7 @@ def test_columns_have_their_types():
         (MERGE | {"columns": {"e": "variant"}}, "'variant' needs Spark 4, and headwater runs Hudi 1.2 on"),
         (MERGE | {"columns": {"e e": "blob"}}, "columns.e e: cannot be a column's name"),
         (MERGE | {"columns": {"_hoodie_e": "blob"}}, "is a column of Hudi's or headwater's own"),
-        (MERGE | {"columns": {"id": "vector(3)"}}, "record_key: 'id' is a vector: no row is told"),
+        (MERGE | {"columns": {"id": "vector(3)"}}, "record_key: 'id' is a vector: it cannot identify"),
         (MERGE | VECTOR | {"ordering": "e"}, "ordering: 'e' is a vector"),
         (MERGE | VECTOR | {"partition": "E"}, "partition: 'e' is a vector"),
         (MERGE | VECTOR | {"partition_columns": "e"}, "partition_columns: 'e' is a vector"),

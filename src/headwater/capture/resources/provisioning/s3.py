@@ -69,7 +69,7 @@ class BucketNotification:
                 return merge
             self._sleep(self._pause_seconds * attempt)
         raise ResourceConflictError(
-            f"bucket {self._bucket}: somebody else changes its notification configuration again and again "
+            f"bucket {self._bucket}: another process keeps changing its notification configuration "
             f"({MERGE_TRIES} tries)",
             hint="find who writes the whole configuration (Terraform's aws_s3_bucket_notification does), add "
             f"headwater's rule there, or set source.notifications to eventbridge. It holds now: "

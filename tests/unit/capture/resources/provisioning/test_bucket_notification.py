@@ -120,7 +120,7 @@ def test_a_fight_over_the_configuration_is_given_up_and_explained(scripted: Scri
         scripted.takes(with_ours(theirs("out/")))
         scripted.holds(theirs("out/"))
     scripted.holds(theirs("out/"))
-    with pytest.raises(ResourceConflictError, match="again and again") as caught:
+    with pytest.raises(ResourceConflictError, match="keeps changing its notification") as caught:
         scripted.write()
     assert "theirs-out/" in caught.value.hint
     assert scripted.pauses == sorted(scripted.pauses)
