@@ -130,13 +130,13 @@ class HeadwaterGroup(TyperGroup):
             render_error(error, as_json="--json" in words)
             sys.exit(error.exit_code)
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: D102
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: D102 - as above
         return [*COMMANDS, *super().list_commands(ctx)]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: D102
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: D102 - as above
         return _load_command(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: D102 - as above
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
