@@ -9,6 +9,8 @@ PYTEST := $(VENV)/python -m pytest
 QUICK_RUNGS := tests/unit tests/contracts tests/properties
 # The longest files first, and kept so, or one process would be left alone with them at the end.
 ALL_RUNGS := tests/integration tests/spark $(QUICK_RUNGS)
+# Among the long tests, single files of the quick rungs take longest: the simulator's episodes and the properties.
+LONG_RUNGS := tests/unit tests/properties tests/contracts tests/integration tests/spark
 # Files side by side, each whole in one process: a process has its own Spark session and its own emulator.
 JOBS ?= 2
 SIDE_BY_SIDE := --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
@@ -58,7 +60,7 @@ test-tables: setup ## What is long about tables: every option and index, queries
 
 .PHONY: test-long
 test-long: setup ## Minutes to hours: what is marked long, and the properties with many more examples
-	$(PYTEST) tests -m "long or properties" --hypothesis-profile=long --timeout=3600 --record-passes $(ARGS)
+	$(PYTEST) $(LONG_RUNGS) -m "long or properties" --hypothesis-profile=long --timeout=3600 --record-passes $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-seventh
 test-seventh: setup ## A seventh of what is long, at most 20 minutes: COMMIT chooses which, HEAD unless given
