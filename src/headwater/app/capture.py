@@ -141,4 +141,7 @@ class Capture:
         """Wait until the threads have ended."""
         for thread in self._threads:
             thread.join(timeout)
+
+    def close(self) -> None:
+        """Release the queue, whose depth can be asked until then."""
         self._queue.close()

@@ -1,31 +1,27 @@
 """One run: capture fills the events table while every data table follows it."""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.background import BackgroundLoop
 from headwater.app.capture import Capture
 from headwater.app.catalogs import CatalogLoop, CatalogSync
-from headwater.app.cleaning import CleanLoop, CleanReport, CleanSource
-from headwater.app.lineage.batch_note import BatchNote
+from headwater.app.cleaning import CleanLoop, CleanSource
+from headwater.app.components import BatchNote, Component, RunReport, TableTotals
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
-from headwater.app.reconcile import Reconcile, ReconcileLoop, ReconcileReport
+from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.scope import rename_moved
 from headwater.app.services.whole_tables import with_whole_tables
 from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer import CaptureStats, CommitReport
+from headwater.capture.consumer import CommitReport
 from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import DefectError, HeadwaterError, LakeError
@@ -33,61 +29,11 @@ from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
 
-if TYPE_CHECKING:
-    from headwater.app.search import IndexLoop
-
 log = structlog.stdlib.get_logger(__name__)
 
 _STOP_SECONDS = 60.0
 _ALIVE_SECONDS = 2.0
 """How often to check that the JVM runs: its death fails nothing as long as no events arrive."""
-
-
-@dataclass(slots=True)
-class TableTotals:
-    """The totals of one run for one table."""
-
-    batches: int = 0
-    commits: int = 0
-    rows: int = 0
-    deleted: int = 0
-    bad_rows: int = 0
-    bytes: int = 0
-    filtered: int = 0
-    foreign: Counter[str] = field(default_factory=Counter)
-    objects: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    def add(self, result: BatchResult) -> None:
-        """Add one batch."""
-        self.batches += 1
-        self.commits += result.committed
-        self.rows += result.rows
-        self.deleted += result.deleted
-        self.bad_rows += result.bad_rows
-        self.bytes += result.bytes
-        self.filtered += result.filtered
-        self.foreign += result.foreign
-        self.objects += result.objects
-        self.reasons += result.skipped
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """The result of a run. `failures` holds the last error of tables that could not be brought up to date.
-
-    `reconcile` and `clean` are the passes of a run that ends by itself, `reconcile_failure` and
-    `clean_failure` their errors. `index_failure` says why the chunks of the index lag behind the table.
-    """
-
-    capture: CaptureStats
-    tables: dict[str, TableTotals]
-    failures: dict[str, HeadwaterError]
-    reconcile: ReconcileReport | None = None
-    reconcile_failure: HeadwaterError | None = None
-    clean: CleanReport | None = None
-    clean_failure: HeadwaterError | None = None
-    index_failure: HeadwaterError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +46,7 @@ class RunObserver:
 
 
 class Run:
-    """Wires capture and ingest of one `App`. Use one object for one run.
+    """Wires capture, ingest and the components of one `App`. Use one object for one run.
 
     `on_session` is called in the calling thread when the Spark session is up.
     """
@@ -116,96 +62,59 @@ class Run:
     ) -> None:
         self._app = app
         self._on_session = on_session
-        self._only = only
         self._observer = observer or RunObserver()
         self._metrics = metrics
         self._totals = {name: TableTotals() for name in only or app.settings.tables}
         self._session: Future[None] = Future()
-        self._reconcile = Reconcile(app, metrics=metrics)
-        is_cleaned = app.settings.source.clean_source != "off"
-        self._clean = CleanSource(app, metrics=metrics) if is_cleaned else None
-        self._cleaned: CleanReport | None = None
-        self._clean_failure: HeadwaterError | None = None
-        self._index = self._build_index_loop(metrics)
-        self._catalogs = self._build_catalogs() if app.settings.catalogs else None
-        self._lineage = self._build_lineage()
         self._runner: Runner | None = None
         self._stop = threading.Event()
-        self._reconciled: ReconcileReport | None = None
-        self._reconcile_failure: HeadwaterError | None = None
         self._capture = Capture(
             app, self._append_events, self._append_quarantine, self._note_capture, metrics
         )
-
-    def _build_index_loop(self, metrics: Metrics | None) -> "IndexLoop | None":
-        search = self._app.settings.search
-        if search is None or search.table not in self._totals:
-            return None
-        # Search libraries are an extra, and a run without `search` must not need them.
-        from headwater.app.search import IndexLoop
-
-        return IndexLoop(self._app, metrics)
-
-    def _build_catalogs(self) -> CatalogLoop:
-        app = self._app
-        return CatalogLoop(
-            app.settings,
-            CatalogSync(app.settings, read_clock, self._metrics),
-            app.is_session_alive,
-            self._only,
-        )
-
-    def _build_lineage(self) -> LineageLoop | None:
-        app, config = self._app, self._app.settings.lineage
-        if config is None:
-            return None
-        return LineageLoop(app.settings, config, app.environ, read_clock, self._metrics)
+        self._components = build_components(app, self._capture, metrics, only)
 
     def once(self, stop: threading.Event) -> RunReport:
         """Ingest everything available now, then return; earlier when `stop` is set.
 
         Raises `HeadwaterError` when the source or the lake cannot be used.
         """
-        with self._telling_lineage():
-            return self._run(stop, once=True)
+        return self._run(stop, once=True)
 
     def until(self, stop: threading.Event) -> RunReport:
         """Run until `stop` is set, then finish open work. Raises `HeadwaterError` as `once` does."""
-        with self._telling_lineage():
-            return self._run(stop, once=False)
-
-    @contextmanager
-    def _telling_lineage(self) -> Iterator[None]:
-        """Enclose everything else, so that the last batch is reported, too."""
-        if self._lineage is None:
-            yield
-            return
-        self._lineage.start()
-        try:
-            yield
-        finally:
-            self._lineage.stop()
-        if self._lineage.defect:
-            raise self._lineage.defect
+        return self._run(stop, once=False)
 
     def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
+        self._stop = stop
+        try:
+            runner = self._follow_source(stop, once=once)
+            if once:
+                for component in self._components:
+                    if not (component.needs_all_tables and runner.failures):
+                        self._attempt(component, lambda of: of.catch_up(stop))
+        finally:
+            # Each component outlives those built after it, and the last batch is reported to all of them.
+            for component in reversed(self._components):
+                component.stop()
+            self._capture.close()
+        return self._build_report(runner)
+
+    def _follow_source(self, stop: threading.Event, *, once: bool) -> Runner:
+        """Capture and ingest until the source is drained or `stop` is set."""
         # Receiving starts while the JVM starts, so the first commit waits for the slower of the two only.
         ended = threading.Event()
-        self._stop = stop
         self._capture.start(stop, ended, once=once)
-        runner: Runner | None = None
-        beside = self._build_loops()
-        gauges = GaugeLoop(self._app, self._capture, self._metrics, self._only)
-        gauges.start()
         try:
+            self._start_components(early=True)
             runner = self._start_runner()
             self._session.set_result(None)
             if not once:
-                self._start_loops(beside)
+                self._start_components(early=False)
             while not ended.wait(_ALIVE_SECONDS):
                 self._app.check_session()
             if once and not stop.is_set() and self._capture.failure is None:
-                self._reconcile_once(stop)
+                for component in self._components:
+                    self._attempt(component, lambda of: of.backfill(stop))
         except BaseException as error:
             if not self._session.done():
                 lost = LakeError("the Spark session did not start")
@@ -213,93 +122,43 @@ class Run:
             stop.set()
             raise
         finally:
-            for loop in (gauges, *beside):
-                loop.stop()
             self._capture.join(_STOP_SECONDS)
-            if runner is not None:
-                is_broken = stop.is_set() or self._capture.failure is not None
-                self._end(runner, abandon=is_broken, catch_up=once and not is_broken)
+            self._end_runner(abandon=not once or stop.is_set() or self._capture.failure is not None)
         if self._capture.failure:
             # The death of the JVM is the cause to report, not the broken connection.
             self._app.check_session()
             raise self._capture.failure
-        for loop in (*beside, *([self._index] if self._index else ())):
-            if loop.defect:
-                raise loop.defect
-        if once and not stop.is_set() and not runner.failures:
-            self._clean_once(stop)
-        self._tell_catalogs(stop, once=once)
-        return self._build_report(runner)
+        return runner
 
-    def _build_report(self, runner: Runner) -> RunReport:
-        return RunReport(
-            self._capture.stats,
-            self._totals,
-            runner.failures,
-            self._reconciled,
-            self._reconcile_failure,
-            self._cleaned,
-            self._clean_failure,
-            self._index.failure if self._index else None,
-        )
+    def _start_components(self, *, early: bool) -> None:
+        for component in self._components:
+            if component.is_early == early:
+                component.start()
 
-    def _start_loops(self, beside: Sequence[BackgroundLoop]) -> None:
-        for loop in beside:
-            loop.start()
-        if self._index:
-            self._index.start()
+    def _attempt(self, component: Component, step: Callable[[Component], None]) -> None:
+        """Take a step of a component. Its failure is reported at the end of the run."""
+        try:
+            step(component)
+        except HeadwaterError as error:
+            self._app.check_session()
+            component.failure = error
 
-    def _clean_once(self, stop: threading.Event) -> None:
-        """Clean the source when the tables have caught up. A failure is reported at the end."""
-        if self._clean is None:
+    def _end_runner(self, *, abandon: bool) -> None:
+        if self._runner is None:
             return
         try:
-            self._cleaned = self._clean.run_pass(stop)
-        except HeadwaterError as error:
-            self._app.check_session()
-            self._clean.count_failure()
-            self._clean_failure = error
-
-    def _tell_catalogs(self, stop: threading.Event, *, once: bool) -> None:
-        """Sync to catalogs when the tables have caught up. A failing catalog is a warning, and synced next
-        time."""
-        if self._catalogs and once:
-            self._catalogs.run_pass(stop)
-
-    def _build_loops(self) -> list[BackgroundLoop]:
-        """Build the background loops of a run that does not end by itself."""
-        app = self._app
-        loops: list[BackgroundLoop] = [RetryLoop(app)]
-        captured_until = self._capture.find_captured_until
-        loops.append(ReconcileLoop(self._reconcile, captured_until, app.is_session_alive))
-        if self._clean is not None:
-            delay = app.settings.source.clean_source_delay
-            loops.append(CleanLoop(self._clean, delay, self._capture.is_drained, app.is_session_alive))
-        if self._catalogs is not None:
-            loops.append(self._catalogs)
-        return loops
-
-    def _reconcile_once(self, stop: threading.Event) -> None:
-        """Backfill objects with lost notifications before the tables catch up. Failures are reported at the
-        end."""
-        try:
-            self._reconciled = self._reconcile.run_once(stop)
-        except HeadwaterError as error:
-            self._app.check_session()
-            self._reconcile.count_failure()
-            self._reconcile_failure = error
-
-    def _end(self, runner: Runner, *, abandon: bool, catch_up: bool) -> None:
-        try:
-            (runner.stop if abandon else runner.finish)()
+            (self._runner.stop if abandon else self._runner.finish)()
         except Exception:
             self._app.check_session()
             raise
-        finally:
-            if self._index:
-                self._index.stop()
-                if catch_up:
-                    self._index.catch_up()
+
+    def _build_report(self, runner: Runner) -> RunReport:
+        report = RunReport(self._capture.stats, self._totals, runner.failures)
+        for component in self._components:
+            if component.defect:
+                raise component.defect
+            component.add_to(report)
+        return report
 
     def _start_runner(self) -> Runner:
         app = self._app
@@ -364,13 +223,7 @@ class Run:
             )
         if self._metrics:
             record_batch(self._metrics, result)
-        search = self._app.settings.search
-        if self._index and search and result.committed and result.table == search.table:
-            self._index.wake()
-        if self._catalogs and result.committed:
-            self._catalogs.wake()
-        if result.committed:
-            self._tell_lineage(result.table, result.seconds, result)
+        self._note_ended(result.table, result.seconds, result)
         self._observer.on_batch(result)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
@@ -382,12 +235,40 @@ class Run:
             log.error("table given up; the run ends", table=table)
             self._stop.set()
         seconds = self._runner.measure_batch(table) if self._runner else 0.0
-        self._tell_lineage(table, seconds, error=str(error))
+        self._note_ended(table, seconds, error=str(error))
 
-    def _tell_lineage(
+    def _note_ended(
         self, table: str, seconds: float, result: BatchResult | None = None, error: str = ""
     ) -> None:
-        if self._lineage:
-            ended = read_clock()
-            began = ended - timedelta(seconds=seconds)
-            self._lineage.note(BatchNote(table, began, ended, result, error))
+        ended = read_clock()
+        batch = BatchNote(table, ended - timedelta(seconds=seconds), ended, result, error)
+        for component in self._components:
+            component.on_batch(batch)
+
+
+def build_components(
+    app: App, capture: Capture, metrics: Metrics | None, only: Sequence[str]
+) -> list[Component]:
+    """Build what the configuration asks for, in the order in which a run that ends by itself takes their
+    steps."""
+    settings = app.settings
+    built: list[Component] = []
+    if settings.lineage is not None:
+        built.append(LineageLoop(settings, settings.lineage, app.environ, read_clock, metrics))
+    if metrics is not None:
+        built.append(GaugeLoop(app, capture, metrics, only))
+    built.append(RetryLoop(app))
+    reconcile = Reconcile(app, metrics=metrics)
+    built.append(ReconcileLoop(reconcile, capture.find_captured_until, app.is_session_alive))
+    if settings.search is not None and settings.search.table in (only or settings.tables):
+        # Search libraries are an extra, and a run without `search` must not need them.
+        from headwater.app.search import IndexLoop
+
+        built.append(IndexLoop(app, settings.search.table, metrics))
+    if settings.source.clean_source != "off":
+        clean, delay = CleanSource(app, metrics=metrics), settings.source.clean_source_delay
+        built.append(CleanLoop(clean, delay, capture.is_drained, app.is_session_alive))
+    if settings.catalogs:
+        sync = CatalogSync(settings, read_clock, metrics)
+        built.append(CatalogLoop(settings, sync, app.is_session_alive, only))
+    return built

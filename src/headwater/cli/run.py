@@ -14,7 +14,7 @@ from headwater.cli.signals import stop_on_signals
 from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
-    from headwater.app.run import RunReport, TableTotals
+    from headwater.app.components import RunReport, TableTotals
     from headwater.config.settings import Settings
     from headwater.observability.metrics import Metrics
 
@@ -52,14 +52,13 @@ def run(
                 "capture": report.capture,
                 "tables": report.tables,
                 "quarantined": quarantined,
-                "reconcile": report.reconcile and report.reconcile.done,
+                "reconcile": report.reconcile,
                 "clean_source": report.clean,
             }
         )
     else:
         render_report(report, quarantined, list_unmatched(settings, report))
-    others = (report.reconcile_failure, report.clean_failure, report.index_failure)
-    failures = [*report.failures.values(), *(error for error in others if error)]
+    failures = [*report.failures.values(), *report.component_failures.values()]
     for error in failures:
         render_error(error, as_json=as_json)
     if failures:
@@ -88,8 +87,9 @@ def _run_until_stopped(
     metrics_port: int | None,
 ) -> "RunReport":
     from headwater.app import App
+    from headwater.app.components import RunReport
     from headwater.app.preflight import check_before_run
-    from headwater.app.run import Run, RunObserver, RunReport
+    from headwater.app.run import Run, RunObserver
     from headwater.app.services.presence import hold_for_run
     from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
@@ -185,7 +185,7 @@ def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str
         ],
     )
     if report.reconcile:
-        done = report.reconcile.done
+        done = report.reconcile
         render_text(
             f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
             f"{done.vanished:,} vanished without a notification"

@@ -13,7 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 from headwater.app import App
-from headwater.app.run import Run, RunObserver, RunReport
+from headwater.app.components import RunReport
+from headwater.app.run import Run, RunObserver
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.queues import build_queue
 from headwater.config.loader import load_settings

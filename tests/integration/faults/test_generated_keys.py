@@ -141,11 +141,11 @@ def test_rows_of_two_thousand_generated_keys_are_those_of_their_objects(
     wait_until(lambda: depth() >= 2 * QUICK + 1, "messages of all objects", 60)
     app = App(build_settings(bucket, emulator.endpoint, queue_url, tmp_path / "lake"), spark=spark)
     report = Run(app).once(threading.Event())
-    assert (report.failures, report.reconcile_failure) == ({}, None)
+    assert (report.failures, report.component_failures) == ({}, {})
     # Both notifications of an object have its sequencer, so they are one event.
     assert report.capture.duplicates == QUICK
     assert report.reconcile is not None
-    assert (report.reconcile.done.listed, report.reconcile.done.emitted) == (QUICK, 0)
+    assert (report.reconcile.listed, report.reconcile.emitted) == (QUICK, 0)
     assert_rows_are_the_objects(app, bucket, contents)
 
 

@@ -14,8 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.components import RunReport
 from headwater.app.objects.verify import Verify
-from headwater.app.run import Run, RunReport
+from headwater.app.run import Run
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.table import Table
 from tests.fixtures.emulator import EmulatorSession

@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.components import RunReport
 from headwater.app.objects.verify import Verify
-from headwater.app.run import Run, RunReport
+from headwater.app.run import Run
 from headwater.lake.layout import events_path, table_path
 from headwater.lake.table import Table
 from tests.fixtures.emulator import EmulatorSession
@@ -96,7 +97,7 @@ def check_tables(outcome: Outcome) -> None:
 
 def check_run(outcome: Outcome) -> None:
     for report in outcome.reports:
-        assert (report.failures, report.reconcile_failure) == ({}, None)
+        assert (report.failures, report.component_failures) == ({}, {})
     assert not {kind for kind in EVERY if not outcome.layer.injected[kind]}, outcome.layer.injected
     assert outcome.landing.depth(outcome.landing.dead_letters) == (0, 0)
 

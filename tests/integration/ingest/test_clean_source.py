@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from headwater.app import App
 from headwater.app.cleaning import CleanReport, CleanSource
+from headwater.app.components import RunReport
 from headwater.app.objects.verify import Verify
-from headwater.app.run import Run, RunReport
+from headwater.app.run import Run
 from headwater.config.settings import Settings
 from tests.fixtures.bucket_lake import BucketLake
 from tests.fixtures.waiting import wait_until
@@ -48,7 +49,7 @@ class CleanBucket:
         """One run to its end, when the queue has heard of everything that was done."""
         report = Run(self.app).once(threading.Event())
         assert report.failures == {}
-        assert (report.reconcile_failure, report.clean_failure) == (None, None)
+        assert report.component_failures == {}
         return report
 
     def clean(self) -> CleanReport:

@@ -31,7 +31,7 @@ def test_moved_objects_are_neither_lost_nor_doubled(
     def run_once() -> None:
         report = Run(App(lake.settings, spark=spark)).once(threading.Event())
         assert not report.failures
-        assert report.reconcile_failure is None
+        assert report.component_failures == {}
 
     def put(bucket: str, key: str, name: str) -> None:
         lake.s3.put_object(Bucket=bucket, Key=key, Body=json.dumps({"id": name}).encode())

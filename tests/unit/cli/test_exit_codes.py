@@ -19,11 +19,11 @@ from typer.testing import CliRunner, Result
 
 import headwater.cli
 from headwater.app.cleaning import CleanReport
+from headwater.app.components import RunReport
 from headwater.app.objects.redrive import RetryReport
 from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.app.provisioning import UpReport
 from headwater.app.reconcile import ReconcileReport
-from headwater.app.run import RunReport
 from headwater.app.search.index import IndexStatus
 from headwater.app.services.worker import PassReport
 from headwater.capture.consumer import CaptureStats
@@ -213,9 +213,9 @@ CASES = [
     run_case("once with something in quarantine", 3, once=True, quarantined=2),
     run_case("a table failed", 1, failures={"orders": BROKEN}),
     run_case("once, a table failed", 1, once=True, quarantined=2, failures={"orders": BROKEN}),
-    run_case("the listing failed", 1, once=True, reconcile_failure=FAILURE),
-    run_case("cleaning failed", 1, once=True, clean_failure=FAILURE),
-    run_case("the index failed", 1, once=True, index_failure=BROKEN),
+    run_case("the listing failed", 1, once=True, component_failures={"reconcile": FAILURE}),
+    run_case("cleaning failed", 1, once=True, component_failures={"clean-source": FAILURE}),
+    run_case("the index failed", 1, once=True, component_failures={"index": BROKEN}),
     reconcile_case("nothing differs", 0, "--dry-run"),
     reconcile_case("something differs and is written", 0, missing=2),
     reconcile_case("something differs", 3, "--dry-run", missing=2),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from headwater.app.run import RunReport, TableTotals
+from headwater.app.components import RunReport, TableTotals
 from headwater.capture.consumer import CaptureStats
 from headwater.cli.run import list_unmatched, render_report
 from tests.fixtures.lakes import load_fixture_settings

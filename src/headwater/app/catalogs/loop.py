@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from headwater.app.background import BackgroundLoop
 from headwater.app.catalogs.sync import CatalogSync, TableSync
+from headwater.app.components import BackgroundLoop, BatchNote
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.settings import Settings
 from headwater.errors import CatalogUnavailableError, HeadwaterError, TableNotFoundError
@@ -40,9 +40,14 @@ class CatalogLoop(BackgroundLoop):
         self._followed: dict[tuple[str, str], str] = {}
         self._wake = threading.Event()
 
-    def wake(self) -> None:
-        """Announce a new commit of a table."""
-        self._wake.set()
+    def on_batch(self, batch: BatchNote) -> None:
+        """Sync soon after a commit."""
+        if batch.is_committed:
+            self._wake.set()
+
+    def catch_up(self, stop: threading.Event) -> None:
+        """Sync once. A failure is logged, and the next run syncs again."""
+        self.run_pass(stop)
 
     def stop(self) -> None:
         """End after the current call has completed or timed out."""

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import structlog
 
-from headwater.app.background import BackgroundLoop
 from headwater.app.cleaning.passes import CleanSource
+from headwater.app.components import BackgroundLoop, RunReport
 from headwater.errors import HeadwaterError
+from headwater.ingest.cleaning.cleaning_pass import CleanReport
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -29,6 +30,9 @@ def choose_pause(delay_seconds: float) -> float:
 class CleanLoop(BackgroundLoop):
     """Stops at the next object; a later pass does the rest."""
 
+    # A table that lags may still need the objects.
+    needs_all_tables = True
+
     def __init__(
         self,
         clean: CleanSource,
@@ -43,6 +47,7 @@ class CleanLoop(BackgroundLoop):
         self._pause = choose_pause(delay_seconds)
         self._first = first_seconds
         self._is_drained = is_drained
+        self._done: CleanReport | None = None
 
     def work(self, stop: threading.Event) -> None:
         """Run passes with pauses between them."""
@@ -57,6 +62,21 @@ class CleanLoop(BackgroundLoop):
             except HeadwaterError as error:
                 self._clean.count_failure()
                 log.warning("the source is cleaned later", error=error.message, hint=error.hint)
+
+    def catch_up(self, stop: threading.Event) -> None:
+        """Clean once."""
+        if stop.is_set():
+            return
+        try:
+            self._done = self._clean.run_pass(stop)
+        except HeadwaterError:
+            self._clean.count_failure()
+            raise
+
+    def add_to(self, report: RunReport) -> None:
+        """Add the pass and the failure."""
+        super().add_to(report)
+        report.clean = self._done
 
     def _wait_for_queue(self, stop: threading.Event) -> None:
         """Wait until the queue is empty: its messages may be about objects that are due."""

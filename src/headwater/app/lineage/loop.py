@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headwater.app.background import BackgroundLoop
-from headwater.app.lineage.batch_note import BatchNote, CommitFacts, read_commit_facts
+from headwater.app.components import BackgroundLoop, BatchNote
+from headwater.app.lineage.commit_facts import CommitFacts, read_commit_facts
 from headwater.config.lineage import LineageConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
@@ -41,6 +41,8 @@ class LineageLoop(BackgroundLoop):
     """Never delays or fails a batch. While the collector is unresponsive, batches wait; beyond a limit, the
     oldest are dropped with a warning. An ending run waits a few seconds for the rest."""
 
+    is_early = True
+
     def __init__(
         self,
         settings: Settings,
@@ -62,10 +64,12 @@ class LineageLoop(BackgroundLoop):
         self._dropped = 0
         self._deadline = 0.0
 
-    def note(self, note: BatchNote) -> None:
-        """Record a finished batch. Returns at once."""
+    def on_batch(self, batch: BatchNote) -> None:
+        """Record a batch that was committed or failed. Returns at once."""
+        if not batch.is_committed and not batch.error:
+            return
         with self._changed:
-            self._waiting.append(_Waiting(note))
+            self._waiting.append(_Waiting(batch))
             oldest = self._waiting.popleft() if self._is_full else None
             self._changed.notify()
         if oldest is not None:

@@ -30,7 +30,8 @@ from openlineage.client.transport.transport import Transport
 from openlineage.client.uuid import generate_new_uuid, generate_static_uuid
 
 from headwater import __version__
-from headwater.app.lineage.batch_note import BatchNote, CommitFacts
+from headwater.app.components import BatchNote
+from headwater.app.lineage.commit_facts import CommitFacts
 from headwater.app.lineage.datasets import DatasetName
 from headwater.app.lineage.graph import Lineage, build_lineage
 from headwater.config.lineage import API_KEY_VARIABLE, LineageConfig

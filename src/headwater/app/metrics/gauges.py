@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.background import BackgroundLoop
 from headwater.app.capture import Capture
+from headwater.app.components import BackgroundLoop
 from headwater.app.status import StatusReader
 from headwater.errors import HeadwaterError
 from headwater.lake.s3 import build_storage_options
@@ -23,9 +23,11 @@ _SHARE = 0.1
 
 
 class GaugeLoop(BackgroundLoop):
-    """Does nothing without metrics. Reads the lake without the JVM, so it works before the session is up."""
+    """Reads the lake without the JVM, so it works before the session is up."""
 
-    def __init__(self, app: App, capture: Capture, metrics: Metrics | None, only: Sequence[str]) -> None:
+    is_early = True
+
+    def __init__(self, app: App, capture: Capture, metrics: Metrics, only: Sequence[str]) -> None:
         # This loop runs while the session starts: asking for the session here would start another one.
         super().__init__("gauges", lambda: True)
         self._settings = app.settings
@@ -37,12 +39,13 @@ class GaugeLoop(BackgroundLoop):
     def work(self, stop: threading.Event) -> None:
         """Refresh the gauges, pausing in between."""
         pause = 0.0
-        while self._metrics is not None and not stop.wait(pause):
+        while not stop.wait(pause):
             began = time.monotonic()
-            self._refresh(self._metrics)
+            self._refresh()
             pause = max(_SECONDS, (time.monotonic() - began) / _SHARE)
 
-    def _refresh(self, metrics: Metrics) -> None:
+    def _refresh(self) -> None:
+        metrics = self._metrics
         metrics.set("in_flight_ratio", self._capture.in_flight_ratio)
         depth = self._capture.read_queue_depth()
         metrics.set("queue_depth", math.nan if depth is None else depth)

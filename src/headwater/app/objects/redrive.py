@@ -8,7 +8,7 @@ from datetime import datetime
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.background import BackgroundLoop
+from headwater.app.components import BackgroundLoop
 from headwater.app.scope import rename_moved, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.notifications import parse_message

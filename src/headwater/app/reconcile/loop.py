@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import structlog
 
-from headwater.app.background import BackgroundLoop
+from headwater.app.components import BackgroundLoop, RunReport
 from headwater.app.reconcile.passes import Reconcile
 from headwater.app.reconcile.schedule import CapturedUntil
+from headwater.capture.reconcile import ReconcilePass
 from headwater.errors import HeadwaterError
 
 log = structlog.stdlib.get_logger(__name__)
@@ -22,6 +23,7 @@ class ReconcileLoop(BackgroundLoop):
         super().__init__("reconcile", is_session_alive)
         self._reconcile = reconcile
         self._captured_until = captured_until
+        self._done: ReconcilePass | None = None
 
     def work(self, stop: threading.Event) -> None:
         """Run passes as they become due."""
@@ -29,3 +31,17 @@ class ReconcileLoop(BackgroundLoop):
             self._reconcile.run(stop, self._captured_until)
         except HeadwaterError as error:
             log.warning("the bucket is not listed in this run", error=error.message, hint=error.hint)
+
+    def backfill(self, stop: threading.Event) -> None:
+        """Run a pass if one is due."""
+        try:
+            found = self._reconcile.run_once(stop)
+        except HeadwaterError:
+            self._reconcile.count_failure()
+            raise
+        self._done = found.done if found is not None else None
+
+    def add_to(self, report: RunReport) -> None:
+        """Add the pass and the failure."""
+        super().add_to(report)
+        report.reconcile = self._done

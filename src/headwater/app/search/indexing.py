@@ -5,7 +5,7 @@ import threading
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.background import BackgroundLoop
+from headwater.app.components import BackgroundLoop, BatchNote
 from headwater.app.search.wiring import build_rules
 from headwater.errors import HeadwaterError
 from headwater.lake.layout import chunks_path, table_path
@@ -40,19 +40,23 @@ def build_indexer(app: App) -> Indexer:
 
 
 class IndexLoop(BackgroundLoop):
-    """Follows the table, and retries after a defect, too: the next commit may resolve it."""
+    """Follows the table, and retries after a defect, too: the next commit may resolve it.
 
-    def __init__(self, app: App, metrics: Metrics | None = None) -> None:
+    `failure` says why the chunks of the index lag behind the table.
+    """
+
+    def __init__(self, app: App, table: str, metrics: Metrics | None = None) -> None:
         super().__init__("index", app.is_session_alive, stop_seconds=None)
         self._app = app
+        self._table = table
         self._metrics = metrics
         self._indexer: Indexer | None = None
         self._wake = threading.Event()
-        self.failure: HeadwaterError | None = None
 
-    def wake(self) -> None:
-        """Announce a new commit of the table."""
-        self._wake.set()
+    def on_batch(self, batch: BatchNote) -> None:
+        """Index a commit of the table soon."""
+        if batch.is_committed and batch.table == self._table:
+            self._wake.set()
 
     def stop(self) -> None:
         """End after the current pass. `failure` or `defect` holds the last error."""
@@ -60,9 +64,10 @@ class IndexLoop(BackgroundLoop):
         self._wake.set()
         super().stop()
 
-    def catch_up(self) -> None:
-        """Run one more pass in the calling thread, after the loop has stopped."""
-        self._try()
+    def catch_up(self, stop: threading.Event) -> None:
+        """Run one pass in the calling thread."""
+        if not stop.is_set():
+            self._try()
 
     def work(self, stop: threading.Event) -> None:
         """Index each commit, and check at intervals."""

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from headwater.app import App
 from headwater.app.application import read_clock
-from headwater.app.run import Run, RunReport
+from headwater.app.components import RunReport
+from headwater.app.run import Run
 from headwater.cli.main import app as cli
 from headwater.config.loader import load_settings
 from headwater.lake.inspection.commits import list_commits, load_commit

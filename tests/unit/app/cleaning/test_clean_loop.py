@@ -9,6 +9,8 @@ import pytest
 
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.cleaning.loop import choose_pause
+from headwater.app.components import RunReport
+from headwater.capture.consumer import CaptureStats
 from headwater.errors import SourceUnavailableError
 from tests.fixtures.waiting import wait_until
 
@@ -120,3 +122,23 @@ def test_a_queue_that_never_gets_empty_does_not_hinder_stopping() -> None:
 
 def test_a_loop_that_never_began_can_be_stopped() -> None:
     build(ScriptedPasses([])).stop()
+
+
+def test_a_run_that_ends_by_itself_cleans_once_unless_it_is_stopped() -> None:
+    passes = ScriptedPasses([])
+    stopped = threading.Event()
+    stopped.set()
+    build(passes).catch_up(stopped)
+    assert passes.passes == 0
+    build(passes).catch_up(threading.Event())
+    assert passes.passes == 1
+
+
+def test_a_pass_that_fails_is_counted_and_reported() -> None:
+    error = SourceUnavailableError("away")
+    passes = ScriptedPasses([error])
+    loop, report = build(passes), RunReport(CaptureStats(), {}, {})
+    with pytest.raises(SourceUnavailableError):
+        loop.catch_up(threading.Event())
+    loop.add_to(report)
+    assert (passes.failures, report.clean) == (1, None)

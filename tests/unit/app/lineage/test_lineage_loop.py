@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from headwater.app.components import BatchNote
 from headwater.app.lineage import loop as lineage_loop
-from headwater.app.lineage.batch_note import BatchNote
 from headwater.app.lineage.loop import LineageLoop
 from headwater.config.loader import parse_settings
 from headwater.observability.metrics import Metrics
@@ -68,7 +68,7 @@ def count(metrics: Metrics, what: str, table: str) -> float | None:
 
 def test_a_failed_batch_is_a_run_that_began_and_failed(collector: Collector) -> None:
     with run_loop(url=collector.url, key="k3y") as loop:
-        loop.note(failed("paid", 5))
+        loop.on_batch(failed("paid", 5))
     for event in collector.events:
         check_event(event)
     begin, end = collector.of("paid")
@@ -91,7 +91,7 @@ def test_a_failed_batch_is_a_run_that_began_and_failed(collector: Collector) -> 
 
 def test_objects_are_a_dataset_of_bucket_and_prefix(collector: Collector) -> None:
     with run_loop(url=f"{collector.url}/some/", endpoint="/where", key="") as loop:
-        loop.note(failed("orders"))
+        loop.on_batch(failed("orders"))
     (end,) = collector.of("orders", "FAIL")
     assert [(one["namespace"], one["name"]) for one in end["inputs"]] == [("s3://landing", "shop")]
     assert [(one["namespace"], one["name"]) for one in end["outputs"]] == [
@@ -106,8 +106,8 @@ def test_a_collector_that_is_away_for_a_while_is_told_of_everything_once(
     collector.status = 503
     metrics = Metrics(CollectorRegistry())
     with run_loop(metrics, url=collector.url) as loop:
-        loop.note(failed("orders", 1))
-        loop.note(failed("orders", 2))
+        loop.on_batch(failed("orders", 1))
+        loop.on_batch(failed("orders", 2))
         wait_until(lambda: len(collector.paths) >= 3)
         collector.status = 201
         wait_until(lambda: count(metrics, "sent", "orders") == 2)
@@ -122,7 +122,7 @@ def test_while_it_hangs_nobody_waits_and_the_oldest_are_dropped(collector: Colle
     with run_loop(metrics, url=collector.url) as loop:
         started = time.monotonic()
         for number in range(20):
-            loop.note(failed("orders", number))
+            loop.on_batch(failed("orders", number))
         assert time.monotonic() - started < 0.5
         collector.is_open.set()
         wait_until(lambda: (count(metrics, "sent", "orders") or 0) >= 3)
@@ -137,10 +137,10 @@ def test_what_it_refuses_for_good_does_not_hold_up_the_rest(collector: Collector
     collector.status = 422
     metrics = Metrics(CollectorRegistry())
     with run_loop(metrics, url=collector.url) as loop:
-        loop.note(failed("orders"))
+        loop.on_batch(failed("orders"))
         wait_until(lambda: count(metrics, "dropped", "orders") == 1)
         collector.status = 201
-        loop.note(failed("paid"))
+        loop.on_batch(failed("paid"))
     assert count(metrics, "sent", "paid") == 1
 
 
@@ -151,8 +151,8 @@ def test_a_run_ends_in_time_without_a_collector() -> None:
         metrics = Metrics(CollectorRegistry())
         started = time.monotonic()
         with run_loop(metrics, url=nobody) as loop:
-            loop.note(failed("orders"))
-            loop.note(failed("paid"))
+            loop.on_batch(failed("orders"))
+            loop.on_batch(failed("paid"))
         assert time.monotonic() - started < 5
     assert (count(metrics, "dropped", "orders"), count(metrics, "dropped", "paid")) == (1, 1)
 
@@ -161,7 +161,7 @@ def test_a_file_gets_a_line_an_event(tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
     for number in (1, 2):
         with run_loop(file=file) as loop:
-            loop.note(failed("orders", number))
+            loop.on_batch(failed("orders", number))
     events = [json.loads(line) for line in file.read_text().splitlines()]
     for event in events:
         check_event(event)

@@ -1,4 +1,4 @@
-"""A finished batch of a data table for lineage, and the facts of its commit."""
+"""`CommitFacts`: what lineage reports of the commit of a batch."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,17 +13,6 @@ from headwater.lake.options import COMMIT_METADATA_PREFIX
 _NEWEST = 20
 """Number of newest commits searched. After a batch's commit come at most those of services and other
 writers."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchNote:
-    """A finished batch: with its `result` when it was committed, else with its `error`."""
-
-    table: str
-    began: datetime
-    ended: datetime
-    result: BatchResult | None = None
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

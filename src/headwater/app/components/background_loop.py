@@ -1,4 +1,4 @@
-"""`BackgroundLoop`: a thread that works alongside a run."""
+"""`BackgroundLoop`: a component that works in a thread of its own."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -6,26 +6,24 @@ from collections.abc import Callable
 
 import structlog
 
+from headwater.app.components.component import Component
+
 log = structlog.stdlib.get_logger(__name__)
 
 _STOP_SECONDS = 60.0
 
 
-class BackgroundLoop(ABC):
-    """Never ends a run. The work logs and retries expected errors itself.
-
-    Any other error is kept as `defect` and raised at the end of the run.
-    """
+class BackgroundLoop(Component, ABC):
+    """Never ends a run. The work logs and retries expected errors itself; any other is kept as `defect`."""
 
     def __init__(
         self, name: str, is_session_alive: Callable[[], bool], *, stop_seconds: float | None = _STOP_SECONDS
     ) -> None:
-        self._name = name
+        super().__init__(name)
         self._is_session_alive = is_session_alive
         self._stop_seconds = stop_seconds
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.defect: Exception | None = None
 
     def start(self) -> None:
         """Start the thread; the session must be up."""
@@ -44,7 +42,7 @@ class BackgroundLoop(ABC):
     def note_defect(self, error: Exception) -> None:
         """Keep the error, unless the JVM has died: then its death is reported instead."""
         if self._is_session_alive():
-            log.exception("ended by a defect", loop=self._name)
+            log.exception("ended by a defect", loop=self.name)
             self.defect = error
 
     def _run(self) -> None:

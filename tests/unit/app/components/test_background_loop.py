@@ -1,9 +1,11 @@
-"""What all threads beside a run have in common."""
+"""What all components of a run have in common."""
 
 import threading
 from collections.abc import Callable
 
-from headwater.app.background import BackgroundLoop
+from headwater.app.components import BackgroundLoop, RunReport
+from headwater.capture.consumer import CaptureStats
+from headwater.errors import SourceUnavailableError
 from tests.fixtures.waiting import wait_until
 
 
@@ -51,3 +53,12 @@ def test_what_a_dying_jvm_makes_fail_is_no_defect() -> None:
     loop.start()
     loop.stop()
     assert loop.defect is None
+
+
+def test_a_failure_is_reported_under_the_components_name() -> None:
+    loop, report = Working(fail), RunReport(CaptureStats(), {}, {})
+    loop.add_to(report)
+    assert report.component_failures == {}
+    loop.failure = SourceUnavailableError("away")
+    loop.add_to(report)
+    assert report.component_failures == {"working": loop.failure}

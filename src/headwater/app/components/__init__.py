@@ -1,0 +1,8 @@
+"""What works alongside capture and the data tables of a run, each with the same life cycle."""
+
+from headwater.app.components.background_loop import BackgroundLoop
+from headwater.app.components.batch_note import BatchNote
+from headwater.app.components.component import Component
+from headwater.app.components.run_report import RunReport, TableTotals
+
+__all__ = ["BackgroundLoop", "BatchNote", "Component", "RunReport", "TableTotals"]

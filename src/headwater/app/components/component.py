@@ -1,0 +1,49 @@
+"""`Component`: the life cycle of everything in a run besides capture and the data tables."""
+
+import threading
+
+from headwater.app.components.batch_note import BatchNote
+from headwater.app.components.run_report import RunReport
+from headwater.errors import HeadwaterError
+
+
+class Component:
+    """A run calls each hook of all its components; a component implements those that it needs.
+
+    A run that continues until it is stopped calls `start` when the session is up. A run that ends by itself
+    calls `backfill` when the queue is empty, and `catch_up` when the tables are up to date. Both call
+    `on_batch` after each batch, and at the end `stop` and `add_to`. `backfill` and `catch_up` may raise
+    `HeadwaterError`, which is kept as `failure`.
+
+    `is_early`: starts with every run, before the session is up. `needs_all_tables`: does not catch up while a
+    table fails. `failure` is the error to report at the end of the run, `defect` an unexpected one, which the
+    run raises.
+    """
+
+    is_early = False
+    needs_all_tables = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.failure: HeadwaterError | None = None
+        self.defect: Exception | None = None
+
+    def start(self) -> None:
+        """Begin to work concurrently with the run."""
+
+    def on_batch(self, batch: BatchNote) -> None:
+        """Note a batch that has ended. Called by the threads of the tables; must not block."""
+
+    def backfill(self, stop: threading.Event) -> None:
+        """Append the events that capture missed, before the tables catch up."""
+
+    def catch_up(self, stop: threading.Event) -> None:
+        """Process everything committed so far, once, unless `stop` is set."""
+
+    def stop(self) -> None:
+        """End the work that `start` began. Idempotent, also without `start`."""
+
+    def add_to(self, report: RunReport) -> None:
+        """Add what the component did to the report of the run."""
+        if self.failure is not None:
+            report.component_failures[self.name] = self.failure
