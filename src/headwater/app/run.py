@@ -167,7 +167,7 @@ class Run:
         self._on_session()
         runner = Runner(
             spark,
-            app.events,
+            app.events.signal,
             self._build_pipelines(),
             self._note_batch,
             self._note_failure,

@@ -1,10 +1,8 @@
 """The events table: every committed event, appended by capture and read by any number of tables."""
 
-import logging
 import threading
 import time
 import uuid
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -22,22 +20,16 @@ from headwater.capture.event_rows import (
     to_arrow,
     to_stored_event,
 )
+from headwater.capture.event_tail import EventTail
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
-from headwater.capture.stored_event import EventPage, StoredEvent, build_page
-from headwater.errors import LakeError
+from headwater.capture.stored_event import EventPage, StoredEvent
+from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.jvm import explained_lake
 from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit, Timeline, find_just_before
-
-_log = logging.getLogger(__name__)
-
-_CACHED_EVENTS = 50_000
-_MAX_COMMITS_A_PAGE = 1_000
-_UNKNOWN = "9" * 17
-"""Later than every completion time."""
+from headwater.lake.timeline import Commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +52,8 @@ class EventsTable:
         self._table = Table(spark, path)
         self._seen = SeenEvents(self._load_ids)
         self._write_lock = threading.Lock()
-        self._tail = _Tail()
-        self._changed = threading.Condition()
-        self._appends = 0
-        self._refreshed_at = time.monotonic()
-        self._exists = self._table.load_timeline().has_commits()
-        if self._exists:
-            self._tail.restart(self._newest_commit())
+        self._tail = EventTail(self._table)
+        self.signal = CommitSignal(self._detect_commits)
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         """Commits the events that are not in the table yet, all or none. Raises `LakeError`.
@@ -89,7 +76,7 @@ class EventsTable:
                     raise
                 self._seen.add(list(compress(ids, is_new)))
         if kept:
-            self.wake()
+            self.signal.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)
 
     def _commit(self, batch: Sequence[CapturedEvent]) -> None:
@@ -104,7 +91,6 @@ class EventsTable:
             commit_metadata={**self._metadata, "batch_id": batch_id, "events": str(len(batch))},
         )
         self._table.write(frame, options)
-        self._exists = True
         commit = self._find_batch(batch_id)
         self._tail.add(
             commit,
@@ -124,70 +110,8 @@ class EventsTable:
         raise AssertionError(f"the commit of batch {batch_id} is not on the timeline")
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Reads the events after `position`: whole commits, about `max_events` rows, at least one commit.
-
-        Ends at the newest completed commit, so it never waits. An offset older than the active timeline
-        also reads the archived commits after it, and no file of another commit.
-        """
-        cached = self._tail.read_after(position, max_events)
-        if cached is not None:
-            return cached
-        if not self._exists and not self._table.load_timeline().has_commits():
-            return EventPage((), position, more=False)
-        self._exists = True
-        timeline = self._table.load_timeline()
-        try:
-            return self._read_after(timeline, position, max_events)
-        except LakeError:
-            # Archival during the read moves the instants to another file.
-            if self._table.load_timeline().commits[:1] == timeline.commits[:1]:
-                raise
-            return self.read_after(position, max_events)
-
-    def _read_after(self, timeline: Timeline, position: Position, max_events: int) -> EventPage:
-        with explained_lake(self._table.path):
-            chosen, promised, more = _choose_commits(timeline, position, max_events)
-            if not chosen:
-                return EventPage((), position, more=False)
-            events = self._read_commits(chosen, promised)
-        return build_page(events, position, Position(chosen[-1].completed), more=more)
-
-    def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
-        """Reads all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
-
-        Hudi's incremental read may return fewer rows, even none, without an error: apache/hudi issue 20286.
-        """
-        after, upto = find_just_before(commits[0].completed), commits[-1].completed
-        events = self._collect(self._table.read_commits(after, upto), commits)
-        if len(events) >= promised:
-            return events
-        _log.warning(
-            "the events table: an incremental read gave %d of %d events; it is read in full",
-            len(events),
-            promised,
-        )
-        events = self._collect(self._read_in_full(commits), commits)
-        if len(events) < promised:
-            raise LakeError(
-                f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} hold "
-                f"{promised:,} events, and {len(events):,} can be read",
-                hint="has a file of the table been removed? bring it back; or remove the events table, and "
-                "let `headwater reconcile` build it anew from the source",
-            )
-        return events
-
-    def _read_in_full(self, commits: Sequence[Commit]) -> DataFrame:
-        wanted = [commit.requested for commit in commits]
-        return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
-
-    def _collect(self, frame: DataFrame, commits: Sequence[Commit]) -> list[StoredEvent]:
-        """Collects the events of the commits in order of offset."""
-        completed = {commit.requested: commit.completed for commit in commits}
-        rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
-        return sorted(
-            (to_stored_event(row, completed[row[0]]) for row in rows if row[0] in completed),
-            key=lambda stored: stored.position,
-        )
+        """See `EventTail.read_after`."""
+        return self._tail.read_after(position, max_events)
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         """Finds events by id in any partition; scans the whole table."""
@@ -233,9 +157,7 @@ class EventsTable:
 
     def find_newest(self) -> Position:
         """Returns the offset after every event committed so far."""
-        if not self._exists and not self._table.load_timeline().has_commits():
-            return BEGINNING
-        newest = self._newest_commit()
+        newest = self._tail.find_newest()
         return Position(newest.completed) if newest else BEGINNING
 
     def find_metadata(self, key: str) -> str | None:
@@ -255,39 +177,13 @@ class EventsTable:
             return None
         return self._table.read()
 
-    @property
-    def appends(self) -> int:
-        """Returns the number of commits by this process, for use with `wait`."""
-        return self._appends
-
-    def wait(self, seen: int, timeout: float) -> None:
-        """Blocks until `appends` exceeds `seen`, another thread calls `wake`, or `timeout` seconds passed."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._appends > seen, timeout)
-
-    def wake(self) -> None:
-        """Wakes all waiting readers, as at the end of a run."""
-        with self._changed:
-            self._appends += 1
-            self._changed.notify_all()
-
-    def refresh(self, at_most_every: float = 0) -> None:
-        """Detects commits of other processes, at most once per `at_most_every` seconds."""
-        now = time.monotonic()
-        if now - self._refreshed_at < at_most_every:
-            return
-        self._refreshed_at = now
-        if not self._exists:
-            self._exists = self._table.load_timeline().has_commits()
-        newest = self._newest_commit() if self._exists else None
+    def _detect_commits(self) -> None:
+        """Drops what is remembered of the table if another process has committed to it."""
+        newest = self._tail.find_newest()
         with self._write_lock:
             if newest and self._tail.is_behind(newest):
                 self._seen.forget()
                 self._tail.restart(newest)
-
-    def _newest_commit(self) -> Commit | None:
-        commits = self._table.load_timeline().commits
-        return commits[-1] if commits else None
 
     def _is_empty(self) -> bool:
         return not self._table.load_timeline().has_commits()
@@ -298,88 +194,3 @@ class EventsTable:
         wanted = self._table.read().where(F.col("event_day").isin(list(days)))
         rows = wanted.select("event_day", "event_id").toPandas()
         return {str(day): list(ids) for day, ids in rows.groupby("event_day")["event_id"]}
-
-
-class _Tail:
-    """Caches the newest commits of this process, so that new events are not read back from disk.
-
-    Holds every commit completed after `_since`; returns None for an earlier offset.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._since = ""
-        self._newest = ""
-        self._commits: deque[tuple[Commit, list[StoredEvent]]] = deque()
-        self._size = 0
-
-    def restart(self, newest: Commit | None) -> None:
-        with self._lock:
-            self._commits.clear()
-            self._size = 0
-            self._since = self._newest = newest.completed if newest else ""
-
-    def forget(self) -> None:
-        """Drops the cache if a commit may be missing: everything up to the next one is read from disk."""
-        with self._lock:
-            self._commits.clear()
-            self._size = 0
-            self._since = _UNKNOWN
-
-    def add(self, commit: Commit, events: list[StoredEvent]) -> None:
-        with self._lock:
-            if self._since == _UNKNOWN:
-                self._since = self._newest = commit.completed
-                return
-            self._commits.append((commit, events))
-            self._newest = commit.completed
-            self._size += len(events)
-            while self._size > _CACHED_EVENTS and len(self._commits) > 1:
-                oldest, dropped = self._commits.popleft()
-                self._size -= len(dropped)
-                self._since = oldest.completed
-
-    def is_behind(self, newest: Commit) -> bool:
-        with self._lock:
-            return newest.completed > self._newest
-
-    def read_after(self, position: Position, max_events: int) -> EventPage | None:
-        with self._lock:
-            whole = Position(self._since) if self._since else BEGINNING
-            if position < whole or (not self._since and not self._commits):
-                return None
-            found: list[StoredEvent] = []
-            end = position
-            for commit, events in self._commits:
-                if not _is_behind(commit, position):
-                    continue
-                if found and len(found) + len(events) > max_events:
-                    return EventPage(tuple(found), end, more=True)
-                found += [stored for stored in events if stored.position > position]
-                end = Position(commit.completed)
-            return EventPage(tuple(found), end, more=False)
-
-
-def _is_behind(commit: Commit, position: Position) -> bool:
-    """True if the commit may hold events after the offset."""
-    return Position(commit.completed) > position
-
-
-def _choose_commits(
-    timeline: Timeline, position: Position, max_events: int
-) -> tuple[list[Commit], int, bool]:
-    """Chooses the first commits after the offset: about `max_events` events, at least one commit.
-
-    Returns them with their recorded number of events, and whether there are more.
-    """
-    chosen: list[Commit] = []
-    total = 0
-    for commit, metadata in timeline.iter_metadata(find_just_before(position.completed)):
-        if not _is_behind(commit, position):
-            continue
-        events = int(metadata.get("events", "0"))
-        if chosen and (total + events > max_events or len(chosen) == _MAX_COMMITS_A_PAGE):
-            return chosen, total, True
-        chosen.append(commit)
-        total += events
-    return chosen, total, False

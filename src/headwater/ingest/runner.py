@@ -1,6 +1,6 @@
 """Runs the pipelines of all tables concurrently: one thread and one fair pool each.
 
-A pipeline waits for its feed: the events table, or the table that its own is built from.
+A pipeline waits for commits to its input: the events table, or the table that its own is built from.
 """
 
 import logging
@@ -33,7 +33,7 @@ from headwater.errors import (
     TransformError,
 )
 from headwater.ingest.planning.outcome import BatchResult
-from headwater.ingest.table_feed import PipelineFeed, TableFeed
+from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.prerequisites.run_log import describe_run_log
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Runner:
     def __init__(
         self,
         spark: SparkSession,
-        events: PipelineFeed,
+        events: CommitSignal,
         pipelines: Sequence[Pipeline],
         on_batch: OnBatch,
         on_failure: Callable[[str, HeadwaterError], None],
@@ -105,7 +105,7 @@ class Runner:
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._feeds = {pipeline.name: TableFeed() for pipeline in pipelines}
+        self._signals = {pipeline.name: CommitSignal() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self._began: dict[str, float] = {}
         self.failures: dict[str, HeadwaterError] = {}
@@ -133,8 +133,8 @@ class Runner:
         return time.monotonic() - self._began.get(name, time.monotonic())
 
     def _join(self) -> None:
-        for feed in (self._events, *self._feeds.values()):
-            feed.wake()
+        for signal in (self._events, *self._signals.values()):
+            signal.wake()
         for thread in self._threads:
             thread.join()
 
@@ -149,7 +149,7 @@ class Runner:
             self._on_failure(pipeline.name, error)
         finally:
             self._ended[pipeline.name].set()
-            self._feeds[pipeline.name].wake()
+            self._signals[pipeline.name].wake()
 
     def _build_retrying(self, pipeline: Pipeline) -> Retrying:
         def report(state: RetryCallState) -> None:
@@ -183,23 +183,23 @@ class Runner:
         return self._drained.is_set() and (source is None or source.is_set())
 
     def _run_batches(self, pipeline: Pipeline, state: RetryCallState) -> None:
-        feed: PipelineFeed = self._feeds.get(self._follows.get(pipeline.name, ""), self._events)
+        signal = self._signals.get(self._follows.get(pipeline.name, ""), self._events)
         while not self._stop.is_set():
             drained = self._is_drained(pipeline.name)
-            seen = feed.appends
+            seen = signal.count
             self._began[pipeline.name] = time.monotonic()
             with self._working(pipeline.name), _explained_defect(pipeline.name):
                 result = pipeline.run_batch()
             if result is not None:
                 state.attempt_number = 1
                 if result.committed:
-                    self._feeds[pipeline.name].wake()
+                    self._signals[pipeline.name].wake()
                 self._on_batch(result)
             elif drained:
                 break
             else:
-                feed.wait(seen, _FOREIGN_COMMITS_SECONDS)
-                feed.refresh(_FOREIGN_COMMITS_SECONDS)
+                signal.wait(seen, _FOREIGN_COMMITS_SECONDS)
+                signal.refresh(_FOREIGN_COMMITS_SECONDS)
         with _explained_defect(pipeline.name):
             pipeline.save_checkpoint()
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from headwater.errors import DefectError, HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Runner
-from headwater.ingest.table_feed import TableFeed
+from headwater.lake.commit_signal import CommitSignal
 
 UNFORESEEN = KeyError("no such place")
 
@@ -49,7 +49,7 @@ def start(
         if table in runner.failures:
             given_up.set()
 
-    runner = Runner(spark, TableFeed(), [BrokenPipeline(failures, error)], lambda _: None, note)
+    runner = Runner(spark, CommitSignal(), [BrokenPipeline(failures, error)], lambda _: None, note)
     runner.start()
     return runner, noted, given_up
 
