@@ -125,9 +125,16 @@ class _SpoiltLedger(TableLedger):
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         found = super().find_states(object_ids)
-        if "time_of_look_forgotten" not in self.bugs:
-            return found
-        return {name: replace(state, looked_at=None) for name, state in found.items()}
+        return {name: self._spoil(state) for name, state in found.items()}
+
+    def _spoil(self, state: LedgerEntry) -> LedgerEntry:
+        if "time_of_look_forgotten" in self.bugs:
+            return replace(state, looked_at=None)
+        if "empty_forgets_found" in self.bugs and state.reason == "empty_object":
+            return replace(state, looked=False, looked_at=None)
+        if "named_forgets_found" in self.bugs and state.status == "ingested" and not state.looked:
+            return replace(state, looked_at=None)
+        return state
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
         built = super().build_metadata(outcomes)

@@ -20,6 +20,8 @@ EMPHASIS = {
     "listing_of_known": ("drop",),
     "listing_wins": ("reconcile",),
     "time_of_look_forgotten": ("request",),
+    "empty_forgets_found": ("request",),
+    "named_forgets_found": ("request", "race"),
     "position_by_request": ("reconcile",),
     "sequencer_case_kept": ("put",),
     "request_adds_rows": ("request",),
