@@ -21,8 +21,8 @@ from benchmarks.rig.elasticmq import run_elasticmq
 from benchmarks.rig.notifications import BUCKET, load_queue
 from headwater.app import App
 from headwater.capture.consumer import CommitReport, Consumer, build_options
-from headwater.capture.queues import build_queue
 from headwater.demo.landing_zone import Clients, build_clients
+from headwater.sources.registry import build_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType

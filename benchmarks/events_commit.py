@@ -18,9 +18,9 @@ from benchmarks.rig.notifications import build_body
 from headwater.app import App
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.event_rows import EVENTS_SCHEMA, to_arrow
-from headwater.capture.notifications import parse_message
 from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
+from headwater.sources.message_parser import parse_message
 
 EVENTS = 10_000
 WARM_UP = 3

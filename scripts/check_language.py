@@ -27,6 +27,7 @@ SOURCE = (
     "observability",
     "rag",
     "serve",
+    "sources",
 )
 CHECKED_PATHS = (
     "README.md",

@@ -6,11 +6,8 @@ from functools import partial
 from typing import NamedTuple
 
 from headwater.capture.consumer.reading import MessageReading, read_message
-from headwater.capture.notifications import parse_message
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import LISTED_EVENT
 from headwater.capture.position import BEGINNING, Position
-from headwater.capture.queues.protocol import Message
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import QUARANTINED
 from headwater.ingest.ledger.mark import Mark
@@ -20,6 +17,9 @@ from headwater.ingest.planning.observation import is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan
 from headwater.ingest.planning.verification import Known, judge_present
+from headwater.sources.message_parser import parse_message
+from headwater.sources.object_event import ObjectEvent
+from headwater.sources.queue import Message
 from simulator.bugs import NO_BUGS
 from simulator.contents import list_rows
 from simulator.expected import check_mirrored, check_table

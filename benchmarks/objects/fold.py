@@ -16,11 +16,11 @@ from random import Random
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
-from headwater.capture.object_event import EventKind
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.sources.object_event import EventKind
 from tests.fixtures.events import build_event, build_stored
 
 COUNTS = (10_000, 100_000, 1_000_000)

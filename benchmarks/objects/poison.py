@@ -18,11 +18,11 @@ from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
 from headwater.app import App
 from headwater.capture.consumer import Consumer, ConsumerOptions
-from headwater.capture.folder_watcher.file_messages import build_created_message
-from headwater.capture.listers.local import build_file_etag
-from headwater.capture.queues.memory import MemoryQueue
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.table import Table
+from headwater.sources.local.folder_watcher.file_messages import build_created_message
+from headwater.sources.local.lister import build_file_etag
+from headwater.sources.memory.queue import MemoryQueue
 
 # With the bad ones as many batches as without: one more, of a few objects, would be most of the difference.
 GOOD = 19_000

@@ -23,12 +23,12 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from headwater.app import App
 from headwater.app.objects.verify import Verify
-from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
+from headwater.sources.lister import ListedObject
+from headwater.sources.memory.lister import MemoryLister
 
 SIZES = (100_000, 1_000_000)
 TABLES = {"orders": {"path": "known/*.json", "mode": "mirror"}}

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.object_event import ObjectEvent, build_order_key
+from headwater.sources.object_event import ObjectEvent, build_order_key
 
 _CITIES = ("Utrecht", "Łódź", "São Paulo", "Kyōto", "Springfield", "Tromsø")
 _STATES = ("placed", "paid", "packed", "shipped", "delivered")

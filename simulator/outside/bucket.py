@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import quote_plus
 
-from headwater.capture.listers.protocol import ListedObject
 from headwater.errors import ObjectMissingError, ObjectSupersededError, ObjectUnavailableError
-from headwater.ingest.object_stores.protocol import ObjectContent, ObjectRef, ObjectState
+from headwater.sources.lister import ListedObject
+from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState
 from simulator.outside.clock import SimulatedClock
 
 BUCKET = "landing"

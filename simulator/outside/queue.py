@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from headwater.capture.queues.protocol import Message
+from headwater.sources.queue import Message
 from simulator.outside.clock import SimulatedClock
 
 

@@ -18,11 +18,12 @@ from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.consumer.reading import MessageReading, read_message
 from headwater.capture.consumer.receivers import Receivers
 from headwater.capture.consumer.stats import StatsCounter
-from headwater.capture.notifications import ParsedMessage, parse_message
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import LakeError
+from headwater.sources.message_parser import parse_message
+from headwater.sources.notifications.outcome import ParsedMessage
+from headwater.sources.object_event import ObjectEvent
+from headwater.sources.queue import Message, QueueDepth
 from simulator.bugs import Bugs
 from simulator.outside.clock import HasToWaitError, SimulatedClock
 from simulator.outside.crash import Crashes, ProcessDied

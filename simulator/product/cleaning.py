@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
 from headwater.ingest.cleaning.decision import CleanDecision, SourceCleanPolicy, iter_clean_decisions
-from headwater.ingest.cleaning.protocol import CleanResult
 from headwater.ingest.planning.verification import TableStreams
+from headwater.sources.cleaner import CleanResult
+from headwater.sources.lister import ListedObject
 from simulator.bugs import Bugs
 from simulator.outside.bucket import Bucket, Record
 from simulator.outside.clock import SimulatedClock

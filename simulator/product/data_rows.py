@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import BEGINNING, Position
-from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import CHECKPOINT, ContentState
 from headwater.ingest.planning.outdated import ContentWrite, Outdated, choose_replaced
 from headwater.ingest.planning.verification import TableRules, WriteCounts
+from headwater.sources.object_event import ObjectEvent
+from headwater.sources.object_store import ObjectRef
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET
 from simulator.outside.crash import Crashes

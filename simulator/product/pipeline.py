@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.capture.stored_event import EventPage, StoredEvent
@@ -19,6 +18,7 @@ from headwater.ingest.planning.outcome import BatchResult, ObjectOutcome
 from headwater.ingest.planning.outdated import Outdated
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope
 from headwater.ingest.ports import Ports
+from headwater.sources.object_event import ObjectEvent
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.clock import SimulatedClock

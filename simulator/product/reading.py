@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from headwater.errors import HeadwaterError
 from headwater.ingest.fetching.download import download, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
-from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_request
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
@@ -18,6 +17,7 @@ from headwater.ingest.reading.resolution import (
     SeenObject,
     resolve_reads,
 )
+from headwater.sources.object_store import ObjectRef
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BucketStore
 from simulator.outside.crash import Crashes

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.listing_diff import KnownState
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler
 from headwater.capture.reconcile.newest_state import fold_known
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import KnownState
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket
 from simulator.outside.clock import SimulatedClock

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.listers.local import LocalLister
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.listers.s3 import S3Lister
 from headwater.errors import ObjectForbiddenError, SourceError
-from headwater.ingest.cleaning.local import LocalCleaner
-from headwater.ingest.cleaning.memory import MemoryCleaner
-from headwater.ingest.cleaning.protocol import CleanTarget, SourceCleaner
-from headwater.ingest.cleaning.s3 import CopySizes, S3Cleaner
-from headwater.ingest.object_stores.memory import MemoryObjectStore
-from headwater.ingest.object_stores.protocol import ObjectRef, ObjectState
+from headwater.sources.cleaner import CleanTarget, SourceCleaner
+from headwater.sources.lister import ListedObject
+from headwater.sources.local.cleaner import LocalCleaner
+from headwater.sources.local.lister import LocalLister
+from headwater.sources.memory.cleaner import MemoryCleaner
+from headwater.sources.memory.object_store import MemoryObjectStore
+from headwater.sources.object_store import ObjectRef, ObjectState
+from headwater.sources.s3.cleaner import CopySizes, S3Cleaner
+from headwater.sources.s3.lister import S3Lister
 from tests.fixtures.emulator import EmulatorSession
 
 KEYS = [

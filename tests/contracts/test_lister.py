@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture.listers.local import LocalLister
-from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.listers.protocol import ListedObject, Lister
-from headwater.capture.listers.s3 import S3Lister
-from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
+from headwater.sources.lister import ListedObject, Lister
+from headwater.sources.local.lister import LocalLister
+from headwater.sources.memory.lister import MemoryLister
+from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
+from headwater.sources.s3.lister import S3Lister
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 

@@ -8,22 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture.listers.local import build_file_etag
-from headwater.capture.object_event import is_same_etag
 from headwater.errors import (
     ObjectForbiddenError,
     ObjectMissingError,
     ObjectSupersededError,
     ObjectTooLargeError,
 )
-from headwater.ingest.object_stores import (
-    ObjectRef,
-    ObjectState,
-    ObjectStore,
-    ObjectStoreConfig,
-    build_object_store,
-)
-from headwater.ingest.object_stores.memory import load_memory_store
+from headwater.sources.local.lister import build_file_etag
+from headwater.sources.memory.object_store import load_memory_store
+from headwater.sources.object_event import is_same_etag
+from headwater.sources.object_store import ObjectRef, ObjectState, ObjectStore, ObjectStoreConfig
+from headwater.sources.registry import build_object_store
 from tests.fixtures.emulator import EmulatorSession
 
 ODD_KEYS = [

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture.resources.planning.actions import ResourceAction
-from headwater.capture.resources.provisioning import Provisioner, build_provisioner
 from headwater.config.settings import Settings
+from headwater.sources.provisioner import Provisioner, ResourceAction
+from headwater.sources.registry import build_provisioner
 from tests.fixtures.provisioning.cloud import Cloud
 
 BuildSettings = Callable[[], Settings]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from headwater.capture.queues import Message, Queue, build_queue
-from headwater.capture.queues.memory import MemoryQueue
 from headwater.config.source import S3SourceConfig
 from headwater.demo.emulator import CREDENTIALS
+from headwater.sources.memory.queue import MemoryQueue
+from headwater.sources.queue import Message, Queue
+from headwater.sources.registry import build_queue
 from tests.fixtures.emulator import EmulatorSession
 
 DEADLINE = 20.0

@@ -7,8 +7,9 @@ from urllib.parse import quote, quote_plus
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from headwater.capture.notifications import ParsedMessage, parse_message
-from headwater.capture.object_event import ObjectEvent
+from headwater.sources.message_parser import parse_message
+from headwater.sources.notifications.outcome import ParsedMessage
+from headwater.sources.object_event import ObjectEvent
 from tests.fixtures.notification_bodies import GCS_ATTRIBUTES, azure_body, event_bus_body, s3_record
 
 REASONS = {"malformed_json", "unknown_shape", "missing_field", "too_large", "bad_encoding"}

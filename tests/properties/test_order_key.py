@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headwater.capture.object_event import ORDER_KEY_WIDTH, ObjectEvent, build_order_key
+from headwater.sources.object_event import ORDER_KEY_WIDTH, ObjectEvent, build_order_key
 
 SEQUENCERS = st.text("0123456789abcdefABCDEF", min_size=1, max_size=ORDER_KEY_WIDTH)
 EVENT = ObjectEvent(

@@ -21,7 +21,6 @@ from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
@@ -45,6 +44,7 @@ from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
 from headwater.medallion.pipeline import DerivedPipeline, Steps
 from headwater.observability.crash_points import crash_point
+from headwater.sources.object_store import ObjectStoreConfig
 
 
 def read_clock() -> datetime:

@@ -6,15 +6,15 @@ from datetime import datetime
 
 from headwater.app.application import App
 from headwater.app.scope import source_bucket
+from headwater.capture.announced_files import read_announced_files
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
-from headwater.capture.folder_watcher import FolderWatcher
-from headwater.capture.folder_watcher.announced_files import read_announced_files
-from headwater.capture.queues import build_queue
-from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
+from headwater.sources.local.folder_watcher import FolderWatcher
+from headwater.sources.memory.queue import MemoryQueue
+from headwater.sources.registry import build_queue
 
 # One empty long poll asks all servers of an SQS queue; an in-process queue needs no waiting.
 _EMPTY_POLL_SECONDS = {"s3": 1.0, "local": 0.05}

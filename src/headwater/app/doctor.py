@@ -7,10 +7,10 @@ from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
 from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
-from headwater.capture.resources import SetupFinding
 from headwater.config.settings import Settings
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL
 from headwater.observability.clock import Clock, SystemClock
+from headwater.sources.finding import SetupFinding
 
 
 def diagnose(
@@ -43,10 +43,10 @@ def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
     """Return findings about the folder, or about bucket, queue and the resources between them."""
     source = settings.source
     if source.type == "local":
-        from headwater.capture.resources.local import check_local_source
+        from headwater.sources.local.checks import check_local_source
 
         return check_local_source(source)
-    from headwater.capture.resources.s3 import check_s3_source
+    from headwater.sources.s3.checks.bucket import check_s3_source
 
     mirrors = any(table.effective_mode == "mirror" for table in settings.object_tables.values())
     return check_s3_source(source, needs_removals=mirrors, clock=clock)

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError
+from headwater.sources.finding import SetupFinding, to_finding
 
 LAKE = "lake"
 SPARK = "spark"
@@ -25,7 +25,7 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
         return [SetupFinding(LAKE, "ok", f"{lake} can be written")]
     scheme = urlsplit(lake).scheme
     if scheme in ("s3", "s3a"):
-        from headwater.capture.resources.s3 import check_s3_lake
+        from headwater.sources.s3.checks.bucket import check_s3_lake
 
         return check_s3_lake(lake, settings.lake_storage)
     detail = f"only Spark can tell whether {scheme}:// can be written"

@@ -59,11 +59,11 @@ def _ensure_lineage_file(settings: Settings) -> None:
 
 def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
     if source.type == "local":
-        from headwater.capture.resources.local import ensure_folder
+        from headwater.sources.local.checks import ensure_folder
 
         return [lambda: ensure_folder(source)]
-    from headwater.capture.resources.s3 import ensure_bucket
-    from headwater.capture.resources.sqs import read_attributes
+    from headwater.sources.s3.checks.bucket import ensure_bucket
+    from headwater.sources.s3.checks.queue import read_attributes
 
     # The bucket first: a wrong bucket has no queue either, and the queue's name derives from it.
     return [lambda: ensure_bucket(source), lambda: read_attributes(source)]

@@ -14,9 +14,9 @@ from headwater.ingest.columns.column_names import list_renamed, rename_for_hudi
 from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
 from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
-from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from headwater.app.lineage.following import Following, read_following
 from headwater.app.scope import build_scope, source_bucket
 from headwater.capture.position import BEGINNING, Position, build_position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
-from headwater.capture.queues import build_queue
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
@@ -22,6 +21,7 @@ from headwater.lake.layout import events_path, quarantine_path, reconciles_path,
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.writers.presence import read_failures
+from headwater.sources.registry import build_queue
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
 

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from typing import Literal
 
-from headwater.capture.object_event import ObjectEvent
+from headwater.sources.object_event import ObjectEvent
 
 EventSource = Literal["notification", "listing"]
 

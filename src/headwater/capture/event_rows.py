@@ -11,9 +11,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
+from headwater.sources.object_event import ObjectEvent
 
 EVENTS_SCHEMA = StructType(
     [

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.object_event import EventKind, ObjectEvent
+from headwater.sources.object_event import EventKind, ObjectEvent
 
 REPAIR_EVENT: Final = "headwater:Repair"
 """Requests a read of the object, whatever its state, and replaces the rows of its content."""

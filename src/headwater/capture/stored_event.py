@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import Position
+from headwater.sources.object_event import ObjectEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.capture.resources import SetupFinding
+    from headwater.sources.finding import SetupFinding
 
 FAILED = 1
 _MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}

@@ -16,7 +16,6 @@ from headwater.app import App
 from headwater.app.components import RunReport
 from headwater.app.run import Run, RunObserver
 from headwater.capture.quarantine_reader import QuarantineReader
-from headwater.capture.queues import build_queue
 from headwater.config.loader import load_settings
 from headwater.config.settings import Settings
 from headwater.demo.emulator import CREDENTIALS, REGION, Emulator, ensure_emulator
@@ -40,6 +39,7 @@ from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.observability.logging import configure_logging
+from headwater.sources.registry import build_queue
 
 SEED = 20260504
 # Seconds without arrivals after which the demo stops waiting.

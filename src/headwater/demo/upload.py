@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headwater.capture.notifications import parse_message
 from headwater.demo.landing_zone import (
     ALL_EVENTS,
     Clients,
@@ -19,6 +18,7 @@ from headwater.demo.landing_zone import (
 )
 from headwater.demo.scenario import Announce, Put, Resend, Scenario, SendText, Step
 from headwater.errors import SourceError
+from headwater.sources.message_parser import parse_message
 
 BUCKET = "shop-landing"
 MAX_RECEIVES = 5

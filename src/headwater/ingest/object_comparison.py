@@ -9,8 +9,6 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructType
 
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
@@ -36,6 +34,8 @@ from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.record_source import RecordSource
 from headwater.lake.local_frames import build_frame
 from headwater.lake.table import Table
+from headwater.sources.lister import ListedObject
+from headwater.sources.object_event import ObjectEvent
 
 _JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "true"}
 _WANTED_SCHEMA = (

@@ -23,7 +23,6 @@ from headwater.ingest.accounting import (
     settle_outcome,
     to_skip,
 )
-from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry
@@ -38,6 +37,7 @@ from headwater.ingest.planning.outcome import (
 from headwater.ingest.planning.outdated import Outdated, find_applied, find_outdated
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, take_batch
 from headwater.ingest.ports import Ports, ReadT
+from headwater.sources.object_store import ObjectRef
 
 _UNAVAILABLE_ATTEMPTS = 3
 # So many outcomes without rows get their own commit: they are kept in memory until then.

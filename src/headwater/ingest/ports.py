@@ -14,12 +14,12 @@ from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.capture.stored_event import EventPage
 from headwater.errors import HeadwaterError
 from headwater.ingest.ledger.table_ledger import TableLedger
-from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ContentState, ObjectOutcome
 from headwater.ingest.planning.outdated import Outdated
 from headwater.ingest.reading.resolution import FindIngested
 from headwater.observability.crash_points import CrashPointName
+from headwater.sources.object_store import ObjectRef
 
 Settle = Callable[[ObjectOutcome], ObjectOutcome]
 """Converts the result of reading an object to the table's outcome."""

@@ -34,7 +34,6 @@ from headwater.ingest.formats.csv_header import is_unnamed, with_header
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
-from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
@@ -49,6 +48,7 @@ from headwater.ingest.reading.resolution import ReadRequest
 from headwater.ingest.reading.split_scan import is_large
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
 from headwater.lake.table import Table
+from headwater.sources.object_store import ObjectStoreConfig
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
 """Limit for one object read whole, after decompression; larger ones are quarantined as `oversize`."""

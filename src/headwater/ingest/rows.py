@@ -14,7 +14,6 @@ from headwater.ingest.committed_state import (
     resume_state,
     with_columns,
 )
-from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import Outdated
 from headwater.ingest.reading.batch_read import BatchRead
@@ -23,6 +22,7 @@ from headwater.ingest.record_source import RecordSource
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
+from headwater.sources.object_store import ObjectRef
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ import pytest
 from headwater.app.doctor import check_source
 from headwater.app.lake_check import check_lake
 from headwater.app.preflight import check_before_run
-from headwater.capture.resources.notification import WANTED_EVENTS
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.demo.landing_zone import LandingZone, find_queue_arn
@@ -24,6 +23,7 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.observability.clock import ManualClock, SystemClock
+from headwater.sources.s3.judging.notification import WANTED_EVENTS
 from tests.fixtures.emulator import EmulatorSession
 
 

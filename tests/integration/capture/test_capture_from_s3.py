@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from headwater.capture.consumer import Consumer, ConsumerOptions
-from headwater.capture.queues import Queue, build_queue
 from headwater.config.source import S3SourceConfig
 from headwater.demo.emulator import CREDENTIALS
 from headwater.demo.landing_zone import LandingZone
+from headwater.sources.queue import Queue
+from headwater.sources.registry import build_queue
 from tests.fixtures.capture import RunningConsumer, Tables
 from tests.fixtures.emulator import EmulatorSession
 

@@ -19,8 +19,6 @@ from pyspark.sql import SparkSession
 from headwater.app import App
 from headwater.app.run import Run
 from headwater.capture.consumer import Consumer, ConsumerOptions
-from headwater.capture.notifications import parse_message
-from headwater.capture.queues.memory import MemoryQueue
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
@@ -29,6 +27,8 @@ from headwater.ingest.lineage import OBJECT, ROW
 from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.table import Table
+from headwater.sources.memory.queue import MemoryQueue
+from headwater.sources.message_parser import parse_message
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.faults.generated_keys import iter_keys
 from tests.fixtures.faults.key_store import find_etag, run_key_store

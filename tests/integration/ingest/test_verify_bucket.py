@@ -12,11 +12,11 @@ from headwater.app import App
 from headwater.app.objects.verify import Verify
 from headwater.app.reconcile.passes import Reconcile
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.listing_diff import Comparison
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.decision import EventOrigin, build_event
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import Comparison
+from headwater.sources.object_event import ObjectEvent
 from tests.fixtures.bucket_lake import BucketLake
 
 pytestmark = pytest.mark.slow

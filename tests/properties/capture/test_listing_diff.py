@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
-from headwater.capture.listers.protocol import ListedObject
 from headwater.errors import SourceError, SourceUnavailableError
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import Comparison, KnownState, compare_listing
 
 # Any text a key can be: all planes, no lone surrogates.
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)

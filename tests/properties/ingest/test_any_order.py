@@ -15,8 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.consumer.reading import read_message
-from headwater.capture.listers.listing_diff import Comparison
-from headwater.capture.notifications import parse_message
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
@@ -26,8 +24,10 @@ from headwater.capture.own_events import (
     build_retry,
     with_content,
 )
-from headwater.capture.queues.protocol import Message
 from headwater.capture.reconcile.decision import EventOrigin, build_event
+from headwater.sources.listing_diff import Comparison
+from headwater.sources.message_parser import parse_message
+from headwater.sources.queue import Message
 from simulator.contents import KEYS, build_content
 from simulator.outside.bucket import BUCKET
 from simulator.scenario import Scenario

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.position import build_position, parse_instant
 from headwater.ingest.cleaning.decision import (
     Claim,
@@ -16,6 +15,7 @@ from headwater.ingest.cleaning.decision import (
 )
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import GOOD_KINDS, Known, TableRules, TableStreams, verify_objects
+from headwater.sources.lister import ListedObject
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 ETAGS = st.sampled_from(["e1", "e1", "e1", "e2", ""])

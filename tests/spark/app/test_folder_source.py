@@ -16,11 +16,11 @@ from headwater.app.objects.verify import Verify
 from headwater.app.reconcile import Reconcile
 from headwater.app.run import Run
 from headwater.app.source_memory import ensure_same_source
-from headwater.capture.listers.local import LocalLister
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
+from headwater.sources.local.lister import LocalLister
 from tests.fixtures.waiting import wait_until
 
 OLD = 1_767_225_600_000_000_000

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from headwater.capture.announced_files import read_announced_files
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
-from headwater.capture.folder_watcher.announced_files import read_announced_files
-from headwater.capture.folder_watcher.file_messages import build_created_message, build_removed_message
-from headwater.capture.folder_watcher.known_files import KnownFile
-from headwater.capture.notifications import parse_message
 from headwater.capture.own_events import LISTED_EVENT, REPAIR_EVENT, build_own_event
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit, Timeline
+from headwater.sources.local.folder_watcher.file_messages import build_created_message, build_removed_message
+from headwater.sources.local.folder_watcher.known_files import KnownFile
+from headwater.sources.message_parser import parse_message
 from tests.fixtures.events import build_event
 from tests.fixtures.notification_bodies import event_bus_body, s3_record
 

@@ -12,9 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
-from headwater.capture.listers.listing_diff import KnownState
-from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.object_event import EventKind, ObjectEvent
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
@@ -32,6 +29,9 @@ from headwater.capture.reconcile.pass_table import PassTable
 from headwater.errors import SourceUnavailableError
 from headwater.lake.layout import events_path, reconciles_path
 from headwater.observability.clock import ManualClock
+from headwater.sources.listing_diff import KnownState
+from headwater.sources.memory.lister import MemoryLister
+from headwater.sources.object_event import EventKind, ObjectEvent
 from tests.fixtures.events import START, build_event
 from tests.fixtures.listing.reconcile import BreakingLister, build_object
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from headwater.capture.position import BEGINNING
-from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.large_objects import LargeObjectReader
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import build_requests
+from headwater.sources.object_store import ObjectStoreConfig
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_orc, write_parquet
 

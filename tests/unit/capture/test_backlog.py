@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.consumer.backlog import Backlog
-from headwater.capture.queues.protocol import Message
+from headwater.sources.queue import Message
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 QUEUE_LENGTH = 200

@@ -6,7 +6,7 @@ import pytest
 from headwater.capture.consumer.batch import BatchLimits, Demand, MessageBatch, Pace, choose_active_receivers
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.reading import MessageReading
-from headwater.capture.queues.protocol import Message
+from headwater.sources.queue import Message
 
 LIMITS = BatchLimits(seconds=1, messages=3, bytes=100)
 BUSY = Pace(commit_started=99, commit_ended=99.9, commit_seconds=0.9)

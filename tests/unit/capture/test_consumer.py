@@ -10,11 +10,11 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CommitReport, Consumer, ConsumerOptions
 from headwater.capture.consumer import consumer as consumer_module
 from headwater.capture.quarantine_item import QuarantineItem
-from headwater.capture.queues.memory import MemoryQueue
-from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import LakeNotWritableError, SourceError
 from headwater.observability.clock import ManualClock
 from headwater.observability.metrics import Metrics
+from headwater.sources.memory.queue import MemoryQueue
+from headwater.sources.queue import Message, QueueDepth
 from tests.fixtures.capture import (
     FAST,
     RunningConsumer,

@@ -2,8 +2,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from headwater.capture.queues.memory import MemoryQueue
-from headwater.capture.queues.protocol import Message, QueueDepth
 from headwater.errors import (
     CredentialsError,
     LakeError,
@@ -12,6 +10,8 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.observability.clock import ManualClock
+from headwater.sources.memory.queue import MemoryQueue
+from headwater.sources.queue import Message, QueueDepth
 from tests.fixtures.capture import (
     RunningConsumer,
     Tables,

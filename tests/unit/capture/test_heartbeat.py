@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from headwater.capture.queues.memory import MemoryQueue
 from headwater.errors import SourceUnavailableError
 from headwater.observability.clock import ManualClock
+from headwater.sources.memory.queue import MemoryQueue
 from tests.fixtures.capture import RunningConsumer, Tables, send_keys
 from tests.fixtures.waiting import wait_until
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headwater.capture.resources import SetupFinding
 from headwater.cli.doctor import render_findings
 from headwater.cli.main import app
+from headwater.sources.finding import SetupFinding
 
 # Without jars to look for, nothing is asked of the network.
 CONFIG = """

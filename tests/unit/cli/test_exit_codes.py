@@ -28,8 +28,6 @@ from headwater.app.search.index import IndexStatus
 from headwater.app.services.worker import PassReport
 from headwater.capture.consumer import CaptureStats
 from headwater.capture.reconcile import ReconcilePass
-from headwater.capture.resources import SetupFinding
-from headwater.capture.resources.planning.actions import Plan
 from headwater.cli.main import app
 from headwater.demo.report import Report
 from headwater.errors import LakeError, SourceError
@@ -38,6 +36,8 @@ from headwater.lake.damage import FileCheck
 from headwater.lake.services.metadata_table import MetadataCheck
 from headwater.rag.syncing.sync import SyncReport
 from headwater.rag.syncing.versions import BuildReport, Verdict
+from headwater.sources.finding import SetupFinding
+from headwater.sources.provisioner import Plan
 from tests.fixtures.lakes import write_config
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

@@ -4,12 +4,12 @@ from datetime import datetime
 
 import pytest
 
-from headwater.capture.notifications import parse_message
 from headwater.config.loader import load_settings
 from headwater.demo.landing_zone import LandingZone
 from headwater.demo.surroundings import create_workspace, use_emulator_only
 from headwater.demo.upload import build_notification
 from headwater.errors import PlatformError
+from headwater.sources.message_parser import parse_message
 from tests.fixtures.notification_bodies import s3_record
 
 NOW = datetime(2026, 5, 4, 9, 30)

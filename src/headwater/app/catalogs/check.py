@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from headwater.capture.resources import SetupFinding
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.catalogs import build_catalog
 from headwater.lake.catalogs.protocol import Catalog
+from headwater.sources.finding import SetupFinding
 
 
 def iter_catalog_findings(

@@ -9,13 +9,14 @@ import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.streams import open_lister, open_streams
-from headwater.capture.listers.pacing import Pacer
 from headwater.errors import UsageError
-from headwater.ingest.cleaning import SourceCleaner, build_cleaner
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
 from headwater.ingest.cleaning.decision import SourceCleanPolicy, iter_clean_decisions
 from headwater.observability.clock import SystemClock
 from headwater.observability.metrics import Metrics
+from headwater.sources.cleaner import SourceCleaner
+from headwater.sources.pacing import Pacer
+from headwater.sources.registry import build_cleaner
 
 log = structlog.stdlib.get_logger(__name__)
 

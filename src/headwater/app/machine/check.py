@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.prepared_start import PreparedStart, is_local
 from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.sources.finding import SetupFinding, to_finding
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))
 PYSPARK_LINE = "3.5."

@@ -8,7 +8,6 @@ from typing import Any
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_bucket, source_location, source_provider
-from headwater.capture.listers.local import is_utf8, show_name
 from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
@@ -21,6 +20,7 @@ from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
+from headwater.sources.local.lister import is_utf8, show_name
 
 Row = Mapping[str, Any]
 

@@ -11,7 +11,6 @@ from headwater.app.application import App, read_clock
 from headwater.app.components import BackgroundLoop
 from headwater.app.scope import rename_moved, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.notifications import parse_message
 from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, build_retry, with_content
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
@@ -20,6 +19,7 @@ from headwater.ingest.planning.retries import FailedAttempt, choose_due
 from headwater.ingest.runner import Pipeline
 from headwater.lake.layout import quarantine_path
 from headwater.lake.s3 import build_storage_options
+from headwater.sources.message_parser import parse_message
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
-from headwater.capture.listers.local import LocalLister, UnusablePath
-from headwater.capture.listers.protocol import Lister
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
@@ -19,6 +17,8 @@ from headwater.ingest.writing.stored_contents import iter_announced, iter_row_co
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
+from headwater.sources.lister import Lister
+from headwater.sources.local.lister import LocalLister, UnusablePath
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def open_lister(
     if source.type == "local":
         yield LocalLister(source.path, on_unusable)
         return
-    from headwater.capture.listers.s3 import S3Lister, build_listing_client
+    from headwater.sources.s3.lister import S3Lister, build_listing_client
 
     lister = S3Lister(build_listing_client(source), source.bucket, pace=pace)
     try:

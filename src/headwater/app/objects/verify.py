@@ -12,8 +12,6 @@ from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_lister, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.local import LocalLister, UnusablePath, show_name
-from headwater.capture.listers.protocol import Lister
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.ingest.planning.plan import Scope
@@ -30,6 +28,8 @@ from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
+from headwater.sources.lister import Lister
+from headwater.sources.local.lister import LocalLister, UnusablePath, show_name
 
 _PROBLEMS_SHOWN = 100
 

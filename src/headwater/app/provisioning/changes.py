@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from headwater.capture.resources.finding import SetupFinding
-from headwater.capture.resources.planning.actions import Plan, ResourceAction
-from headwater.capture.resources.provisioning import ProvisioningScope, build_provisioner
 from headwater.config.settings import Settings
+from headwater.sources.finding import SetupFinding
+from headwater.sources.provisioner import Plan, ProvisioningScope, ResourceAction
+from headwater.sources.registry import build_provisioner
 
 PROBE_SECONDS = 60.0
 NO_SCOPE = ProvisioningScope()

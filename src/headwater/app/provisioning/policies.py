@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from headwater.capture.resources.planning.roles import Role
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
+from headwater.sources.s3.planning.roles import Role
 
 
 def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
@@ -15,6 +15,6 @@ def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
     source = settings.source
     if source.type != "s3":
         raise UsageError("a folder as source takes no policies", hint="they are for sources of type s3")
-    from headwater.capture.resources.provisioning.aws import build_source_policies
+    from headwater.sources.s3.provisioning.provisioner import build_source_policies
 
     return build_source_policies(source, settings.lake)

@@ -13,11 +13,6 @@ import structlog
 from headwater.app.application import App
 from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
 from headwater.app.scope import source_bucket
-from headwater.capture.listers.listing_diff import Comparison
-from headwater.capture.listers.local import LocalLister
-from headwater.capture.listers.memory import MemoryLister
-from headwater.capture.listers.pacing import Pacer
-from headwater.capture.queues import build_queue
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,
@@ -36,6 +31,11 @@ from headwater.lake.layout import reconciles_path, table_path
 from headwater.lake.table import Table
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
+from headwater.sources.listing_diff import Comparison
+from headwater.sources.local.lister import LocalLister
+from headwater.sources.memory.lister import MemoryLister
+from headwater.sources.pacing import Pacer
+from headwater.sources.registry import build_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -125,7 +125,7 @@ class Reconcile:
                 is_gone=lambda key: not lister.hides(key),
             )
             return
-        from headwater.capture.listers.s3 import build_listing_client
+        from headwater.sources.s3.lister import build_listing_client
 
         with closing(build_listing_client(self._source)) as client:
             yield build_listing(self._source, client, pace, inventory)
@@ -258,12 +258,12 @@ def build_listing(
 ) -> Listing:
     """Return the bucket's own listing, or that of an inventory report. Raises `UsageError` for a bad
     report."""
-    from headwater.capture.listers.s3 import S3Files, S3Lister
+    from headwater.sources.s3.lister import S3Files, S3Lister
 
     live = S3Lister(client, source.bucket, pace=pace)
     if inventory is None:
         return Listing(live, source.known_bucket, source.prefix)
-    from headwater.capture.listers.s3_inventory import LocalFiles, S3InventoryLister
+    from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
 
     files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
     report = S3InventoryLister(inventory, source.bucket, files)

@@ -8,12 +8,12 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from headwater.app.lake_check import find_local_path
-from headwater.capture.resources import SetupFinding, to_finding
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.prerequisites.jars import list_found_jars
 from headwater.lake.typed_options.locks import LOCK_CLASSES
+from headwater.sources.finding import SetupFinding, to_finding
 
 LOCK = "lock"
 LOCK_CLASS = "lock.class"

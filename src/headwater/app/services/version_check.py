@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from headwater.capture.resources import SetupFinding
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.layout import find_address, list_tables
 from headwater.lake.migration.versions import NEWEST_VERSION
 from headwater.lake.table_folder import TableFolder
 from headwater.lake.typed_options.differences import read_write_version
+from headwater.sources.finding import SetupFinding
 
 VERSION = "table.version"
 

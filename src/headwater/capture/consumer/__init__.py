@@ -2,11 +2,9 @@
 
 from headwater.capture.consumer.consumer import CommitReport, Consumer
 from headwater.capture.consumer.options import ConsumerOptions, build_options
-from headwater.capture.consumer.reading import SOURCE_ATTRIBUTE
 from headwater.capture.consumer.stats import CaptureStats
 
 __all__ = [
-    "SOURCE_ATTRIBUTE",
     "CaptureStats",
     "CommitReport",
     "Consumer",

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from headwater.capture.queues.protocol import Message
+from headwater.sources.queue import Message
 
 # A standard queue is only roughly first in, first out: one poll of young messages proves little.
 _POLLS = 20

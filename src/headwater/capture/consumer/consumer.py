@@ -18,13 +18,13 @@ from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.consumer.reading import read_message
 from headwater.capture.consumer.receivers import Receivers
 from headwater.capture.consumer.stats import CaptureStats, StatsCounter
-from headwater.capture.notifications import parse_message
-from headwater.capture.queues.protocol import Queue
 from headwater.errors import (
     SourceError,
 )
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
+from headwater.sources.message_parser import parse_message
+from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
 

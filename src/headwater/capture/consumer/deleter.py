@@ -8,9 +8,9 @@ import structlog
 
 from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.stats import StatsCounter
-from headwater.capture.queues.protocol import Queue
 from headwater.errors import SourceError
 from headwater.observability.crash_points import crash_point
+from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from headwater.capture.queues.protocol import Message
+from headwater.sources.queue import Message
 
 # A poll with only messages younger than the start of the run weighs a tenth of an empty one.
 _EMPTY_WEIGHT = 10

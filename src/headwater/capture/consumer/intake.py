@@ -12,8 +12,8 @@ from headwater.capture.consumer.in_flight import InFlight
 from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.consumer.reading import MessageReading
 from headwater.capture.consumer.stats import StatsCounter
-from headwater.capture.queues.protocol import Message
 from headwater.observability.clock import Clock
+from headwater.sources.queue import Message
 
 # Maximum delay until a stop signal takes effect; an idle process wakes up this often.
 _STOP_NOTICE_SECONDS = 0.25

@@ -1,17 +1,11 @@
 """The contribution of one message to a batch. Pure."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headwater.capture.captured_event import CapturedEvent, EventSource
-from headwater.capture.notifications import ParsedMessage
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem
-from headwater.capture.queues.protocol import Message
-
-MessageParser = Callable[[str, Mapping[str, str]], ParsedMessage]
-
-SOURCE_ATTRIBUTE = "headwater-source"
-"""Message attribute with which headwater's own listings identify themselves."""
+from headwater.sources.notifications.outcome import MessageParser, ParsedMessage
+from headwater.sources.queue import SOURCE_ATTRIBUTE, Message
 
 
 @dataclass(frozen=True, slots=True)

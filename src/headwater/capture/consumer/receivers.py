@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from headwater.capture.consumer.intake import Intake
-from headwater.capture.queues.protocol import Message, Queue
 from headwater.errors import SourceError
 from headwater.observability.clock import Clock
 from headwater.observability.crash_points import crash_point
+from headwater.sources.queue import Message, Queue
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.listing_diff import Comparison, Verdict
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import Comparison, Verdict
+from headwater.sources.object_event import ObjectEvent
 
 Decision = Verdict | Literal["unsettled", "excluded"]
 

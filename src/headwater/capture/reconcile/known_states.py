@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import AppendResult, EventsTable
-from headwater.capture.listers.listing_diff import KnownState
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
@@ -24,6 +23,7 @@ from headwater.capture.own_events import (
     TAGGED_EVENT,
 )
 from headwater.lake.jvm import explained_lake
+from headwater.sources.listing_diff import KnownState
 
 _ROWS_A_PARTITION = 50_000
 """Rows that the driver holds at a time; the next part is fetched concurrently."""

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
-from headwater.capture.listers.listing_diff import KnownState
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
@@ -21,6 +19,8 @@ from headwater.capture.own_events import (
     TAGGED_EVENT,
 )
 from headwater.capture.stored_event import StoredEvent
+from headwater.sources.listing_diff import KnownState
+from headwater.sources.object_event import ObjectEvent
 
 WISHES = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
 """Requests, which do not describe the object under the key."""

@@ -11,8 +11,6 @@ from typing import Protocol
 import structlog
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.listing_diff import Comparison, KnownState, compare_listing
-from headwater.capture.listers.protocol import Lister
 from headwater.capture.reconcile.decision import (
     Bounds,
     Decision,
@@ -31,6 +29,8 @@ from headwater.capture.reconcile.passes import (
 from headwater.errors import SourceError
 from headwater.observability.clock import SystemClock, WallClock
 from headwater.observability.crash_points import crash_point
+from headwater.sources.lister import Lister
+from headwater.sources.listing_diff import Comparison, KnownState, compare_listing
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -11,8 +11,8 @@ from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.capture.resources.finding import SetupFinding
-    from headwater.capture.resources.planning.actions import AttributeChange, Change, Plan, ResourceAction
+    from headwater.sources.finding import SetupFinding
+    from headwater.sources.provisioner import AttributeChange, Change, Plan, ResourceAction
 
 FAILED = 1
 MAX_VALUE_CHARS = 100
@@ -53,7 +53,7 @@ def plan(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import build_policies, plan_resources
-    from headwater.capture.resources.provisioning import ProvisioningScope
+    from headwater.sources.provisioner import ProvisioningScope
 
     if policies:
         render_json(build_policies(settings))
@@ -85,7 +85,7 @@ def up(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_resources, set_up
-    from headwater.capture.resources.provisioning import ProvisioningScope
+    from headwater.sources.provisioner import ProvisioningScope
 
     scope = ProvisioningScope(adopt, prune)
     if dry_run:
@@ -121,7 +121,7 @@ def down(
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_removal, take_down
-    from headwater.capture.resources.provisioning import ProvisioningScope
+    from headwater.sources.provisioner import ProvisioningScope
 
     scope = ProvisioningScope(prune=prune)
     found = plan_removal(settings, scope)

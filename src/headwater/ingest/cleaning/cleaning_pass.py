@@ -14,12 +14,12 @@ from typing import Protocol
 import structlog
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.own_events import CLEANED_EVENT, TAGGED_EVENT, build_own_event, with_content
 from headwater.errors import ObjectError
 from headwater.ingest.cleaning.decision import CleanDecision
-from headwater.ingest.cleaning.protocol import CleanResult
 from headwater.observability.crash_points import crash_point
+from headwater.sources.cleaner import CleanResult
+from headwater.sources.lister import ListedObject
 
 log = structlog.stdlib.get_logger(__name__)
 

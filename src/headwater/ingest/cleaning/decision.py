@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import is_same_etag
 from headwater.capture.position import parse_instant
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
@@ -22,6 +20,8 @@ from headwater.ingest.planning.verification import (
     judge_present,
     merge_streams,
 )
+from headwater.sources.lister import ListedObject
+from headwater.sources.object_event import is_same_etag
 
 CleanAction = Literal["tag", "move", "delete"]
 

@@ -18,7 +18,8 @@ from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.csv_header import detect_header, has_header
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import build_uri
-from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig, build_object_store
+from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
+from headwater.sources.registry import build_object_store
 
 Effect = Literal["added", "widened", "rescued", "refused", "ignored", "stops"]
 """`refused`: records with such a value go to quarantine. `stops`: the table ends with an error."""

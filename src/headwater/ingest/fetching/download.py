@@ -14,7 +14,7 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
-from headwater.ingest.object_stores import ObjectContent, ObjectRef, ObjectState, ObjectStore
+from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState, ObjectStore
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _UNKNOWN_SIZE = 4 * 1024 * 1024

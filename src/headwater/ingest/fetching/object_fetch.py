@@ -28,13 +28,8 @@ from headwater.ingest.formats.arrow_types import conform_table
 from headwater.ingest.formats.column_differences import describe_differences
 from headwater.ingest.formats.json_values import mark_ambiguous
 from headwater.ingest.formats.reader_options import ReaderOptions
-from headwater.ingest.object_stores import (
-    ObjectContent,
-    ObjectRef,
-    ObjectStore,
-    ObjectStoreConfig,
-    build_object_store,
-)
+from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectStore, ObjectStoreConfig
+from headwater.sources.registry import build_object_store
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from headwater.ingest.object_stores import ObjectState
+from headwater.sources.object_store import ObjectState
 
 FetchStatus = Literal["read", "skipped", "superseded", "missing", "quarantined", "unavailable"]
 

@@ -26,12 +26,13 @@ from headwater.ingest.inference.ordering_types import (
     find_text_columns,
     type_times,
 )
-from headwater.ingest.object_stores import ObjectRef, build_object_store
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
+from headwater.sources.object_store import ObjectRef
+from headwater.sources.registry import build_object_store
 
 Head = tuple[Sequence[str] | None, list[str]]
 """The names of an object's columns, if it has them, and its first records."""

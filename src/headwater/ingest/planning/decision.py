@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.stored_event import StoredEvent
+from headwater.sources.object_event import ObjectEvent
 
 Action = Literal["read", "look", "retract", "skip"]
 """Read the event's content; read the current content; delete the object's rows; do nothing."""

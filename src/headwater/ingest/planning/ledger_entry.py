@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from headwater.capture.object_event import ObjectEvent, is_same_etag
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.observation import (
     CONTENT_KINDS,
@@ -16,6 +15,7 @@ from headwater.ingest.planning.observation import (
     sort_key,
 )
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.sources.object_event import ObjectEvent, is_same_etag
 
 VANISHED = "vanished"
 """The reason for removing an object that is absent from a listing."""

@@ -7,7 +7,6 @@ It is a reason to read the object, and its offset decides nothing.
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.own_events import (
     CLEANED_EVENT,
     DROP_EVENT,
@@ -17,6 +16,7 @@ from headwater.capture.own_events import (
     TAGGED_EVENT,
 )
 from headwater.capture.stored_event import StoredEvent
+from headwater.sources.object_event import ObjectEvent
 
 SortKey = tuple[str, str, str]
 

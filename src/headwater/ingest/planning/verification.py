@@ -13,9 +13,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
 
-from headwater.capture.listers.protocol import ListedObject
-from headwater.capture.object_event import is_same_etag
 from headwater.ingest.planning.ledger_entry import CLEANED, LedgerEntry, is_cleaned
+from headwater.sources.lister import ListedObject
+from headwater.sources.object_event import is_same_etag
 
 FindingKind = Literal[
     "ingested", "pending", "skipped", "quarantined", "missing", "extra", "wrong_version", "wrong_rows"

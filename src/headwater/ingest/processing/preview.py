@@ -7,14 +7,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.capture.object_event import ObjectEvent
 from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.committed_state import CommittedState
 from headwater.ingest.lineage import LINEAGE_COLUMNS, build_lineage
-from headwater.ingest.object_stores import ObjectRef, ObjectStoreConfig
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.processor import BatchProcessor, explained_steps
@@ -23,6 +21,8 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
 from headwater.lake.sql.spark import to_plain
 from headwater.lake.transforms.checking import SOURCE
+from headwater.sources.object_event import ObjectEvent
+from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
 
 _ROUNDS = 5
 

@@ -10,7 +10,6 @@ from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, St
 
 from headwater.errors import ObjectError
 from headwater.ingest.evolution.schema_sample import SchemaSample
-from headwater.ingest.object_stores import ObjectStore, ObjectStoreConfig, build_object_store
 from headwater.ingest.parsing.record_parser import RecordParser
 from headwater.ingest.reading.csv_layouts import CsvLayouts
 from headwater.ingest.reading.large_sampler import LargeSampler
@@ -27,6 +26,8 @@ from headwater.ingest.reading.split_scan import (
     number_blocks,
 )
 from headwater.lake.local_frames import build_frame
+from headwater.sources.object_store import ObjectStore, ObjectStoreConfig
+from headwater.sources.registry import build_object_store
 
 _STATE_THREADS = 8
 _NUMBERS_SCHEMA = (

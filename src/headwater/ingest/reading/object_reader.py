@@ -23,11 +23,11 @@ from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats.marks import MARK
-from headwater.ingest.object_stores import ObjectStoreConfig
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.reading.handful import fetch_here
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.local_frames import load_arrow
+from headwater.sources.object_store import ObjectStoreConfig
 
 _REQUEST_SCHEMA = StructType(
     [

@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.capture.object_event import name_version
 from headwater.capture.own_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.hints.record_shape import describe_shape
-from headwater.ingest.object_stores.protocol import ObjectRef
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_from_listing, is_repair, is_sent, names_version
 from headwater.ingest.planning.outcome import (
@@ -17,6 +15,8 @@ from headwater.ingest.planning.outcome import (
     OutcomeStatus,
     build_already_ingested,
 )
+from headwater.sources.object_event import name_version
+from headwater.sources.object_store import ObjectRef
 
 _ATTEMPTS = 3
 """Maximum reads of an object for one event: it may be overwritten between two reads."""

@@ -20,11 +20,11 @@ from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS
 from headwater.ingest.lineage import build_uri
-from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import ReadRequest
 from headwater.lake.local_frames import build_frame
+from headwater.sources.object_store import ObjectRef
 
 _log = logging.getLogger(__name__)
 

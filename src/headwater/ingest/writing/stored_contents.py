@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.capture.object_event import name_version
 from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
-from headwater.ingest.object_stores import ObjectRef
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import (
@@ -22,6 +20,8 @@ from headwater.ingest.planning.verification import WriteCounts
 from headwater.ingest.writing.retraction import Gone
 from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
+from headwater.sources.object_event import name_version
+from headwater.sources.object_store import ObjectRef
 
 if TYPE_CHECKING:
     from headwater.capture.events_table import EventsTable

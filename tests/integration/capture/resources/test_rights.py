@@ -10,12 +10,12 @@ import pytest
 
 from headwater.app.preflight import check_before_run
 from headwater.app.provisioning import build_policies, plan_resources, set_up, take_down
-from headwater.capture.queues import build_queue
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.demo.emulator import CREDENTIALS, Emulator
 from headwater.demo.landing_zone import build_clients
 from headwater.errors import CredentialsError
+from headwater.sources.registry import build_queue
 from tests.fixtures.emulator import EmulatorSession, find_emulator_python
 from tests.fixtures.provisioning.cloud import Cloud
 

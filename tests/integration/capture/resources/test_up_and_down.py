@@ -7,13 +7,12 @@ import pytest
 
 from headwater.app.preflight import check_before_run
 from headwater.app.provisioning import plan_removal, plan_resources, set_up, take_down
-from headwater.capture.queues import build_queue
-from headwater.capture.queues.names import name_resources
-from headwater.capture.resources.planning.actions import Plan, ResourceAction
-from headwater.capture.resources.provisioning import ProvisioningScope
 from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.errors import BucketNotFoundError, QueueNotFoundError, ResourceConflictError
+from headwater.sources.provisioner import Plan, ProvisioningScope, ResourceAction
+from headwater.sources.registry import build_queue
+from headwater.sources.s3.resource_names import name_resources
 from tests.fixtures.provisioning.cloud import Cloud
 
 pytestmark = pytest.mark.slow

@@ -15,12 +15,12 @@ from headwater.app import App
 from headwater.app.cleaning import CleanReport, CleanSource
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.verify import Verify, VerifyReport
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.own_events import CLEANED_EVENT
 from headwater.config.settings import Settings
 from headwater.errors import SourceUnavailableError
-from headwater.ingest.cleaning import SourceCleaner, build_cleaner
-from headwater.ingest.cleaning.protocol import CleanResult
+from headwater.sources.cleaner import CleanResult, SourceCleaner
+from headwater.sources.lister import ListedObject
+from headwater.sources.registry import build_cleaner
 from tests.fixtures.folder_lake import FolderLake
 
 TABLES: dict[str, dict[str, Any]] = {

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.listers.listing_diff import KnownState
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,
@@ -18,6 +16,8 @@ from headwater.capture.reconcile import (
 from headwater.capture.reconcile.decision import choose_settled_before
 from headwater.errors import LakeError, SourceUnavailableError
 from headwater.observability.clock import ManualClock
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import KnownState
 from tests.fixtures.listing.reconcile import OLD, BreakingLister, MemoryEvents, MemoryPasses, build_object
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.app.services.presence import hold_for_run
-from headwater.capture.listers.protocol import ListedObject
 from headwater.cli.main import app
 from headwater.config.loader import load_settings
 from headwater.lake.writers.presence import Patience
+from headwater.sources.lister import ListedObject
 from tests.fixtures.lakes import FIXTURE_LAKE
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 

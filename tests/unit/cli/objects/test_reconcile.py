@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headwater.app.reconcile import ReconcileDifference, ReconcileReport
-from headwater.capture.listers.protocol import ListedObject
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.objects.reconcile import render_report
+from headwater.sources.lister import ListedObject
 from tests.fixtures.lakes import write_config
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 

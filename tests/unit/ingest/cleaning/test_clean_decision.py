@@ -6,7 +6,6 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.cleaning.decision import (
     Claim,
     CleanReason,
@@ -16,6 +15,7 @@ from headwater.ingest.cleaning.decision import (
 )
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import Finding, Known, TableRules, TableStreams, verify_objects
+from headwater.sources.lister import ListedObject
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 LISTED = ListedObject("a.json", 10, "e1", None, datetime(2026, 5, 1, tzinfo=timezone.utc))

@@ -11,8 +11,8 @@ import pytest
 
 from headwater.ingest.evolution.schema_sample import SchemaSample, is_other, parse_schema_sample
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
-from headwater.ingest.object_stores import ObjectStoreConfig
-from headwater.ingest.object_stores.memory import load_memory_store
+from headwater.sources.memory.object_store import load_memory_store
+from headwater.sources.object_store import ObjectStoreConfig
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 

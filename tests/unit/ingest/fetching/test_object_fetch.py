@@ -15,15 +15,15 @@ from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUna
 from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
-from headwater.ingest.object_stores import (
+from headwater.sources.local.object_store import LocalObjectStore
+from headwater.sources.memory.object_store import MemoryObjectStore, load_memory_store
+from headwater.sources.object_store import (
     ObjectContent,
     ObjectRef,
     ObjectState,
     ObjectStore,
     ObjectStoreConfig,
 )
-from headwater.ingest.object_stores.local import LocalObjectStore
-from headwater.ingest.object_stores.memory import MemoryObjectStore, load_memory_store
 
 REQUEST_SCHEMA = pa.schema(
     [

@@ -4,7 +4,6 @@ from datetime import datetime, timezone
 
 import pytest
 
-from headwater.capture.listers.protocol import ListedObject
 from headwater.ingest.planning.verification import (
     ComparedObject,
     DeepCounts,
@@ -13,6 +12,7 @@ from headwater.ingest.planning.verification import (
     is_in_sample,
     judge_compared,
 )
+from headwater.sources.lister import ListedObject
 
 OWN_ROWS = TableRules(follows_removals=True, counts_rows=True)
 MERGED = TableRules(follows_removals=False, counts_rows=False)

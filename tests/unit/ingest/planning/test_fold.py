@@ -97,7 +97,7 @@ def test_same_content_put_again_is_new_content():
 def test_shorter_sequencer_is_compared_after_padding():
     import dataclasses
 
-    from headwater.capture.object_event import build_order_key
+    from headwater.sources.object_event import build_order_key
 
     early = dataclasses.replace(build_event(), sequencer="0067F9", order_key=build_order_key("0067F9"))
     late = dataclasses.replace(build_event(), sequencer="0067f90001", order_key=build_order_key("0067f90001"))

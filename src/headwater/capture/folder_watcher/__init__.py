@@ -1,5 +1,0 @@
-"""A folder as a source: its files and changes as messages like those of a bucket."""
-
-from headwater.capture.folder_watcher.watcher import FolderWatcher
-
-__all__ = ["FolderWatcher"]

@@ -1,0 +1,1 @@
+"""What the parsers of all senders' notifications share. Pure."""

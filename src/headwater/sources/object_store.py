@@ -1,0 +1,96 @@
+"""The object store seam: read exactly one state of one object, or report precisely why not."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+StoreKind = Literal["s3", "local", "memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """A reference to one state of one object. `key` is decoded; `size` is in bytes; etags carry no quotes.
+
+    `version_id` names a version if the store has versions; `etag` names the content. Both None means the
+    current object.
+    """
+
+    provider: str
+    bucket: str
+    key: str
+    version_id: str | None = None
+    etag: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectState:
+    """The current or a previous state of an object. `last_modified` is aware, UTC; `size` is in bytes."""
+
+    etag: str | None
+    version_id: str | None
+    size: int
+    last_modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectContent:
+    """The bytes of one state of an object."""
+
+    data: bytes
+    state: ObjectState
+
+
+class ObjectStore(Protocol):
+    """Reads objects. All methods are thread-safe and retry on their own.
+
+    An `ObjectError` concerns the one object. Any other `HeadwaterError`, above all `CredentialsError`,
+    concerns the whole source, so the next object would raise it, too.
+    """
+
+    def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
+        """Reads exactly the named state: the version if one is named, else the content of that etag.
+
+        Raises:
+            ObjectMissingError: no such key or version.
+            ObjectSupersededError: the key holds another content.
+            ObjectForbiddenError: denied, archived, or a key that no object can have.
+            ObjectTooLargeError: more than `max_bytes`, without reading them.
+            ObjectUnavailableError: no response after all retries.
+            CredentialsError: credentials are missing or invalid.
+        """
+        ...
+
+    def state(self, ref: ObjectRef) -> ObjectState | None:
+        """Returns the key's current state, whatever version or etag `ref` names; None without an object."""
+        ...
+
+    def uri(self, ref: ObjectRef) -> str:
+        """Returns the object's address in Spark's form, for example `s3a://bucket/key`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStoreConfig:
+    """How to access objects; holds no secrets. Times are in seconds.
+
+    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` identifies a memory
+    store. Objects whose bucket is `known_as` in the lake are at `location` now.
+    """
+
+    kind: StoreKind
+    region: str | None = None
+    endpoint: str | None = None
+    path_style: bool | None = None
+    scheme: str = "s3a"
+    name: str = "default"
+    known_as: str = ""
+    location: str = ""
+    max_connections: int = 16
+    max_attempts: int = 5
+    connect_timeout: float = 5.0
+    read_timeout: float = 60.0
+
+    def locate(self, bucket: str) -> str:
+        """Returns the current location of a bucket's objects."""
+        return self.location if self.known_as and bucket == self.known_as else bucket

@@ -1,0 +1,115 @@
+"""The provisioner seam: what `plan`, `up` and `down` require of a cloud."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from headwater.sources.finding import SetupFinding
+from headwater.sources.notifications.outcome import MessageParser
+
+if TYPE_CHECKING:
+    from headwater.config.source import SourceConfig
+
+ResourceKind = Literal["dead_letter_queue", "queue", "topic", "subscription", "rule", "notification"]
+Change = Literal["create", "update", "delete", "none"]
+TAG = "tag "
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """A change of one attribute (`tag NAME` for a tag); empty text means absent."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceAction:
+    """What `up` or `down` does to one resource. `arn` is its current or future ARN.
+
+    An orphan is ours but no longer in any configuration; it is removed only on request.
+    """
+
+    kind: ResourceKind
+    resource: str
+    change: Change
+    attributes: tuple[AttributeChange, ...] = ()
+    arn: str = ""
+    note: str = ""
+    orphan: bool = False
+
+    def list_written(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Returns the attributes and tags to write."""
+        written = {item.name: item.after for item in self.attributes}
+        tags = {name.removeprefix(TAG): value for name, value in written.items() if name.startswith(TAG)}
+        return {name: value for name, value in written.items() if not name.startswith(TAG)}, tags
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Actions in the order of their application; a plan with a problem applies none of them."""
+
+    actions: tuple[ResourceAction, ...] = ()
+    problems: tuple[SetupFinding, ...] = ()
+    warnings: tuple[SetupFinding, ...] = ()
+
+    @property
+    def has_changes(self) -> bool:
+        """True if applying the plan would change anything, except orphans."""
+        return any(action.change != "none" and not action.orphan for action in self.actions)
+
+    @property
+    def orphans(self) -> tuple[ResourceAction, ...]:
+        """Returns resources of ours that are no longer configured."""
+        return tuple(action for action in self.actions if action.orphan)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningScope:
+    """The scope of a provisioner: `adopt` takes ownership of resources, `prune` removes our orphans."""
+
+    adopt: bool = False
+    prune: bool = False
+
+
+OnAction = Callable[[ResourceAction], None]
+
+
+class Provisioner(Protocol):
+    """Creates and removes the resources between a source and the queue.
+
+    `plan...` only reads. Applying is idempotent: planning and applying again completes an interrupted one.
+    All methods raise `SourceError` (`CredentialsError` with the missing right in its hint).
+    """
+
+    def plan(self) -> Plan:
+        """Plans the actions that reach the desired state."""
+        ...
+
+    def apply(self, plan: Plan, on_action: OnAction) -> None:
+        """Applies the plan in order; calls `on_action` after each action.
+
+        Raises `ResourceConflictError` if the plan has problems, or if another process keeps changing the same
+        resources.
+        """
+        ...
+
+    def plan_removal(self) -> Plan:
+        """Plans the removal of our existing resources."""
+        ...
+
+    def remove(self, plan: Plan, on_action: OnAction) -> None:
+        """Applies the plan in order."""
+        ...
+
+    def probe(self, timeout_seconds: float) -> list[SetupFinding]:
+        """Puts an object, waits for its notification, deletes it. Failure is a finding."""
+        ...
+
+    def close(self) -> None:
+        """Closes connections. Idempotent."""
+        ...
+
+
+BuildProvisioner = Callable[["SourceConfig", str, ProvisioningScope, MessageParser], Provisioner]

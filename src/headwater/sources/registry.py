@@ -1,0 +1,97 @@
+"""Implementations of each seam by source type. A new vendor is one folder here, and its lines below.
+
+Modules are imported when they are chosen: a folder source needs no AWS SDK.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from headwater.errors import PlatformError, UsageError
+from headwater.sources.cleaner import SourceCleaner
+from headwater.sources.message_parser import parse_message
+from headwater.sources.object_store import ObjectStore, ObjectStoreConfig, StoreKind
+from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope
+from headwater.sources.queue import Queue
+from headwater.sources.relocated_store import RelocatedStore
+
+if TYPE_CHECKING:
+    from headwater.config.source import SourceConfig
+
+# Module and function of each builder. The queue of a folder is filled by its watcher, in this process.
+_QUEUES: Mapping[str, tuple[str, str]] = {
+    "local": ("headwater.sources.memory.queue", "build_memory_queue"),
+    "s3": ("headwater.sources.s3.queue", "build_sqs_queue"),
+}
+_OBJECT_STORES: Mapping[StoreKind, tuple[str, str]] = {
+    "local": ("headwater.sources.local.object_store", "build_local_store"),
+    "memory": ("headwater.sources.memory.object_store", "build_memory_store"),
+    "s3": ("headwater.sources.s3.object_store", "build_s3_store"),
+}
+_CLEANERS: Mapping[str, tuple[str, str]] = {
+    "local": ("headwater.sources.local.cleaner", "build_local_cleaner"),
+    "s3": ("headwater.sources.s3.cleaner", "build_s3_cleaner"),
+}
+_PROVISIONERS: Mapping[str, tuple[str, str]] = {
+    "local": ("headwater.sources.local.provisioner", "build_local_provisioner"),
+    "s3": ("headwater.sources.s3.provisioning.provisioner", "build_aws_provisioner"),
+}
+# What to install if the library of a type's vendor cannot be imported.
+_INSTALL: Mapping[str, str] = {"local": "pip install headwater", "s3": "pip install boto3"}
+
+
+def build_queue(source: "SourceConfig") -> Queue:
+    """Builds the queue of a source's notifications.
+
+    Raises `PlatformError` if the vendor's library is missing, `ConfigError` if the source's configuration is
+    incomplete, and `UsageError` for a type without a queue.
+    """
+    entry = _QUEUES.get(source.type)
+    if entry is None:
+        raise UsageError(f"no queue for sources of type {source.type!r}", hint=f"one of {', '.join(_QUEUES)}")
+    try:
+        build = cast("Callable[[SourceConfig], Queue]", _load(entry))
+    except ImportError as error:
+        raise PlatformError(
+            f"sources of type {source.type!r} need a library that is missing: {error}",
+            hint=_INSTALL[source.type],
+        ) from error
+    return build(source)
+
+
+@lru_cache(maxsize=32)
+def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
+    """Returns the store of `config`; one per process, so that connections are shared and kept.
+
+    Executors call it with the configuration that the driver has sent.
+    """
+    build = cast(Callable[[ObjectStoreConfig], ObjectStore], _load(_OBJECT_STORES[config.kind]))
+    store = build(config)
+    return RelocatedStore(store, config.known_as, config.location) if config.known_as else store
+
+
+def build_cleaner(source: "SourceConfig") -> SourceCleaner:
+    """Builds the cleaner for `clean_source`, which must not be `off`. Raises `SourceError`."""
+    build = cast("Callable[[SourceConfig], SourceCleaner]", _load(_CLEANERS[source.type]))
+    return build(source)
+
+
+def build_provisioner(
+    source: "SourceConfig", lake: str, scope: ProvisioningScope | None = None
+) -> Provisioner:
+    """Builds the provisioner of a source.
+
+    Raises `UsageError` for a type that has none, `ConfigError` if no region is found.
+    """
+    entry = _PROVISIONERS.get(source.type)
+    if entry is None:
+        hint = f"one of {', '.join(_PROVISIONERS)}"
+        raise UsageError(f"nothing can be set up for sources of type {source.type!r}", hint=hint)
+    build = cast(BuildProvisioner, _load(entry))
+    return build(source, lake, scope or ProvisioningScope(), parse_message)
+
+
+def _load(entry: tuple[str, str]) -> Any:
+    module, function = entry
+    return getattr(import_module(module), function)

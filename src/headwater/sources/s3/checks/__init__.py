@@ -1,0 +1,1 @@
+"""Checks the credentials, bucket and queue of a source: that they exist and lose no events."""

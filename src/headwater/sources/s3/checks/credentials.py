@@ -1,0 +1,53 @@
+"""Checks the credentials that AWS clients of this process find, and sets the clients' patience."""
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headwater.sources.finding import SetupFinding
+from headwater.sources.s3.aws import NO_CREDENTIALS_HINT, find_credentials_hint
+
+NAME = "credentials"
+
+# A check must respond soon: a user waits for it.
+QUICK = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 2},
+    tcp_keepalive=True,
+)
+
+
+def check_credentials(*, ask_aws: bool) -> SetupFinding:
+    """Checks that credentials exist and, with `ask_aws`, whose they are. Never shows a part of them.
+
+    Without `ask_aws` no request is sent: credentials of another store must not reach AWS.
+    """
+    try:
+        session = boto3.session.Session()
+        credentials = session.get_credentials()
+        if credentials is None:
+            return SetupFinding(NAME, "problem", "no AWS credentials were found", NO_CREDENTIALS_HINT)
+        found = f"found by {credentials.method}"
+        return _ask_identity(session, found) if ask_aws else SetupFinding(NAME, "ok", found)
+    except (BotoCoreError, ClientError) as error:
+        return SetupFinding(
+            NAME, "problem", f"the AWS credentials cannot be used: {error}", NO_CREDENTIALS_HINT
+        )
+
+
+def _ask_identity(session: boto3.session.Session, found: str) -> SetupFinding:
+    client = session.client("sts", region_name=session.region_name or "us-east-1", config=QUICK)
+    try:
+        answer = client.get_caller_identity()
+    except ClientError as error:
+        hint = find_credentials_hint(error)
+        if hint:
+            return SetupFinding(NAME, "problem", f"they are refused: {error}", hint)
+        return SetupFinding(NAME, "ok", f"{found}; whose they are may not be asked")
+    except BotoCoreError:
+        # STS may be unreachable in a closed network in which S3 and SQS are available.
+        return SetupFinding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
+    finally:
+        client.close()
+    return SetupFinding(NAME, "ok", f"{found}: {answer['Arn']}")

@@ -1,0 +1,160 @@
+"""Merges our rules into and out of a bucket's notification configuration; keeps other rules. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from headwater.sources.finding import SetupFinding
+from headwater.sources.provisioner import AttributeChange
+from headwater.sources.s3.judging.notification import NAME, Route, RouteKind
+from headwater.sources.s3.planning.notification_rules import (
+    EVENTBRIDGE,
+    MAX_RULES,
+    PLACES,
+    WANTED_KINDS,
+    Configuration,
+    NamedRoute,
+    build_rule,
+    describe_route,
+    expand,
+    fold_kinds,
+    list_routes,
+    list_rules,
+    overlap,
+)
+from headwater.sources.s3.planning.ownership import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRule:
+    """The desired route of the bucket's events: `kind` "eventbridge" has no target and receives all keys."""
+
+    kind: RouteKind
+    target: str = ""
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """The configuration to write and its changes; with a problem nothing may be written.
+
+    `orphans` are ids of rules of an earlier configuration of ours.
+    """
+
+    configuration: Configuration
+    changes: tuple[AttributeChange, ...] = ()
+    problems: tuple[SetupFinding, ...] = ()
+    orphans: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def merge_notification(
+    current: Configuration, wanted: WantedRule, owner: Owner, *, prune: bool = False
+) -> Merge:
+    """Adds our rule or changes it as desired; `prune` removes rules of our earlier configurations.
+
+    Leaves events to another owner's rule that already sends them to the same destination.
+    """
+    present = list_routes(current)
+    orphans = [item.id for item in present if _is_orphan(item.id, owner)]
+    gone = {owner.rule_id, *(orphans if prune else ())}
+    others = [item for item in present if item.id not in gone]
+    rule = _find_missing(wanted, others)
+    problems = [*_judge_overlaps(rule, others, owner), *_judge_count(rule, others)] if rule else []
+    merged = _without(current, gone)
+    notes: tuple[str, ...] = ()
+    if wanted.kind == "eventbridge":
+        merged[EVENTBRIDGE] = current.get(EVENTBRIDGE, {})
+    elif rule is None:
+        notes = ("another rule brings all of it to the same place",)
+    else:
+        name = PLACES[rule.kind][0]
+        merged[name] = [*list_rules(merged, name), build_rule(owner.rule_id, rule)]
+    changes = tuple(_diff(current, merged))
+    return Merge(merged, changes, tuple(problems), tuple(orphans), notes)
+
+
+def withdraw_notification(current: Configuration, owner: Owner, *, prune: bool = False) -> Merge:
+    """Removes our rule. EventBridge stays enabled, because its other consumers are unknown."""
+    orphans = [item.id for item in list_routes(current) if _is_orphan(item.id, owner)]
+    left = _without(current, {owner.rule_id, *(orphans if prune else ())})
+    notes = ("EventBridge stays on for the bucket: others may listen",) if EVENTBRIDGE in current else ()
+    return Merge(left, tuple(_diff(current, left)), (), tuple(orphans), notes)
+
+
+def _find_missing(wanted: WantedRule, others: list[NamedRoute]) -> Route | None:
+    """Returns the rule for events that no rule sends there yet; None if there are none."""
+    if wanted.kind not in ("queue", "topic"):
+        return None
+    there = [
+        item.route
+        for item in others
+        if item.route.kind == wanted.kind
+        and item.route.target == wanted.target
+        and item.route.covers(wanted.prefix)
+    ]
+    carried = frozenset(event for event in WANTED_KINDS if any(route.carries(event) for route in there))
+    missing = fold_kinds(WANTED_KINDS - carried)
+    return Route(wanted.kind, wanted.target, missing, wanted.prefix) if missing else None
+
+
+def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iterator[SetupFinding]:
+    for other in others:
+        shared = overlap(rule, other.route)
+        if not shared:
+            continue
+        events = ", ".join(sorted(fold_kinds(expand(shared))))
+        detail = (
+            f"the bucket's rule {other.id or 'without an id'!r} ({describe_route(other.route)}) takes "
+            f"{events} of the same keys, and S3 lets one rule only have them"
+        )
+        if _is_orphan(other.id, owner):
+            fix = "it is headwater's own, of another configuration: `headwater up --prune` removes it"
+        else:
+            fix = (
+                "set source.notifications to eventbridge, which goes beside all rules; or narrow that "
+                "rule; or let it go to an SNS topic, subscribe your queue to it and set source.queue.url"
+            )
+        yield SetupFinding(f"{NAME}.overlap", "problem", detail, fix)
+
+
+def _judge_count(rule: Route, others: list[NamedRoute]) -> Iterator[SetupFinding]:
+    del rule
+    count = sum(item.route.kind != "eventbridge" for item in others)
+    if count >= MAX_RULES:
+        yield SetupFinding(
+            f"{NAME}.limit",
+            "problem",
+            f"the bucket has {count} notification rules already, and S3 allows {MAX_RULES}",
+            "remove one that nobody needs, or set source.notifications to eventbridge, which takes none",
+        )
+
+
+def _is_orphan(rule_id: str, owner: Owner) -> bool:
+    return rule_id.startswith(owner.rule_start) and rule_id != owner.rule_id
+
+
+def _without(current: Configuration, gone: set[str]) -> dict[str, object]:
+    left: dict[str, object] = {}
+    for name, _ in PLACES.values():
+        rules = [rule for rule in list_rules(current, name) if rule.get("Id") not in gone]
+        if rules:
+            left[name] = rules
+    if EVENTBRIDGE in current:
+        left[EVENTBRIDGE] = current[EVENTBRIDGE]
+    return left
+
+
+def _diff(before: Configuration, after: Configuration) -> Iterator[AttributeChange]:
+    old, new = _describe(before), _describe(after)
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            yield AttributeChange(name, old.get(name, ""), new.get(name, ""))
+
+
+def _describe(configuration: Configuration) -> dict[str, str]:
+    found = {
+        item.id: describe_route(item.route)
+        for item in list_routes(configuration)
+        if item.route.kind != "eventbridge"
+    }
+    return {**found, "EventBridge": "on"} if EVENTBRIDGE in configuration else found

@@ -1,0 +1,155 @@
+"""The complete plan of one source: all resources in order, the bucket's notification last. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headwater.config.source import S3SourceConfig
+from headwater.sources.finding import SetupFinding
+from headwater.sources.provisioner import Plan, ResourceAction, ResourceKind
+from headwater.sources.s3.judging.bucket import QUEUE_REGION
+from headwater.sources.s3.judging.queue_policy import Sender, judge_policy
+from headwater.sources.s3.planning.actions import Observed, plan_orphans, plan_removal, plan_resource
+from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, find_sender
+from headwater.sources.s3.planning.notification_merge import (
+    Merge,
+    WantedRule,
+    merge_notification,
+    withdraw_notification,
+)
+from headwater.sources.s3.planning.notification_rules import Configuration
+from headwater.sources.s3.planning.ownership import Owner
+
+MergeInto = Callable[[Configuration], Merge]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """The observed state. `tagged` lists all resources with our tag in the region: kind, name, ARN.
+
+    `bucket_region` is None if the store does not report it or has no regions.
+    """
+
+    site: Site
+    addresses: Addresses
+    bucket_region: str | None
+    notification: Configuration
+    observed: tuple[Observed, ...] = ()
+    tagged: tuple[tuple[ResourceKind, str, str], ...] = ()
+    warnings: tuple[SetupFinding, ...] = ()
+
+    def find(self, kind: ResourceKind) -> Observed | None:
+        """Returns the observed resource of a kind."""
+        return next((item for item in self.observed if item.kind == kind), None)
+
+
+def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool, prune: bool) -> Plan:
+    """Plans `up`; nothing of it may be applied while there is a problem."""
+    given = _find_given_queue(source, owner, state, adopt)
+    desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
+    problems = list(_judge_place(source, state))
+    warnings = list(state.warnings)
+    actions: list[ResourceAction] = []
+    if source.queue.url and state.find("queue") is None:
+        problems.append(_describe_missing_queue(source.queue.url))
+    if given:
+        actions.append(
+            ResourceAction("queue", given.name, "none", arn=given.arn, note="yours: left as it is")
+        )
+        finding = _judge_given_queue(source, given, state)
+        (problems if finding.status == "problem" else warnings).append(finding)
+    for item in desired:
+        outcome = plan_resource(item, state.find(item.kind), owner, adopt=adopt)
+        if isinstance(outcome, ResourceAction):
+            actions.append(outcome)
+        else:
+            problems.append(outcome)
+    merge = merge_for(source, owner, state.addresses, prune)(state.notification)
+    problems += merge.problems
+    actions.append(_describe_merge(source.bucket, merge, "update"))
+    wanted = [*(item.arn for item in desired), *([given.arn] if given else [])]
+    actions += _list_orphans(source.bucket, state, merge, wanted, prune)
+    return Plan(tuple(actions), tuple(problems), tuple(item for item in warnings if item.status != "ok"))
+
+
+def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState, prune: bool) -> Plan:
+    """Plans `down`: senders first, so that none sends to a deleted resource."""
+    merge = withdraw_notification(state.notification, owner, prune=prune)
+    actions = [_describe_merge(source.bucket, merge, "delete")]
+    desired = build_desired(source, owner, state.site, state.addresses)
+    # Deleting a topic deletes its subscriptions.
+    actions += [
+        plan_removal(state.find(item.kind), item.kind, item.name, owner)
+        for item in reversed(desired)
+        if item.kind != "subscription"
+    ]
+    actions += _list_orphans(source.bucket, state, merge, [item.arn for item in desired], prune)
+    return Plan(tuple(actions), (), state.warnings)
+
+
+def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune: bool) -> MergeInto:
+    """Returns the merge into the configuration that exists at the time of writing."""
+    targets: Mapping[str, WantedRule] = {
+        "sqs": WantedRule("queue", addresses.queue, source.prefix),
+        "sns": WantedRule("topic", addresses.topic, source.prefix),
+        "eventbridge": WantedRule("eventbridge"),
+    }
+    wanted = targets[source.notifications]
+    return lambda current: merge_notification(current, wanted, owner, prune=prune)
+
+
+def withdraw_for(owner: Owner, prune: bool) -> MergeInto:
+    """Returns the reverse of `merge_for`."""
+    return lambda current: withdraw_notification(current, owner, prune=prune)
+
+
+def _find_given_queue(
+    source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool
+) -> Observed | None:
+    """Returns the user's own queue, used as it is; None if we create or maintain the queue."""
+    queue = state.find("queue")
+    if source.queue.url is None or queue is None or adopt:
+        return None
+    return None if owner.judge(queue.tags) == "ours" else queue
+
+
+def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFinding]:
+    region, actual = state.site.region, state.bucket_region
+    if not actual or actual == region:
+        return
+    # A queue without a configured region is expected in the bucket's region.
+    key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
+    detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
+    yield SetupFinding(key, "problem", detail, f"set {key} to {actual}")
+
+
+def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> SetupFinding:
+    service, sender, _ = find_sender(source, state.site, state.addresses)
+    return judge_policy(queue.attributes.get("Policy", ""), queue.arn, Sender(service, sender))
+
+
+def _describe_missing_queue(url: str) -> SetupFinding:
+    fix = "leave it out: `headwater up` makes a queue and `headwater run` finds it by its name"
+    return SetupFinding("source.queue.url", "problem", f"there is no queue {url}", fix)
+
+
+def _describe_merge(bucket: str, merge: Merge, change_word: str) -> ResourceAction:
+    added = [change for change in merge.changes if not change.before]
+    gone = [change for change in merge.changes if not change.after]
+    if not merge.changes:
+        return ResourceAction("notification", bucket, "none", note="; ".join(merge.notes))
+    if change_word == "delete":
+        return ResourceAction("notification", bucket, "delete", merge.changes, note="; ".join(merge.notes))
+    is_new = bool(added) and not gone and len(added) == len(merge.changes)
+    return ResourceAction("notification", bucket, "create" if is_new else "update", merge.changes)
+
+
+def _list_orphans(
+    bucket: str, state: SourceState, merge: Merge, wanted: list[str], prune: bool
+) -> list[ResourceAction]:
+    note = "ours by its id, and not of this configuration"
+    rules = [
+        ResourceAction("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
+        for rule_id in merge.orphans
+        if not prune
+    ]
+    return [*rules, *plan_orphans(state.tagged, wanted)]

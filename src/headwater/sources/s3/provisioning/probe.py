@@ -1,0 +1,162 @@
+"""Tests the path from bucket to queue: puts an object, waits for its notification, deletes it."""
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headwater.config.source import S3SourceConfig
+from headwater.errors import HeadwaterError
+from headwater.sources.finding import SetupFinding, to_finding
+from headwater.sources.notifications.outcome import MessageParser
+from headwater.sources.queue import Message, Queue
+from headwater.sources.s3.aws import AwsPlace, asking
+from headwater.sources.s3.planning.roles import PROBE_FOLDER
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+NAME = "probe"
+# With a larger backlog the probe's message would arrive late, and each message would be received once more.
+MAX_BACKLOG = 1_000
+# A new EventBridge rule or queue policy takes effect only after some seconds.
+PUT_AGAIN_SECONDS = 10.0
+POLL_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Received notifications: event kinds of the probe's object by seconds, and whether S3 sent its
+    TestEvent.
+    """
+
+    kinds: dict[str, float] = field(default_factory=dict)
+    test_event: bool = False
+    held: dict[str, str] = field(default_factory=dict)
+    receives: int = 0
+
+
+class Probe:
+    """One round trip. `queue` must hide received messages for longer than the probe takes."""
+
+    def __init__(
+        self,
+        client: "S3Client",
+        queue: Queue,
+        source: S3SourceConfig,
+        parse: MessageParser,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._queue = queue
+        self._parse = parse
+        self._bucket = source.bucket
+        self._key = f"{source.prefix}{PROBE_FOLDER}probe-{uuid.uuid4().hex}"
+        self._place = AwsPlace(f"bucket {source.bucket}", "source", "")
+        self._monotonic = monotonic
+        self._versions: list[str] = []
+        self._seen = _Seen()
+
+    def run(self, timeout_seconds: float) -> list[SetupFinding]:
+        """Returns findings; holds other messages while it runs, then releases them at once."""
+        try:
+            waiting = self._queue.depth().visible
+            if waiting > MAX_BACKLOG:
+                return [_describe_backlog(waiting)]
+            return self._go_round(timeout_seconds)
+        except HeadwaterError as error:
+            return [to_finding(NAME, error)]
+        finally:
+            self._queue.release(self._seen.held)
+
+    def _go_round(self, timeout_seconds: float) -> list[SetupFinding]:
+        is_removed = False
+        try:
+            created = self._wait_for("created", timeout_seconds, put=True)
+            self._remove()
+            is_removed = True
+            removed = self._wait_for("removed", timeout_seconds, put=False) if created else False
+        finally:
+            if not is_removed:
+                self._remove()
+        if not created:
+            return [self._describe_silence(timeout_seconds)]
+        found = [self._describe("created"), *([self._describe("removed")] if removed else [])]
+        if not removed:
+            detail = f"the queue heard of {self._key}, and not within {timeout_seconds:g} s of its removal"
+            found.append(SetupFinding(f"{NAME}.removed", "warning", detail, "look at `headwater doctor`"))
+        return found
+
+    def _wait_for(self, kind: str, timeout_seconds: float, *, put: bool) -> bool:
+        started = self._monotonic()
+        next_put = started
+        while (now := self._monotonic()) - started < timeout_seconds:
+            if put and now >= next_put:
+                self._put()
+                next_put = now + PUT_AGAIN_SECONDS
+            for message in self._queue.receive(10, POLL_SECONDS):
+                self._take(message, self._monotonic() - started)
+            if kind in self._seen.kinds:
+                return True
+        return False
+
+    def _take(self, message: Message, seconds: float) -> None:
+        parsed = self._parse(message.body, message.attributes)
+        is_test = any(skip.reason == "test_event" for skip in parsed.skipped)
+        events = parsed.events
+        is_ours = bool(events) and all(
+            (event.bucket, event.key) == (self._bucket, self._key) for event in events
+        )
+        self._seen.receives += 1
+        self._seen.test_event |= is_test
+        for event in events if is_ours else ():
+            self._seen.kinds.setdefault(event.kind, seconds)
+        if is_test or is_ours:
+            self._queue.ack({message.message_id: message.receipt_handle})
+        else:
+            self._seen.held[message.message_id] = message.receipt_handle
+
+    def _put(self) -> None:
+        with asking(self._place, "s3"):
+            answer = self._client.put_object(Bucket=self._bucket, Key=self._key, Body=b"headwater probes\n")
+        self._versions.append(answer.get("VersionId", ""))
+
+    def _remove(self) -> None:
+        """Deletes every version that was put, so that a versioned bucket keeps none."""
+        versions, self._versions = self._versions, []
+        with asking(self._place, "s3"):
+            for version in dict.fromkeys(versions):
+                if version:
+                    self._client.delete_object(Bucket=self._bucket, Key=self._key, VersionId=version)
+                else:
+                    self._client.delete_object(Bucket=self._bucket, Key=self._key)
+
+    def _describe(self, kind: str) -> SetupFinding:
+        what = "put" if kind == "created" else "removed"
+        test = " (and S3's TestEvent before it)" if kind == "created" and self._seen.test_event else ""
+        seconds = self._seen.kinds[kind]
+        return SetupFinding(
+            f"{NAME}.{kind}", "ok", f"an object was {what}; the queue heard of it in {seconds:.1f} s{test}"
+        )
+
+    def _describe_silence(self, timeout_seconds: float) -> SetupFinding:
+        depth = self._queue.depth()
+        others = max(0, depth.in_flight - len(self._seen.held))
+        detail = f"an object was put, and the queue did not hear of it within {timeout_seconds:g} s"
+        if self._seen.test_event:
+            detail += ", though S3's TestEvent came"
+        if others:
+            detail += f"; about {others} messages are with another consumer, which may have taken it"
+        fix = "if a `headwater run` receives from the queue, all may be well; else look at `headwater doctor`"
+        return SetupFinding(NAME, "problem", detail, fix)
+
+
+def _describe_backlog(waiting: int) -> SetupFinding:
+    return SetupFinding(
+        NAME,
+        "warning",
+        f"about {waiting} messages wait in the queue: an object put now would be heard of behind them",
+        "nothing was tried; `headwater run` takes them, then `headwater up` proves the way",
+    )

@@ -1,0 +1,92 @@
+"""What is written to an attribute, given what is there."""
+
+import json
+
+import pytest
+
+from headwater.sources.s3.planning.wishes import AtLeast, Exactly, PolicyWith, SameJson, Wish
+
+OURS = {"Sid": "Ours", "Effect": "Allow", "Resource": "q"}
+FOREIGN = {"Sid": "Theirs", "Effect": "Allow", "Resource": "q"}
+NAMELESS = {"Effect": "Deny", "Resource": "q"}
+
+
+@pytest.mark.parametrize(
+    ("wish", "found", "written"),
+    [
+        (Exactly("30"), "20", "30"),
+        (Exactly(""), "key", ""),
+        (AtLeast(65_536, 262_144), "1048576", "1048576"),
+        (AtLeast(65_536, 262_144), "65536", "65536"),
+        (AtLeast(65_536, 262_144), "65535", "262144"),
+        (AtLeast(65_536, 262_144), "", "262144"),
+        (SameJson('{"a": "10", "b": [1]}'), '{"b":["1"],"a":10}', '{"b":["1"],"a":10}'),
+        (SameJson('{"a": 1}'), '{"a": 2}', '{"a": 1}'),
+        (SameJson('{"a": 1}'), "no JSON", '{"a": 1}'),
+        (SameJson('{"a": 1}'), "", '{"a": 1}'),
+    ],
+)
+def test_what_is_good_enough_is_kept(wish: Wish, found: str, written: str) -> None:
+    assert wish.settle(found) == written
+
+
+def settle(found: object, *, retired: frozenset[str] = frozenset()) -> dict[str, object]:
+    text = PolicyWith((OURS,), retired).settle(json.dumps(found) if found else "")
+    policy = json.loads(text)
+    assert isinstance(policy, dict)
+    return policy
+
+
+def test_statements_of_others_are_kept_and_ours_are_added() -> None:
+    merged = settle({"Version": "2008-10-17", "Id": "x", "Statement": [FOREIGN, NAMELESS]})
+    assert merged == {"Version": "2008-10-17", "Id": "x", "Statement": [FOREIGN, NAMELESS, OURS]}
+
+
+def test_a_statement_of_ours_that_somebody_changed_is_written_again() -> None:
+    changed = {**OURS, "Effect": "Deny"}
+    assert settle({"Statement": [changed, FOREIGN]})["Statement"] == [FOREIGN, OURS]
+
+
+def test_a_single_statement_may_stand_without_a_list() -> None:
+    assert settle({"Statement": FOREIGN})["Statement"] == [FOREIGN, OURS]
+
+
+def test_a_policy_that_holds_ours_is_kept_to_the_letter() -> None:
+    text = json.dumps({"Statement": [OURS, FOREIGN]}, indent=3)
+    assert PolicyWith((OURS,)).settle(text) == text
+
+
+def test_another_spelling_of_the_same_statement_is_kept() -> None:
+    wish = PolicyWith(
+        (
+            {
+                "Sid": "Ours",
+                "Effect": "Deny",
+                "Principal": "*",
+                "Action": "sns:Publish",
+                "Resource": "t",
+                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+            },
+        )
+    )
+    spelled = {
+        "Sid": "Ours",
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": ["SNS:Publish"],
+        "Resource": ["t"],
+        "Condition": {"Bool": {"aws:SecureTransport": ["false"]}},
+    }
+    text = json.dumps({"Statement": [spelled]})
+    assert wish.settle(text) == text
+    other = json.dumps({"Statement": [{**spelled, "Principal": {"AWS": "123456789012"}}]})
+    assert wish.settle(other) != other
+
+
+def test_retired_statements_go() -> None:
+    policy = {"Statement": [OURS, {**FOREIGN, "Sid": "Old"}]}
+    assert settle(policy, retired=frozenset({"Old"}))["Statement"] == [OURS]
+
+
+def test_a_policy_without_any_statement_is_no_policy() -> None:
+    assert PolicyWith((), frozenset({"Ours"})).settle(json.dumps({"Statement": [OURS]})) == ""
