@@ -8,14 +8,14 @@ from headwater.cli.rendering import render_json, render_table, render_text
 
 def register(app: typer.Typer) -> None:
     """Add the command group."""
-    group = typer.Typer(no_args_is_help=True, help="Check the configuration; print its schema.")
+    group = typer.Typer(no_args_is_help=True, help="Validate the configuration, or print its JSON Schema.")
     group.command("check")(check)
     group.command("schema")(schema)
     app.add_typer(group, name="config")
 
 
 def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Tell every problem at once; with --json print the configuration that counts."""
+    """Validate the configuration, and report all problems; --json prints the effective configuration."""
     from headwater.config.environment import read_environment
     from headwater.lake.transforms.checking import check_processing
 
@@ -25,7 +25,7 @@ def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     if as_json:
         render_json(settings.to_effective())
         return
-    render_text(f"{invocation.config_path} is good.")
+    render_text(f"{invocation.config_path} is valid")
     render_table(
         ("table", "mode", "format", "path"),
         [

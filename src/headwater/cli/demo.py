@@ -25,19 +25,19 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     folder: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Each demo gets a new folder below this one.")
+        Path, typer.Option("--dir", metavar="DIR", help="Folder in which each demo creates a new one.")
     ] = Path("demo"),
     seconds: Annotated[
-        float, typer.Option("--seconds", min=1, max=3600, help="How long the sample shop writes.")
+        float, typer.Option("--seconds", min=1, max=3600, help="Duration of the sample shop's writes.")
     ] = 60,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the emulator up after the report, until Ctrl-C.")
+        bool, typer.Option("--keep", help="Keep the emulator running after the report, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Watch files become tables: an S3 and SQS emulator, a shop that writes, and this pipeline.
+    """Run the whole pipeline on this machine: an S3 and SQS emulator, a sample shop, and headwater.
 
-    Nothing of your AWS set-up is read. At the end every row is compared with what was put; exit code 1:
-    something is missing.
+    Your AWS configuration is not read. At the end, every row is compared with the uploaded objects. Exit code
+    1: rows are missing.
     """
     from headwater.config.extras.packages import ensure_extra
 

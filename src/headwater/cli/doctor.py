@@ -24,13 +24,15 @@ def doctor(
     ctx: typer.Context,
     spark: Annotated[
         bool,
-        typer.Option("--spark", help="Start Spark, too; write, read and remove a tiny table in the lake."),
+        typer.Option(
+            "--spark", help="Also start Spark, then write, read and remove a small table in the lake."
+        ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.
 
-    Changes nothing. Exit code 1: there is a problem; warnings are no problem.
+    Read-only. Exit code 1: there are problems; warnings do not count.
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.doctor import diagnose, is_healthy
@@ -48,7 +50,7 @@ def doctor(
 def render_findings(findings: "list[SetupFinding]") -> None:
     """Print a line per finding, with its fix below it, and a summary."""
     render_table(
-        ("", "check", "what was found"),
+        ("", "check", "finding"),
         [
             (_MARKS[item.status], item.name, item.detail + (f"\n-> {item.fix}" if item.fix else ""))
             for item in findings
@@ -60,4 +62,4 @@ def render_findings(findings: "list[SetupFinding]") -> None:
         for status in ("problem", "warning")
         if counts[status]
     ]
-    render_text(f"\n{' and '.join(parts)}." if parts else "\nAll is good.")
+    render_text(f"\n{' and '.join(parts)}." if parts else "\nNo problems.")

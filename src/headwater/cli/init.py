@@ -23,23 +23,25 @@ def register(app: typer.Typer) -> None:
 
 
 def init(  # noqa: PLR0913 - one parameter per option
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to write headwater.yaml.")] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Folder for headwater.yaml. Default: the current one.")
+    ] = Path(),
     *,
-    source: Annotated[SourceKind, typer.Option(help="Kind of source.")] = SourceKind.local,
+    source: Annotated[SourceKind, typer.Option(help="Type of the source.")] = SourceKind.local,
     path: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="local: the folder to watch. Default: landing.")
+        Path | None, typer.Option(metavar="DIR", help="local: folder to watch. Default: landing.")
     ] = None,
     lake: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where the tables will lie. Default: lake.")
+        str | None, typer.Option(metavar="DIR", help="Location of the tables. Default: lake.")
     ] = None,
-    bucket: Annotated[str | None, typer.Option(metavar="B", help="s3: the bucket.")] = None,
+    bucket: Annotated[str | None, typer.Option(metavar="B", help="s3: bucket to ingest.")] = None,
     queue_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="s3: the queue that hears of the bucket.")
+        str | None, typer.Option(metavar="URL", help="s3: queue that receives the bucket's notifications.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a headwater.yaml.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a commented headwater.yaml, with one table per folder and format of the files seen."""
+    """Write a commented headwater.yaml, with one table per folder and file format found."""
     from headwater.config.scaffold import ScaffoldRequest, write_scaffold
 
     kind: Literal["local", "s3"] = "s3" if source is SourceKind.s3 else "local"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headwater.config.settings import Settings
 
 JsonFlag = Annotated[
-    bool, typer.Option("--json", help="Print JSON; errors, too, as one JSON object on stderr.")
+    bool, typer.Option("--json", help="Print JSON, and errors as one JSON object on stderr.")
 ]
 
 

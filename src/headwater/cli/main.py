@@ -27,26 +27,26 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": (
             "demo",
-            "Watch files become tables: an S3 and SQS emulator, a shop that writes, and this pipeline.",
+            "Run the whole pipeline on this machine: an S3 and SQS emulator, a sample shop, and headwater.",
         ),
         "init": (
             "init",
-            "Write a commented headwater.yaml, with one table per folder and format of the files seen.",
+            "Write a commented headwater.yaml, with one table per folder and file format found.",
         ),
         "plan": (
             "source.resources",
-            "Show what `up` would create, change and remove, attribute by attribute. Changes nothing.",
+            "Show what `up` would create, change and remove, attribute by attribute.",
         ),
         "up": (
             "source.resources",
-            "Make the queue, its policies and the bucket's notification what they should be.",
+            "Create or update the queue, its policies and the bucket's notification.",
         ),
         "down": (
             "source.resources",
-            "Remove what `up` made: only what carries headwater's tag, and only its own notification rules.",
+            "Remove the resources tagged by headwater, and its notification rules.",
         ),
-        "run": ("run", "Fill the events table and keep every data table up with it."),
-        "status": ("status", "Show what has arrived, what is behind, and what could not be used."),
+        "run": ("run", "Capture events and ingest objects into every table, continuously or once."),
+        "status": ("status", "Show events, lag, quarantine and the last commit of every table."),
         "verify": (
             "objects.verify",
             "Compare the bucket with the events, the ledger and the rows of every table.",
@@ -57,42 +57,40 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "routing": (
             "objects.routing",
-            "Show objects that no table or several take, and what a table's changed path or filters would "
-            "do.",
+            "Show objects matched by no table or by several, and the effect of changed paths and filters.",
         ),
         "replay": (
             "objects.routing",
             "Re-ingest every object with an event since INSTANT.",
         ),
-        "sql": ("sql", "Query a table: those of the configuration, and events, quarantine and ledger."),
+        "sql": ("sql", "Query the configured tables, events, quarantine and ledger with SQL."),
         "changes": (
             "tables.changes",
-            "Show the rows of a table that were inserted (i), updated (u) and deleted (d) since some time.",
+            "Show the rows inserted (i), updated (u) and deleted (d) in a table since a point in time.",
         ),
         "reconcile": (
             "objects.reconcile",
-            "Compare the bucket with the events table; objects missed, changed or gone become events.",
+            "Compare the bucket with the events table, and add events for the differences.",
         ),
         "clean-source": (
             "objects.clean_source",
-            "Do what `source.clean_source` says to objects that are in all of their tables; rows stay.",
+            "Tag, move or delete objects that all of their tables have ingested; rows stay.",
         ),
         "schema": (
             "tables.schema",
-            "Show a table's columns and how they changed, or what given objects would change.",
+            "Show a table's columns and their history, or what given objects would change.",
         ),
         "transform": (
             "tables.transform",
-            "Show what a table's steps make of a sample, one after another; writes nothing.",
+            "Show a sample after each transform of a table, without writing.",
         ),
         "lineage": (
             "tables.lineage",
-            "Show what is made from what: source, events, tables, chunks and index, with the rules in "
-            "between.",
+            "Show the lineage of source, events, tables, chunks and index, with the rules in between.",
         ),
         "serve": (
             "search.serve",
-            "Answer /search and /recommend from the index, keep it up to date, and show a page.",
+            "Serve /search, /recommend and a search page from the index, and keep the index in sync.",
         ),
         "doctor": (
             "doctor",
@@ -100,13 +98,16 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "prepare": (
             "prepare",
-            "Fetch the jars and keep what Spark loads, so that every later start takes half as long.",
+            "Download the jars and archive Spark's classes; later starts take half as long.",
         ),
-        "table": ("tables.group", "Look at one table, and look after it."),
-        "services": ("tables.services_run", "What writers leave to others, done beside them."),
-        "quarantine": ("objects.quarantine", "Messages, objects and records that could not be used."),
-        "index": ("search.index", "Make, keep up and look at the search index."),
-        "config": ("config", "Check the configuration; print its schema."),
+        "table": ("tables.group", "Inspect and maintain a table."),
+        "services": ("tables.services_run", "Run table services alongside the writers."),
+        "quarantine": (
+            "objects.quarantine",
+            "List, show, retry or drop quarantined messages, objects and records.",
+        ),
+        "index": ("search.index", "Build, sync, inspect and roll back the search index."),
+        "config": ("config", "Validate the configuration, or print its JSON Schema."),
     }
 )
 """Module below `headwater.cli` and the first line of its help, by command, in the order of `--help`.
@@ -160,8 +161,9 @@ def build_app() -> typer.Typer:
         # Typer's tracebacks show local variables, and those can hold secrets.
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        help="Keeps Apache Hudi tables equal to what lies in a bucket, seconds after it changes.",
-        epilog="Exit codes: 0 good, 1 failed, 2 bad input, 3 finished with quarantined or missing objects.",
+        help="Keeps Apache Hudi tables in sync with the objects in a bucket, within seconds of each change.",
+        epilog="Exit codes: 0 success, 1 failure, 2 invalid input, 3 finished with quarantined or missing "
+        "objects.",
     )
     app.callback()(read_global_options)
     return app
@@ -181,16 +183,19 @@ def read_global_options(
             "--config",
             "-c",
             metavar="FILE",
-            help="Configuration. Default: HEADWATER_CONFIG, else headwater.yaml here.",
+            help="Configuration file. Default: $HEADWATER_CONFIG, then ./headwater.yaml.",
         ),
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key, such as lake=/data/lake. Repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override a key, such as lake=/data/lake. Repeatable."
+        ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log debug lines.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log at debug level.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Read the options before the command into `ctx.obj`."""

@@ -14,9 +14,10 @@ def register(app: typer.Typer) -> None:
 
 
 def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Fetch the jars and keep what Spark loads, so that every later start takes half as long.
+    """Download the jars and archive Spark's classes; later starts take half as long.
 
-    Needs no configuration; for new machines and images. Takes a minute the first time, nothing after it.
+    Needs no configuration; made for new machines and images. The first call takes a minute, later ones no
+    time.
     """
     from headwater.app.machine.preparation import prepare as prepare_machine
     from headwater.config.environment import read_environment
@@ -28,8 +29,8 @@ def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     if as_json:
         render_json(done)
         return
-    render_text(f"{len(done.jars)} jars are in {done.folder} ({done.bytes / MB:.0f} MB in all).")
+    render_text(f"{len(done.jars)} jars stored in {done.folder} ({done.bytes / MB:.0f} MB in total).")
     if done.reason:
-        render_text(f"Spark starts from them. Nothing else is kept: {done.reason}.")
+        render_text(f"Spark loads them from there. No class archive: {done.reason}.")
     else:
-        render_text("Spark starts from them, and from an archive of what it loads.")
+        render_text("Spark loads them from there, and its classes from an archive.")

@@ -29,19 +29,24 @@ def register(app: typer.Typer) -> None:
 
 def run(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Bring in what is there now, then exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Ingest all pending objects, then exit.")] = False,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
     ] = None,
     metrics_port: Annotated[
         int | None,
-        typer.Option("--metrics-port", min=1, max=65535, help="Serve Prometheus metrics on loopback."),
+        typer.Option(
+            "--metrics-port",
+            min=1,
+            max=65535,
+            help="Port on which to serve Prometheus metrics, on 127.0.0.1.",
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Fill the events table and keep every data table up with it.
+    """Capture events and ingest objects into every table, continuously or once.
 
-    SIGTERM and Ctrl-C finish what is open, then exit. Exit code 3: something lies in quarantine.
+    SIGTERM and Ctrl-C finish open batches, then exit. Exit code 3: quarantine is not empty.
     """
     settings = Invocation.of(ctx).load_settings()
     report = run_app(settings, once=once, only=tuple(tables or ()), metrics_port=metrics_port)
@@ -188,13 +193,13 @@ def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str
         done = report.reconcile
         render_text(
             f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
-            f"{done.vanished:,} vanished without a notification"
+            f"{done.vanished:,} deleted without a notification"
         )
     if report.clean:
         render_text(describe_clean(report.clean))
     for name in unmatched:
         filtered = report.tables[name].filtered
-        render_text(f"{name}: no rows yet, and its path matches none of the keys of {filtered:,} events:")
+        render_text(f"{name}: no rows yet; its path matches no key of {filtered:,} events. List the keys:")
         render_text('  headwater sql "select distinct key from events limit 10"')
     if quarantined:
-        render_text(f"{quarantined:,} in quarantine: headwater quarantine list")
+        render_text(f"{quarantined:,} items in quarantine; list them: headwater quarantine list")

@@ -50,8 +50,8 @@ def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
 def _end_by_force() -> None:
     render_error(
         PlatformError(
-            f"did not stop within {STOP_SECONDS:.0f} s: the work in hand is abandoned",
-            hint="nothing is lost: the next start repeats it from the last commit",
+            f"did not stop within {STOP_SECONDS:.0f} s; unfinished work abandoned",
+            hint="start the command again: it resumes from the last commit",
         ),
         as_json="--json" in sys.argv,
     )

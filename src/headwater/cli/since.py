@@ -18,8 +18,8 @@ def parse_since(text: str, now: datetime) -> datetime:
         time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"--since {text}: neither a time nor an age",
-            hint="times: 2026-01-31 or 2026-01-31T12:00Z; ages: 90m, 24h, 7d",
+            f"--since {text} is neither a time nor an age",
+            hint="write a time (2026-01-31, 2026-01-31T12:00Z) or an age (90m, 24h, 7d)",
         ) from error
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 

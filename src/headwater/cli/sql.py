@@ -23,25 +23,25 @@ HIDDEN_PREFIX = "_hoodie_"
 
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Every table as it was: an instant, a time or a date."),
+    typer.Option("--as-of", metavar="TIME", help="Query the tables as of an instant, a time or a date."),
 ]
 ChangesSince = Annotated[
     str | None,
     typer.Option(
         "--changes-since",
         metavar="TIME",
-        help="Only rows written since then (or an age, `90m`) that still exist; `earliest` for all.",
+        help="Query only existing rows written since this time (or an age, `90m`); `earliest` for all.",
     ),
 ]
 Cdc = Annotated[
     bool,
     typer.Option(
         "--cdc",
-        help="With --changes-since: columns op, ts_ms, before, after, of tables with `cdc`. Needs Spark.",
+        help="With --changes-since: columns op, ts_ms, before, after, of tables with `cdc`. Requires Spark.",
     ),
 ]
 ReadOptimized = Annotated[
-    bool, typer.Option("--read-optimized", help="Base files only: quicker, as of the last compaction.")
+    bool, typer.Option("--read-optimized", help="Read base files only: faster, as of the last compaction.")
 ]
 
 
@@ -52,13 +52,15 @@ def register(app: typer.Typer) -> None:
 
 def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help='Such as "select * from events limit 10".')],
+    query: Annotated[str, typer.Argument(help='SQL query, such as "select * from events limit 10".')],
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, help=f"Rows, at most. Default: {SHOWN_ROWS}; all with --json."),
+        typer.Option(
+            "--limit", "-n", min=1, help=f"Maximum number of rows. Default: {SHOWN_ROWS}; with --json: all."
+        ),
     ] = None,
     all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Show Hudi's own columns (`_hoodie_*`) too.")
+        bool, typer.Option("--all-columns", help="Include Hudi's meta fields (`_hoodie_*`).")
     ] = False,
     as_of: AsOf = None,
     changes_since: ChangesSince = None,
@@ -66,10 +68,10 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     read_optimized: ReadOptimized = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Query a table: those of the configuration, and events, quarantine and ledger.
+    """Query the configured tables, events, quarantine and ledger with SQL.
 
-    With --json one object a row: times ISO 8601 in UTC, decimals as text (exact), binary as base64, NaN
-    and infinities as text.
+    --json prints one object per row: times as ISO 8601 in UTC, decimals as text (exact), binary as base64,
+    NaN and infinities as text.
     """
     from headwater.lake.queries.query import choose_query
 
@@ -78,7 +80,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     shown = limit or SHOWN_ROWS
     # One row more than shown reveals whether there are more.
     result = run(Invocation.of(ctx).load_settings(), query, limit if as_json else shown + 1, asked)
-    _log.debug("read by %s", result.engine)
+    _log.debug("query executed by %s", result.engine)
     if as_json:
         render_json_lines(result.rows)
         return
@@ -86,7 +88,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     rows = list(islice(result.rows, shown + 1))
     render_table(columns, [[_format(row[name]) for name in columns] for row in rows[:shown]])
     if len(rows) > shown:
-        render_text(f"The first {shown} rows; --limit N shows more, --json all.")
+        render_text(f"First {shown} rows; show more with --limit N, or all with --json")
     else:
         render_text(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
     render_text(f"read by {result.engine}")

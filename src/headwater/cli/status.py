@@ -24,12 +24,12 @@ def register(app: typer.Typer) -> None:
 def status(
     ctx: typer.Context,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Show it again every two seconds.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every two seconds.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what has arrived, what is behind, and what could not be used."""
+    """Show events, lag, quarantine and the last commit of every table."""
     settings = Invocation.of(ctx).load_settings()
     only = tuple(tables or ())
     while True:
@@ -63,21 +63,23 @@ def render_status(found: "Status") -> None:
         done = found.reconcile
         state = _format_time(done.finished_at) if done.finished_at else f"unfinished, after {done.cursor!r}"
         render_text(
-            f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, "
-            f"{done.changed:,} changed, {done.vanished:,} vanished"
+            f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, {done.changed:,} "
+            f"changed, {done.vanished:,} absent from the listing"
         )
     for name, table in found.tables.items():
         if table.failure:
             render_text(f"failing     {name}: {table.failure}")
     for note in found.catalogs:
-        state = f"failing since {note.failing_since}: {note.error}" if note.error else f"sent {note.sent_at}"
+        state = (
+            f"failing since {note.failing_since}: {note.error}" if note.error else (f"synced {note.sent_at}")
+        )
         render_text(f"catalog     {note.catalog}: {note.table}: {state}")
     levels = ("messages", "objects", "records")
     counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
     render_text(f"quarantine  {counts}")
     render_text("")
     render_table(
-        ("table", "rows", "commits", "last commit", "events behind", "seconds behind"),
+        ("table", "rows", "commits", "last commit", "event lag", "seconds lag"),
         [
             (name, t.rows, t.commits, _format_time(t.last_commit), _describe_lag(t), round(t.lag_seconds))
             for name, t in found.tables.items()

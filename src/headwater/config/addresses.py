@@ -17,4 +17,4 @@ def check_bucket_name(bucket: str) -> str:
     if name == bucket:
         return bucket
     prefix = f" and `prefix: {rest.rstrip('/')}/`" if rest else ""
-    raise ValueError(f"{bucket!r} is not the name of a bucket; write `bucket: {name or 'NAME'}`{prefix}")
+    raise ValueError(f"{bucket!r} is not a bucket name; write `bucket: {name or 'NAME'}`{prefix}")

@@ -76,7 +76,9 @@ def split_assignments(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not all(part.strip() for part in key.split(".")):
-            raise ConfigError(f"--set {pair}: not KEY=VALUE", hint="write it as --set lake=/data/lake")
+            raise ConfigError(
+                f"--set {pair} is not KEY=VALUE", hint="write, for example, --set lake=/data/lake"
+            )
         found[key.strip()] = text
     return found
 

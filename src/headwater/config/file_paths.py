@@ -13,7 +13,7 @@ def resolve_path(path: Path, info: ValidationInfo) -> Path:
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("the path is not UTF-8; rename the folder, or name a link to it") from None
+        raise ValueError("the path is not UTF-8; rename the folder, or specify a link to it") from None
     folder = info.context.get("folder") if isinstance(info.context, dict) else None
     path = path.expanduser()
     found = Path(folder, path).absolute() if isinstance(folder, Path) else path

@@ -28,8 +28,8 @@ _log = logging.getLogger(__name__)
 
 NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
 NO_SECRETS_HERE = (
-    "a secret does not belong in a file or on a command line. Leave it out: AWS's own credential chain "
-    "is used (AWS_PROFILE, AWS_ACCESS_KEY_ID, a role); another setting can come from the environment"
+    "secrets are not allowed in files or on the command line. Remove it: credentials come from AWS's default "
+    "chain (AWS_PROFILE, AWS_ACCESS_KEY_ID, a role), other secrets from the environment"
 )
 
 
@@ -45,12 +45,12 @@ def load_settings(
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        hint = "`headwater init` writes one; --config FILE or HEADWATER_CONFIG names another"
-        raise ConfigError(f"{path}: there is no such file", hint=hint) from error
+        hint = "write one with headwater init, or name another with --config FILE or HEADWATER_CONFIG"
+        raise ConfigError(f"{path}: file does not exist", hint=hint) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{path}: cannot read the file: {error.strerror}") from error
     return parse_settings(text, path, read_environment() if environ is None else environ, overrides)
 
 
@@ -165,9 +165,9 @@ def _find_origin(path: KeyPath, origins: Mapping[KeyPath, str]) -> str | None:
 
 def _describe_need(need: Need) -> Problem:
     value = f"{need.value!r} " if need.value else ""
-    return Problem(need.path, f"{value}needs the extra {need.extra!r}, which is not installed")
+    return Problem(need.path, f"{value}requires the extra {need.extra!r}, which is not installed")
 
 
 def _hint(problems: list[Problem]) -> str:
-    what = "this problem" if len(problems) == 1 else f"these {len(problems)} problems"
-    return f"fix {what} and try `headwater config check`; `headwater config schema` lists every key"
+    what = "the problem" if len(problems) == 1 else f"the {len(problems)} problems"
+    return f"fix {what}, then run headwater config check; list all keys with headwater config schema"

@@ -21,12 +21,12 @@ _HEAD = """\
 
 Every key can also be set by an environment variable (`HEADWATER__SOURCE__QUEUE__URL=...`: the path in
 upper case, parts joined by two underscores) or on the command line (`--set source.queue.url=...`). The
-command line wins over the environment, which wins over the file. Lists are given as JSON
-(`--set 'tables.orders.path=["a/*.json", "b/*.json"]'`). Unknown keys are errors. A secret in the file
-is an error: credentials come from AWS's own chain or from the environment.
+command line takes precedence over the environment, which takes precedence over the file. Lists are given
+as JSON (`--set 'tables.orders.path=["a/*.json", "b/*.json"]'`). Unknown keys are errors. A secret in the file
+is an error: credentials come from AWS's default chain or from the environment.
 
-`headwater config check` tells everything that is wrong at once. `headwater config schema` prints the
-JSON Schema that editors understand; `headwater init` sets it up.
+`headwater config check` reports all problems at once. `headwater config schema` prints the
+JSON Schema for editors; `headwater init` sets it up.
 """
 
 

@@ -76,7 +76,9 @@ def parse_duration(value: object) -> object:
         unit = (found[2] or found[3]).lower()
         return float(found[1]) * next(seconds for name, seconds in _UNITS.items() if name.startswith(unit))
     if not re.fullmatch(r"\d+(?:\.\d+)?", text):
-        raise ValueError("a duration is seconds, off, or a number and a unit such as `12 hours` or `1 day`")
+        raise ValueError(
+            "not a duration. Allowed: seconds, off, or a number with a unit such as `12 hours` or `1 day`"
+        )
     return text
 
 

@@ -32,7 +32,7 @@ RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles"
 
 def _check_table_name(name: str) -> str:
     if name in RESERVED_TABLE_NAMES:
-        raise ValueError(f"{name!r} is the name of one of headwater's own tables; choose another")
+        raise ValueError(f"{name!r} is the name of one of headwater's own tables; choose another name")
     return name
 
 
@@ -44,27 +44,27 @@ TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), Afte
 
 
 class PoolConfig(Section):
-    """What one of the fair pools of a session gets beside the others."""
+    """Share of the session's cores that one fair scheduler pool gets."""
 
-    weight: int = Field(1, ge=1, description="Twice the weight is twice the cores when all have work.")
-    min_share: int = Field(0, ge=0, description="Cores that it gets before the others are served.")
+    weight: int = Field(1, ge=1, description="Relative share of the cores when all pools have work.")
+    min_share: int = Field(0, ge=0, description="Minimum number of cores.")
 
 
 class SparkConfig(Section):
-    """How the Spark session is built."""
+    """Settings of the Spark session."""
 
     master: str = Field("local[*]", description="Spark master URL.")
     driver_memory: str = Field(
-        "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap of the driver.", examples=["4g"]
+        "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap size of the driver.", examples=["4g"]
     )
-    packages: FieldNames = Field((), description="Further Maven coordinates.")
+    packages: FieldNames = Field((), description="Additional packages, as Maven coordinates.")
     pools: dict[str, PoolConfig] = Field(
         {},
-        description="Shares of the cores, by pool: a table's name (its batches), `services-NAME` (what "
-        "`services run` does to it), `capture`, `reconcile`, `retries`, `clean-source`, `index`.",
+        description="Shares of the cores by pool: a table's name (its batches), `services-NAME` (its table "
+        "services), `capture`, `reconcile`, `retries`, `clean-source`, `index`.",
         examples=[{"capture": {"weight": 4, "min_share": 1}}],
     )
-    config: TextMap = Field({}, description="Any `spark.*` setting; wins over ours.")
+    config: TextMap = Field({}, description="Any `spark.*` setting; overrides headwater's.")
 
     @model_validator(mode="after")
     def _check_names(self) -> "SparkConfig":
@@ -79,33 +79,35 @@ class SparkConfig(Section):
 
 
 class LakeStorageConfig(Section):
-    """The S3-compatible store under an `s3a://` lake, when it is not AWS itself."""
+    """The S3-compatible store of an `s3a://` lake outside AWS."""
 
-    endpoint: str | None = Field(None, description="Endpoint of the store.")
+    endpoint: str | None = Field(None, description="Endpoint of the S3-compatible store.")
     region: str | None = Field(None, description="Region of the store.")
-    path_style: bool | None = Field(None, description="Default: true with an endpoint.")
+    path_style: bool | None = Field(
+        None, description="Address buckets by path instead of host name. Default: true with an endpoint."
+    )
 
 
 class Settings(Section):
     """headwater.yaml."""
 
-    source: SourceConfig = Field(description="Where objects land.")
+    source: SourceConfig = Field(description="The bucket or folder to ingest.")
     lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
         min_length=1,
         examples=["s3a://acme-lake/bronze"],
-        description="Where the tables lie: a folder (relative to this file), `s3a://` or any Hadoop path.",
+        description="Location of the tables: a folder (relative to this file), `s3a://` or any Hadoop path.",
     )
     lake_storage: LakeStorageConfig = Field(
-        LakeStorageConfig(), description="The store under an `s3a://` lake."
+        LakeStorageConfig(), description="The S3-compatible store of an `s3a://` lake."
     )
     lock: LockConfig | None = Field(
         None,
-        description="What keeps several writers of one table apart. Default: no other process may write "
+        description="Lock between concurrent writers of a table. Default: none; no other process may write "
         "the tables.",
     )
-    capture: CaptureConfig = Field(CaptureConfig(), description="When events are committed.")
+    capture: CaptureConfig = Field(CaptureConfig(), description="Commits of the events table.")
     reconcile: ReconcileConfig = Field(
-        ReconcileConfig(), description="When a bucket is listed for what no notification told of."
+        ReconcileConfig(), description="Listings of the source that find objects with lost notifications."
     )
     tables: dict[TableName, TableConfig] = Field(
         min_length=1,
@@ -113,18 +115,18 @@ class Settings(Section):
         examples=[{"orders": {"path": "orders/**/*.json"}}],
     )
     catalogs: tuple[CatalogConfig, ...] = Field(
-        (), description="Catalogs to which the data tables are synced, so that query engines find them."
+        (), description="Catalogs to which data tables are synced for query engines."
     )
     lineage: LineageConfig | None = Field(
         None,
         description="Collector that receives an OpenLineage event for each batch, with inputs and output. "
-        "Needs `pip install 'headwater[lineage]'`.",
+        "Requires `pip install 'headwater[lineage]'`.",
     )
     search: SearchConfig | None = Field(
         None,
-        description="Which table is searched, and how. Needs `pip install 'headwater[search]'`.",
+        description="Search over one table. Requires `pip install 'headwater[search]'`.",
     )
-    spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
+    spark: SparkConfig = Field(SparkConfig(), description="Settings of the Spark session.")
 
     @property
     def object_tables(self) -> dict[str, TableConfig]:
@@ -183,7 +185,7 @@ class Settings(Section):
             return self
         table = self.tables.get(self.search.table)
         if table is None:
-            text = f"no table {self.search.table!r}; configured are: {', '.join(self.tables)}"
+            text = f"unknown table {self.search.table!r}. Configured tables: {', '.join(self.tables)}"
             raise SectionError([(("search", "table"), text)])
         return self
 
@@ -210,7 +212,7 @@ class Settings(Section):
         known = {*self.tables, *(f"services-{name}" for name in self.tables), *_POOLS}
         unknown = [name for name in self.spark.pools if name not in known]
         if unknown:
-            text = "there is no pool {!r}; pools are: {}"
+            text = "unknown pool {!r}. Allowed: {}"
             shown = ", ".join(sorted(known))
             raise SectionError([(("spark", "pools", name), text.format(name, shown)) for name in unknown])
         return self
@@ -221,8 +223,8 @@ class Settings(Section):
         tables = [name for name, table in self.tables.items() if table.base_file_format == "orc"]
         if tables and not is_readable:
             text = (
-                "'orc': with Hudi 1.2 Spark cannot read such a table while its vectorized ORC reader is "
-                f"on; set `spark.config: {{{VECTORIZED_ORC}: false}}`, or use parquet"
+                "'orc': with Hudi 1.2, Spark cannot read such a table with its vectorized ORC reader; set "
+                f"`spark.config: {{{VECTORIZED_ORC}: false}}`, or use parquet"
             )
             raise SectionError([(("tables", name, "base_file_format"), text) for name in tables])
         return self
@@ -236,7 +238,7 @@ class Settings(Section):
         if source.type == "s3":
             target, lake = source.clean_source_target, lake.partition("://")[2]
         if f"{target.rstrip('/')}/".startswith(f"{lake.rstrip('/')}/"):
-            text = f"{target!r} lies inside the lake: the tables' files are there; name another place"
+            text = f"{target!r} is inside the lake, among the tables' files; choose another location"
             raise SectionError([(("source", "clean_source_move_to"), text)])
         return self
 
@@ -250,7 +252,7 @@ class Settings(Section):
             places["source folder"] = self.source.path
         for what, place in places.items():
             if file.resolve().is_relative_to(place.resolve()):
-                text = f"{str(file)!r} lies inside the {what} {str(place)!r}; put it elsewhere"
+                text = f"{str(file)!r} is inside the {what} {str(place)!r}; choose another location"
                 raise SectionError([(("lineage", "file"), text)])
         return self
 
@@ -260,8 +262,8 @@ class Settings(Section):
             source, lake = self.source.path.resolve(), Path(self.lake).resolve()
             if lake.is_relative_to(source):
                 text = (
-                    f"{str(lake)!r} lies inside the source folder {str(source)!r}: "
-                    "headwater would ingest its own tables; put it elsewhere"
+                    f"{str(lake)!r} is inside the source folder {str(source)!r}: headwater would ingest its "
+                    "own tables; choose another location"
                 )
                 raise SectionError([(("lake",), text)])
         return self

@@ -33,35 +33,42 @@ class QueueConfig(Section):
 
     url: QueueUrl | None = Field(
         None,
-        description="URL of a queue that exists; default: the one that `headwater up` makes, by its name.",
+        description="URL of an existing queue. Default: the queue that `headwater up` creates, by its name.",
         examples=["https://sqs.eu-central-1.amazonaws.com/123456789012/landing"],
     )
-    region: str | None = Field(None, description="Region; default: the source's.")
+    region: str | None = Field(None, description="Region. Default: the source's.")
     endpoint: str | None = Field(
-        None, description="Endpoint of an SQS-compatible service; default: the URL's, else the source's."
+        None, description="Endpoint of an SQS-compatible service. Default: the URL's, else the source's."
     )
-    long_poll_wait: int = Field(20, ge=0, le=20, description="Seconds one receive call waits.")
+    long_poll_wait: int = Field(
+        20, ge=0, le=20, description="Wait time of a receive call (long polling), in seconds."
+    )
     visibility_timeout: int = Field(
-        30, ge=0, le=43200, description="Seconds a received message stays hidden; a heartbeat extends it."
+        30,
+        ge=0,
+        le=43200,
+        description="Visibility timeout of received messages, in seconds; a heartbeat extends it.",
     )
-    max_messages_per_batch: int = Field(20_000, ge=1, le=100_000, description="Messages that close a batch.")
+    max_messages_per_batch: int = Field(
+        20_000, ge=1, le=100_000, description="Number of messages that closes a batch."
+    )
     max_messages_per_request: int = Field(10, ge=1, le=10, description="Messages per receive call.")
-    receivers: int = Field(8, ge=1, le=64, description="Most receive calls at the same time.")
+    receivers: int = Field(8, ge=1, le=64, description="Maximum number of concurrent receive calls.")
     max_in_flight: int = Field(
         60_000,
         ge=10,
         le=119_000,
-        description="Stop receiving at this many undeleted messages (SQS stops at about 120,000).",
+        description="In-flight messages at which receiving pauses (SQS allows about 120,000).",
     )
 
 
 class ResourcesConfig(Section):
-    """What `headwater up` makes for the source."""
+    """Resources that `headwater up` creates for the source."""
 
     name: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9_-]{1,75}$",
-        description="Name of queue, topic and rule; default: made of bucket and prefix.",
+        description="Name of queue, topic and rule. Default: derived from bucket and prefix.",
         examples=["landing-events"],
     )
     max_receive_count: int = Field(
@@ -70,30 +77,32 @@ class ResourcesConfig(Section):
     kms_key: str | None = Field(
         None,
         min_length=1,
-        description="KMS key (ARN, id or alias) of queue and topic; default: SQS's own encryption.",
+        description="KMS key (ARN, id or alias) of queue and topic. Default: encryption managed by SQS.",
         examples=["alias/landing"],
     )
     bucket_owner: str | None = Field(
         None,
         pattern=r"^\d{12}$",
-        description="Account that owns the bucket; default: the one of the credentials.",
+        description="Account that owns the bucket. Default: that of the credentials.",
         examples=["123456789012"],
     )
-    tags: TextMap = Field({}, description="Further tags of what is made.", examples=[{"team": "data"}])
+    tags: TextMap = Field(
+        {}, description="Additional tags of the created resources.", examples=[{"team": "data"}]
+    )
 
     @field_validator("tags")
     @classmethod
     def _check_tags(cls, tags: dict[str, str]) -> dict[str, str]:
         own = [name for name in tags if name.lower().startswith(("headwater:", "aws:"))]
         if own:
-            raise ValueError(f"the tag {own[0]!r} is not yours to set: choose a name without that prefix")
+            raise ValueError(f"the tag {own[0]!r} has a prefix reserved for headwater; choose another name")
         return tags
 
 
 _CLEAN_SOURCE = (
-    "What becomes of objects that have been in all of their tables for `clean_source_delay`; rows stay."
+    "Action on objects that all of their tables ingested at least `clean_source_delay` ago; rows stay."
 )
-_CLEAN_DELAY = "How long an object stays after it was taken in: seconds or `12 hours`, `7d`."
+_CLEAN_DELAY = "Minimum age of the last ingestion before cleaning: seconds or `12 hours`, `7d`."
 _MIN_CLEAN_DELAY = 3_600.0
 _MAX_TAGS = 10
 
@@ -108,46 +117,48 @@ def _list_clean_problems(
     if action in ("move", "delete") and delay < _MIN_CLEAN_DELAY:
         yield (
             ("clean_source_delay",),
-            f"{delay:g} seconds are too few for `clean_source: {action}`: a late event could no longer be "
+            f"{delay:g} seconds are too short for `clean_source: {action}`: a late event could no longer be "
             "checked against the object. Allowed: 1 hour or more",
         )
     if action == "move" and not move_to:
-        yield ("clean_source_move_to",), "missing; `clean_source: move` needs the place to move objects to"
+        yield ("clean_source_move_to",), "missing; `clean_source: move` requires a target location"
     elif action != "move" and move_to:
-        yield ("clean_source_move_to",), f"has no meaning with `clean_source: {action}`"
+        yield ("clean_source_move_to",), f"not applicable with `clean_source: {action}`"
     elif inside:
         yield (
             ("clean_source_move_to",),
-            f"{str(move_to)!r} lies inside the source: what is moved there would be ingested again; "
-            "name another bucket, or a place outside of the source's prefix or folder",
+            f"{str(move_to)!r} is inside the source: moved objects would be ingested again; choose another "
+            "bucket, or a location outside the source's prefix or folder",
         )
 
 
 class S3SourceConfig(Section):
-    """Objects in S3 or an S3-compatible store, heard of through a queue."""
+    """Objects in S3 or an S3-compatible store, with notifications in a queue."""
 
-    type: Literal["s3"] = Field(description="A bucket.")
+    type: Literal["s3"] = Field(description="An S3 bucket.")
     bucket: Annotated[str, AfterValidator(check_bucket_name)] = Field(
         min_length=1, description="Bucket name.", examples=["acme-landing"]
     )
     moved_from: str | None = Field(
         None,
         min_length=1,
-        description="Bucket from which the lake was filled before its objects were moved to `bucket`; they "
-        "keep their identity, and nothing is ingested again.",
+        description="Previous bucket of the objects, if they were moved to `bucket`. They keep their "
+        "identity and are not ingested again.",
         examples=["acme-landing-old"],
     )
-    prefix: str = Field("", description="Only keys that start with this.")
-    region: str | None = Field(None, description="Region of the bucket; default: AWS's own chain.")
+    prefix: str = Field("", description="Ingest only keys with this prefix.")
+    region: str | None = Field(None, description="Region of the bucket. Default: AWS's default chain.")
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
     file_system_scheme: Literal["s3", "s3a"] = Field(
-        "s3a", description="Scheme under which Spark reads large objects."
+        "s3a", description="URL scheme with which Spark reads large objects."
     )
     notifications: Literal["sqs", "sns", "eventbridge"] = Field(
-        "sqs", description="The way that `headwater up` makes from the bucket to the queue."
+        "sqs", description="Route of notifications from bucket to queue that `headwater up` creates."
     )
-    queue: QueueConfig = Field(QueueConfig(), description="Where the bucket's notifications arrive.")
-    resources: ResourcesConfig = Field(ResourcesConfig(), description="What `headwater up` makes.")
+    queue: QueueConfig = Field(QueueConfig(), description="Queue that receives the bucket's notifications.")
+    resources: ResourcesConfig = Field(
+        ResourcesConfig(), description="Resources that `headwater up` creates."
+    )
     clean_source: Annotated[
         Literal["off", "tag", "move", "delete"],
         BeforeValidator(_read_off, json_schema_input_type=Literal["off", "tag", "move", "delete"]),
@@ -156,11 +167,11 @@ class S3SourceConfig(Section):
     clean_source_move_to: str | None = Field(
         None,
         pattern=r"^s3://[^/\s]+(/.*)?$",
-        description="Where `clean_source: move` puts objects: their whole keys are appended to it.",
+        description="Target location of `clean_source: move`; the whole key is appended.",
         examples=["s3://acme-archive/landing/"],
     )
     clean_source_tags: TextMap = Field(
-        {"headwater": "ingested"}, description="What `clean_source: tag` puts on objects, beside other tags."
+        {"headwater": "ingested"}, description="Tags that `clean_source: tag` adds to the object's tags."
     )
 
     @property
@@ -189,7 +200,10 @@ class S3SourceConfig(Section):
             not 0 < len(name) <= 128 or len(value) > 256 or name.lower().startswith("aws:")
             for name, value in tags.items()
         ):
-            text = "allowed: one to ten tags, names of 1 to 128 characters, values of at most 256, no `aws:`"
+            text = (
+                "invalid tags. Allowed: one to ten tags, names of 1 to 128 characters, values of at most "
+                "256, no `aws:` prefix"
+            )
             problems.append((("clean_source_tags",), text))
         if problems:
             raise SectionError(problems)
@@ -198,14 +212,14 @@ class S3SourceConfig(Section):
 
 def _read_local_clean_source(value: object) -> object:
     if value == "tag":
-        raise ValueError("files have no tags. Allowed: off, move, delete")
+        raise ValueError("'tag' is not supported: files have no tags. Allowed: off, move, delete")
     return _read_off(value)
 
 
 def _resolve_folder(path: Path, info: ValidationInfo) -> Path:
     if ":/" in str(path):
         raise ValueError(
-            f"{str(path)!r} is an address, not a folder; for a bucket set `type: s3` and `bucket`"
+            f"{str(path)!r} is an address, not a folder; for a bucket, set `type: s3` and `bucket`"
         )
     return resolve_path(path, info)
 
@@ -215,16 +229,16 @@ class LocalSourceConfig(Section):
 
     type: Literal["local"] = Field(description="A folder on this machine.")
     path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(
-        description="The folder to watch; relative to the configuration file.", examples=["landing"]
+        description="Folder to watch; relative to the configuration file.", examples=["landing"]
     )
     moved_from: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
         None,
-        description="Folder from which the lake was filled before its files were moved to `path`; they keep "
-        "their identity, and nothing is ingested again. Relative to the configuration file.",
+        description="Previous folder of the files, if they were moved to `path`. They keep their identity "
+        "and are not ingested again. Relative to the configuration file.",
         examples=["old-landing"],
     )
     settle_seconds: float = Field(
-        1.0, ge=0, le=3600, description="A file is read when it has not changed for this long."
+        1.0, ge=0, le=3600, description="Time without changes, in seconds, before a file is read."
     )
     clean_source: Annotated[
         Literal["off", "move", "delete"],
@@ -233,7 +247,7 @@ class LocalSourceConfig(Section):
     clean_source_delay: Duration = Field(2_592_000, description=_CLEAN_DELAY, examples=["7d"])
     clean_source_move_to: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
         None,
-        description="Folder that `clean_source: move` puts files in; relative to the configuration file.",
+        description="Target folder of `clean_source: move`; relative to the configuration file.",
         examples=["archive"],
     )
 
@@ -251,39 +265,43 @@ SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator
 
 
 class CaptureConfig(Section):
-    """When a batch of notifications becomes one commit of the events table."""
+    """Limits at which a batch of notifications is committed to the events table."""
 
     batch_seconds: float = Field(
-        0.5, ge=0, le=900, description="Age of the oldest message that closes a batch."
+        0.5, ge=0, le=900, description="Age of the oldest message that closes a batch, in seconds."
     )
     batch_bytes: ByteCount = Field(
-        ByteSize(64 * 1024 * 1024), description="Bytes of message bodies that close a batch."
+        ByteSize(64 * 1024 * 1024), description="Size of message bodies that closes a batch."
     )
     min_sync_interval: float = Field(
-        0, ge=0, le=86_400, description="Seconds between the starts of two commits, at least."
+        0, ge=0, le=86_400, description="Minimum interval between the starts of two commits, in seconds."
     )
 
 
 class ReconcileConfig(Section):
-    """When the bucket is listed to find what no notification told of, beside the live flow."""
+    """Listings of the source that find objects with lost notifications, concurrently with the
+    notifications."""
 
     include_existing_files: bool = Field(
         True,
-        description="List the bucket at the start of every run, objects from before the first run included; "
-        "false: those stay out.",
+        description="List the source at the start of each run, including objects from before the first run; "
+        "false excludes those.",
     )
     backfill_interval: Duration = Field(
-        86_400, description="From one listing to the next: seconds or `12 hours`, `1 day`; 0 or off: never."
+        86_400, description="Interval between listings: seconds or `12 hours`, `1 day`; 0 or off: never."
     )
     settle_seconds: float = Field(
         60,
         ge=0,
         le=86_400,
-        description="Objects younger than this are left to their notifications until the next listing.",
+        description="Minimum age of objects to compare; newer ones wait for their notifications or the next "
+        "listing.",
     )
     max_requests_per_second: float = Field(
-        20, ge=0.1, le=3_500, description="Listing requests (of 1,000 objects each) a second, at most."
+        20, ge=0.1, le=3_500, description="Maximum listing requests per second, of 1,000 objects each."
     )
     checkpoint_objects: int = Field(
-        100_000, ge=1, description="Objects after which a listing that is cut short need not go back further."
+        100_000,
+        ge=1,
+        description="Objects between two saved offsets, from which an interrupted listing resumes.",
     )

@@ -91,10 +91,10 @@ def _explain(details: ErrorDetails, data: Data) -> Iterator[Problem]:
             (*path, "type"), _say_not_allowed(_show(("type",), tag), str(tag), tags, ", ".join(tags))
         )
     elif details["loc"][-1:] == ("[key]",):
-        text = f"{path[-1]!r} is not a name. Allowed: letters, digits and `_`, starting with a letter"
+        text = f"{path[-1]!r} is not a valid name. Allowed: letters, digits and `_`, starting with a letter"
         yield Problem(path, text)
     elif kind == "too_short":
-        yield Problem(path, "nothing in it; at least one entry is needed")
+        yield Problem(path, "empty; specify at least one entry")
     else:
         yield Problem(path, _explain_value(path, details["input"], data))
 
@@ -111,8 +111,8 @@ def _explain_missing(path: KeyPath, data: Data) -> Iterator[Problem]:
     tags = list_tags(path[:-1]) if path[-1] == "type" else []
     variable = "HEADWATER__" + "__".join(str(part).upper() for part in path)
     text = (
-        f"required, but not set. Set it in the file, with the environment variable {variable}, "
-        f"or with --set {format_path(path)}=VALUE"
+        f"required but not set. Set it in the file, with the environment variable {variable}, or with --set "
+        f"{format_path(path)}=VALUE"
     )
     allowed = ", ".join(tags) or describe_type(node)
     yield Problem(path, f"{text}. Allowed: {allowed}" if allowed else text)

@@ -54,7 +54,7 @@ def parse_yaml(text: str) -> YamlDocument:
     if root is None:
         return YamlDocument({})
     if not isinstance(root, MappingNode):
-        text = "must be keys with values (`source:`, `lake:`, `tables:`)"
+        text = "must be a mapping with keys such as `source:`, `lake:`, `tables:`"
         return YamlDocument({}, (Problem((), text, root.start_mark.line + 1),))
     reading = _Reading()
     data = reading.mapping(root, ())
@@ -111,7 +111,7 @@ class _Reading:
                 self._merge(merged, value_node, path, line)
                 continue
             if key in lines:
-                text = f"the key {key!r} is there twice (first in line {lines[key]})"
+                text = f"duplicate key {key!r} (first in line {lines[key]})"
                 self.problems.append(Problem((*path, key), text, line))
                 continue
             lines[key] = line
@@ -125,7 +125,7 @@ class _Reading:
         if id(node) in self._done:
             return self._done[id(node)]
         if id(node) in self._open:
-            self.problems.append(Problem(path, "an alias (`*name`) refers to what it is a part of"))
+            self.problems.append(Problem(path, "an alias (`*name`) refers to a node that contains it"))
             return None
         self._open.add(id(node))
         self._check_tag(node, path)
@@ -141,7 +141,7 @@ class _Reading:
         for part in node.value if isinstance(node, SequenceNode) else (node,):
             value = self.value(part, path)
             if not isinstance(value, dict):
-                self.problems.append(Problem(path, "`<<` takes a mapping or a list of mappings", line))
+                self.problems.append(Problem(path, "`<<` requires a mapping or a list of mappings", line))
                 continue
             for key, item in value.items():
                 into.setdefault(key, item)
@@ -163,4 +163,6 @@ class _Reading:
         if tag not in _TEXT_SCALARS and tag not in (f"{_TAG}map", f"{_TAG}seq"):
             short = tag.replace(_TAG, "!!")
             line = node.start_mark.line + 1
-            self.problems.append(Problem(path, f"the tag `{short}` is not allowed; give a plain value", line))
+            self.problems.append(
+                Problem(path, f"the tag `{short}` is not allowed; write a plain value", line)
+            )

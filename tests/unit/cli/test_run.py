@@ -39,14 +39,14 @@ def test_quiet_run_says_nothing_of_duplicates_and_quarantine(capsys):
 def test_quarantine_is_pointed_to(capsys):
     lines = render(capsys, RunReport(CaptureStats(quarantined=1), {}, {}), quarantined=1200)
     assert lines[0].endswith(", 1 unusable")
-    assert lines[-1] == "1,200 in quarantine: headwater quarantine list"
+    assert lines[-1] == "1,200 items in quarantine; list them: headwater quarantine list"
 
 
 def test_table_without_rows_whose_path_matches_nothing_is_told_where_to_look(capsys):
     report = RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})
     render_report(report, 0, ["orders"])
     told = capsys.readouterr().out
-    assert "orders: no rows yet, and its path matches none of the keys of 9 events" in told
+    assert "orders: no rows yet; its path matches no key of 9 events. List the keys:" in told
     assert 'headwater sql "select distinct key from events limit 10"' in told
 
 

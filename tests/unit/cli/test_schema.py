@@ -42,7 +42,7 @@ def test_json_has_columns_mode_and_versions(config):
 def test_table_without_commits_says_so(config):
     done = run(config, "coming")
     assert done.exit_code == 0
-    assert "no commit has told its columns yet" in done.stdout
+    assert "no commit with columns yet" in done.stdout
 
 
 @pytest.mark.parametrize("args", [("orders_cow", "x.json"), ("orders_cow", "--preview")])
@@ -72,7 +72,7 @@ def test_text_has_a_line_a_change(capsys):
     assert ["größe", "grosse"] in [line.split() for line in lines]
     assert lines[:2] == [
         "table t, schema_evolution_mode: add_new_columns",
-        "what fits no column is in rest",
+        "values that fit no column are in rest",
     ]
     assert "20260502100000000" in lines[-3]
     assert lines[-2].split()[-5:] == ["widened", "n", "bigint", "double", "s3://b/k"]
@@ -91,4 +91,4 @@ def test_preview_has_effects_missing_columns_and_what_failed(capsys):
     assert "added" in told
     assert "has no gone: null in its rows" in told
     assert "changes nothing" in told
-    assert "cannot be looked at: not there" in told
+    assert "cannot preview: not there" in told

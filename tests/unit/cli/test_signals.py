@@ -63,4 +63,4 @@ def test_stop_that_hangs_is_ended_with_an_error(as_json):
     else:
         error, hint = done.stderr.splitlines()
         assert error.startswith("error: did not stop within 0 s")
-        assert "nothing is lost" in hint
+        assert "resumes from the last commit" in hint

@@ -64,7 +64,7 @@ def test_text_tells_null_from_empty_and_counts_rows(config):
 def test_text_shows_a_hundred_rows_and_says_that_there_are_more(config):
     lines = run(config, "select value from generate_series(1, 101)").stdout.splitlines()
     assert len(lines) == 103
-    assert lines[-2] == "The first 100 rows; --limit N shows more, --json all."
+    assert lines[-2] == "First 100 rows; show more with --limit N, or all with --json"
     assert run(config, "select value from generate_series(1, 100)").stdout.splitlines()[-2] == "100 rows"
 
 

@@ -96,8 +96,8 @@ def test_last_reconcile_is_a_line(capsys):
         render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), None, state))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("reconcile")]
     assert lines == [
-        "reconcile   unfinished, after 'a/9': 1,200 listed, 3 missing, 0 changed, 0 vanished",
-        "reconcile   2026-06-01 00:02:00Z: 1,200 listed, 3 missing, 0 changed, 0 vanished",
+        "reconcile   unfinished, after 'a/9': 1,200 listed, 3 missing, 0 changed, 0 absent from the listing",
+        "reconcile   2026-06-01 00:02:00Z: 1,200 listed, 3 missing, 0 changed, 0 absent from the listing",
     ]
 
 

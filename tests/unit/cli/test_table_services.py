@@ -51,10 +51,13 @@ def test_nothing_is_taken_out_of_own_tables(config, command):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("clean", "--keep-commits", "2", "--keep-hours", "3"), "several ways to clean"),
-        (("savepoint", "--delete"), "needs the INSTANT"),
-        (("delete",), "rows or partitions"),
-        (("delete", "--where", "true", "--partition", "day=x"), "rows or partitions"),
+        (("clean", "--keep-commits", "2", "--keep-hours", "3"), "more than one retention policy"),
+        (("savepoint", "--delete"), "requires INSTANT"),
+        (("delete",), "neither or both of --where and --partition given"),
+        (
+            ("delete", "--where", "true", "--partition", "day=x"),
+            "neither or both of --where and --partition given",
+        ),
     ],
 )
 def test_impossible_combinations_are_bad_input(config, args, said):
@@ -82,14 +85,14 @@ def test_report_of_an_upgrade_tells_each_step_and_changes_nothing(tmp_path):
     )
     before = properties.read_text()
     said = run(config, "orders", "upgrade", "--dry-run").stdout
-    assert said.startswith("version 6 to 9\n  first: ")
+    assert said.startswith("table version 6 to 9\n  first: ")
     assert "log files are compacted" in said
     told = json.loads(run(config, "orders", "upgrade", "--to", "8", "--dry-run", "--json").stdout)
     assert told["dry_run"] is True
     assert [(step["before"], step["after"]) for step in told["plan"]["steps"]] == [(6, 7), (7, 8)]
     assert properties.read_text() == before
     assert run(config, "orders", "downgrade", "--to", "9").exit_code == 2
-    assert "version 6 already" in run(config, "orders", "downgrade").stdout
+    assert "version is already 6" in run(config, "orders", "downgrade").stdout
 
 
 def test_own_tables_are_not_bootstrapped(config):

@@ -33,7 +33,7 @@ def list_problems(text: str) -> list[str]:
         ("acme/in", "write `bucket: acme` and `prefix: in/`"),
         ("/acme", "write `bucket: acme`"),
         (" acme ", "write `bucket: acme`"),
-        ("https://acme.s3.amazonaws.com", "is not the name of a bucket"),
+        ("https://acme.s3.amazonaws.com", "is not a bucket name"),
         ("s3://", "write `bucket: NAME`"),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_pattern_of_a_table_is_no_address(key: str, scheme: str) -> None:
         f"{BUCKET}lake: s3a://lake\ntables: {{a: {{format: json, {key}: '{pattern}'}}}}\n"
     )
     assert told.startswith(f"headwater.yaml:3: tables.a.{key}: ")
-    assert "write keys relative to the source, such as 'orders/*.json'" in told
+    assert "write a key relative to the source, such as 'orders/*.json'" in told
 
 
 def test_addresses_and_broken_columns_are_told_at_once() -> None:
@@ -101,7 +101,7 @@ def test_a_key_of_a_bucket_may_begin_with_a_slash() -> None:
 
 def test_a_folder_is_no_bucket() -> None:
     (told,) = list_problems(f"source: {{type: local, path: 's3://acme/in'}}\nlake: out\n{TABLES}")
-    assert "for a bucket set `type: s3` and `bucket`" in told
+    assert "for a bucket, set `type: s3` and `bucket`" in told
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_folder_is_no_bucket() -> None:
     ],
 )
 def test_a_placeholder_is_told_with_the_variable_to_set(text: str, path: str, variable: str) -> None:
-    told = [line for line in list_problems(text) if "headwater does not replace" in line]
+    told = [line for line in list_problems(text) if "headwater does not substitute" in line]
     assert len(told) == 1
     assert f": {path}: " in told[0]
     assert told[0].endswith(f"HEADWATER__{variable}")

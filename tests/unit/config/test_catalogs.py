@@ -62,39 +62,45 @@ def test_hive_is_asked_where_the_address_says(text: str, address: HiveAddress) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("  - {type: hive, database: shop}", "catalogs[0].address: missing; `type: hive` needs its URI"),
+        (
+            "  - {type: hive, database: shop}",
+            "catalogs[0].address: missing; `type: hive` requires an address",
+        ),
         (
             "  - {type: hive, database: shop, address: 'metastore:9083'}",
-            "is not one; `type: hive` needs its URI",
+            "is not a valid address; `type: hive` requires an address",
         ),
-        ("  - {type: glue, database: shop, address: 'thrift://a:1'}", "catalogs[0].address: has no meaning"),
-        ("  - {type: datahub, database: shop, address: 'datahub:8080'}", "`type: datahub` needs its URI"),
+        ("  - {type: glue, database: shop, address: 'thrift://a:1'}", "catalogs[0].address: not applicable"),
+        (
+            "  - {type: datahub, database: shop, address: 'datahub:8080'}",
+            "`type: datahub` requires an address",
+        ),
         ("  - {type: glue, database: shop, table_names: {orders: 'a-b'}}", "table_names.orders: 'a-b' is no"),
         ("  - {type: glue, database: Shop}", "catalogs[0].database"),
-        ("  - {type: glue, database: shop, tables: order}", "catalogs[0].tables: no table 'order'"),
+        ("  - {type: glue, database: shop, tables: order}", "catalogs[0].tables: unknown table 'order'"),
         ("  - {type: glue, database: shop, databse: shop}", "databse"),
         ("  - {type: polaris, database: shop}", "Allowed: glue, hive, datahub, bigquery"),
-        ("  - {type: bigquery, database: shop}", "catalogs[0].project: missing; `type: bigquery` needs"),
+        ("  - {type: bigquery, database: shop}", "catalogs[0].project: missing; `type: bigquery` requires"),
         ("  - {type: bigquery, project: Acme, database: shop}", "catalogs[0].project"),
-        ("  - {type: hive, database: shop, project: acme-analytics}", "only bigquery has it"),
+        ("  - {type: hive, database: shop, project: acme-analytics}", "applies to: bigquery"),
         (
             SERVER.replace("USER", ";principal=a"),
-            "parameter 'principal' is not known; allowed are: auth",
+            "unknown parameter 'principal'. Allowed: auth",
         ),
-        (SERVER.replace("USER", ";ssl=yes"), "parameter 'ssl' is 'yes'; allowed is: true or false"),
-        (SERVER.replace("USER", ",other:10000"), "address: it names several servers"),
+        (SERVER.replace("USER", ";ssl=yes"), "parameter 'ssl' is 'yes'. Allowed: true or false"),
+        (SERVER.replace("USER", ",other:10000"), "address: the address names several servers"),
         (
             "  - {type: hive, database: shop, address: 'thrift://a:1', user: ada}",
-            "catalogs[0].user: a metastore asks for none",
+            "catalogs[0].user: not applicable to a metastore",
         ),
-        (BIGQUERY, "catalogs[0].type: BigQuery reads the files where they lie: the lake has to be at gs://"),
+        (BIGQUERY, "catalogs[0].type: BigQuery reads the lake's files: the lake must be at gs://"),
         (
             "  - {type: glue, database: shop}\n  - {type: glue, database: other}",
-            "catalogs[1].name: there are two catalogs 'glue'",
+            "catalogs[1].name: two catalogs are named 'glue'",
         ),
         (
             "  - {type: glue, database: shop, table_names: {Orders2: ORDERS}}",
-            "catalogs[0].table_names: two tables would be 'orders' there",
+            "catalogs[0].table_names: two tables would have the name 'orders': names are case-insensitive",
         ),
     ],
 )
@@ -107,14 +113,14 @@ def test_what_cannot_be_is_refused_with_its_path(tmp_path: Path, text: str, said
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("table_type: merge_on_read, record_key: id", "table 'visits' needs `table_type: copy_on_write`"),
-        ("base_file_format: orc", "table 'visits' needs `base_file_format: parquet`"),
+        ("table_type: merge_on_read, record_key: id", "table 'visits' requires `table_type: copy_on_write`"),
+        ("base_file_format: orc", "table 'visits' requires `base_file_format: parquet`"),
         (
             "partition: day, partition_style: plain, drop_partition_columns: true",
-            "table 'visits' needs `partition_style: hive`",
+            "table 'visits' requires `partition_style: hive`",
         ),
-        ("format: json, columns: {v: vector(8)}", "table 'visits' needs no `columns`"),
-        ("partition: day", "table 'visits' needs `drop_partition_columns: true`"),
+        ("format: json, columns: {v: vector(8)}", "table 'visits' requires no `columns`"),
+        ("partition: day", "table 'visits' requires `drop_partition_columns: true`"),
     ],
 )
 def test_a_table_that_bigquery_cannot_read_is_named_unless_it_is_left_out(

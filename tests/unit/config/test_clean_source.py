@@ -53,7 +53,7 @@ def test_a_delay_of_minutes_is_too_short_to_take_objects_away(action: str) -> No
 
 def test_move_and_its_place_go_together() -> None:
     assert "clean_source_move_to: missing" in find_problem("clean_source: move")
-    assert "has no meaning" in find_problem("clean_source: delete, clean_source_move_to: s3://archive/x")
+    assert "not applicable" in find_problem("clean_source: delete, clean_source_move_to: s3://archive/x")
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_the_place_is_a_bucket_and_a_folder_in_it(given: str, target: str) -> No
 def test_objects_are_not_moved_to_where_they_are_taken_from(prefix: str, place: str, is_inside: bool) -> None:
     text = f"clean_source: move, clean_source_move_to: '{place}'"
     if is_inside:
-        assert "lies inside the source" in find_problem(text, prefix=prefix)
+        assert "is inside the source" in find_problem(text, prefix=prefix)
     else:
         parse_s3(text, prefix=prefix)
 
 
 def test_objects_are_not_moved_into_the_lake() -> None:
     text = "clean_source: move, clean_source_move_to: 's3://acme-lake/bronze/done'"
-    assert "lies inside the lake" in find_problem(text)
+    assert "is inside the lake" in find_problem(text)
     parse_s3(text.replace("bronze/done", "bronze-done"))
 
 
@@ -104,11 +104,13 @@ def test_a_place_that_is_no_bucket_is_refused() -> None:
 
 
 def test_files_have_no_tags() -> None:
-    assert "files have no tags. Allowed: off, move, delete" in find_problem("clean_source: tag", local=True)
+    assert "'tag' is not supported: files have no tags. Allowed: off, move, delete" in find_problem(
+        "clean_source: tag", local=True
+    )
 
 
 def test_a_folder_is_not_moved_into_itself() -> None:
     text = "clean_source: move, clean_source_move_to: "
-    assert "lies inside the source" in find_problem(text + "landing/done", local=True)
-    assert "lies inside the lake" in find_problem(text + "lake/done", local=True)
+    assert "is inside the source" in find_problem(text + "landing/done", local=True)
+    assert "is inside the lake" in find_problem(text + "lake/done", local=True)
     assert str(parse_local(text + "done").source.clean_source_move_to) == "/nowhere/done"

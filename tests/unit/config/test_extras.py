@@ -133,8 +133,8 @@ def test_all_missing_extras_come_at_once_with_their_lines_and_one_command(
     with pytest.raises(MissingExtraError) as caught:
         parse_settings(SEARCH + "lineage: {file: ../lineage.jsonl}\n", Path("headwater.yaml"), {})
     assert caught.value.message.splitlines() == [
-        "headwater.yaml:6: search: needs the extra 'search', which is not installed",
-        "headwater.yaml:9: lineage: needs the extra 'lineage', which is not installed",
+        "headwater.yaml:6: search: requires the extra 'search', which is not installed",
+        "headwater.yaml:9: lineage: requires the extra 'lineage', which is not installed",
     ]
     assert caught.value.hint == "pip install 'headwater[search,lineage]'"
     assert caught.value.exit_code == 2
@@ -146,7 +146,7 @@ def test_value_that_needs_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(MissingExtraError) as caught:
         parse_settings(text, Path("headwater.yaml"), {})
     assert caught.value.message == (
-        "headwater.yaml:7: catalogs[0].type: 'type: hive' needs the extra 'hive', which is not installed"
+        "headwater.yaml:7: catalogs[0].type: 'type: hive' requires the extra 'hive', which is not installed"
     )
 
 
@@ -164,7 +164,7 @@ def test_command_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         ensure_extra("search", "`headwater serve`")
     assert (
         caught.value.message
-        == "`headwater serve` needs the extra 'search'; not installed: fastapi, wordllama"
+        == "`headwater serve` requires the extra 'search'; not installed: fastapi, wordllama"
     )
     assert caught.value.hint == "pip install 'headwater[search]'"
 

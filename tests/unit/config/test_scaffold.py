@@ -134,6 +134,6 @@ def test_options_that_do_not_fit_are_told(tmp_path: Path) -> None:
 
 
 def test_what_would_not_load_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="lies inside the source folder"):
+    with pytest.raises(ConfigError, match="is inside the source folder"):
         write_scaffold(ScaffoldRequest(tmp_path, path=tmp_path))
     assert not (tmp_path / "headwater.yaml").exists()

@@ -23,12 +23,12 @@ def test_keys_are_read_from_the_environment_s_text():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("shop", "no SHA-256"),
-        ("shop:secret", "no SHA-256"),
+        ("shop", "the SHA-256 in hex"),
+        ("shop:secret", "the SHA-256 in hex"),
         (f"sh op:{HASH}", "the name"),
-        (f"shop:{HASH}:a:root", "no scope 'root'"),
+        (f"shop:{HASH}:a:root", "unknown scope 'root'"),
         (f"shop:{HASH},shop:{HASH}", "two keys"),
-        (f"shop:{HASH}:a:admin:x", "no SHA-256"),
+        (f"shop:{HASH}:a:admin:x", "the SHA-256 in hex"),
     ],
 )
 def test_bad_keys_are_told_without_their_text(text, what):
@@ -40,7 +40,7 @@ def test_bad_keys_are_told_without_their_text(text, what):
 
 @pytest.mark.parametrize("text", ["", f"shop:{HASH}", f"a:{HASH}:t,b:{HASH}"])
 def test_tenants_need_keys_that_name_them(text):
-    with pytest.raises(ConfigError, match="each key has to name a tenant"):
+    with pytest.raises(ConfigError, match="each key must name a tenant"):
         parse_api_keys(text, needs_tenant=True)
 
 

@@ -26,14 +26,15 @@ def register(app: typer.Typer) -> None:
 def clean_source(
     ctx: typer.Context,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing, and leave every object alone.")
+        bool, typer.Option("--dry-run", help="Show the due objects without changing anything.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Do what `source.clean_source` says to objects that are in all of their tables; rows stay.
+    """Tag, move or delete objects that all of their tables have ingested; rows stay.
 
-    `run` does it by itself. Not beside a running `run`, which is the one writer of the events table;
-    with --dry-run at any time. Exit code 3: some objects could not be cleaned.
+    `source.clean_source` sets the action; `run` applies it on a schedule. Rejected while a run is active,
+    because only one process writes the events table; --dry-run is always allowed. Exit code 3: cleaning
+    failed for some objects.
     """
     report = run_clean(Invocation.of(ctx).load_settings(), dry_run=dry_run)
     if as_json:
@@ -67,7 +68,7 @@ def run_clean(settings: "Settings", *, dry_run: bool) -> "CleanReport":
 def render_report(report: "CleanReport") -> None:
     """Print what was decided and done."""
     render_table(
-        ("objects", "why", "for instance"),
+        ("objects", "why", "examples"),
         [
             (count, reason.replace("_", " "), ", ".join(report.examples.get(reason, ())[:3]))
             for reason, count in report.objects.most_common()
@@ -80,9 +81,9 @@ def describe_clean(report: "CleanReport") -> str:
     """Return one sentence about a pass."""
     due, action = report.objects["due"], report.action
     if report.dry_run:
-        return f"{due:,} objects are due for `{action}`; nothing was done"
+        return f"{due:,} objects due for `{action}`; dry run: nothing changed"
     others = [f"{count:,} {name}" for name, count in sorted(report.results.items()) if name != "cleaned"]
     text = f"{action}: {report.results['cleaned']:,} of {due:,} due objects" + "".join(
         f", {o}" for o in others
     )
-    return text if report.finished_at else f"{text}; stopped, the next pass finds the rest"
+    return text if report.finished_at else f"{text}; stopped: the next pass continues"

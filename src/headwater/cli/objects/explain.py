@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     ctx: typer.Context,
-    uri: Annotated[str, typer.Argument(metavar="URI", help="s3://bucket/key, a path, or a key.")],
+    uri: Annotated[str, typer.Argument(metavar="URI", help="Object: s3://bucket/key, a path, or a key.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Show every event, decision, commit, row count and error of one object."""
@@ -49,12 +49,12 @@ def render_explanation(found: "Explanation") -> None:
     render_text(found.uri)
     render_text(f"status: {found.status}" + (f" ({found.reason})" if found.reason else ""))
     if found.events:
-        render_text("\nevents, in the object's own order")
+        render_text("\nevents, in object order")
         _render_events(found)
     if found.decisions:
         render_text("\ndecisions")
         _render_decisions(found)
-    render_text("\ntables now")
+    render_text("\ncurrent state by table")
     for name, view in found.tables.items():
         render_text(f"{name}: {_describe(view)}")
     for row in found.quarantine:
@@ -104,8 +104,8 @@ def _render_decisions(found: "Explanation") -> None:
 
 def _describe(view: "TableView") -> str:
     if view.filtered_by:
-        return f"not taken, by its rule `{view.filtered_by}`"
+        return f"excluded by its rule `{view.filtered_by}`"
     rows = ", ".join(f"{count:,} rows of {version}" for version, count in (view.rows or {}).items())
-    waiting = f", {view.pending} events wait" if view.pending else ""
-    state = view.state.status if view.state else "not looked at yet"
+    waiting = f", {view.pending} pending events" if view.pending else ""
+    state = view.state.status if view.state else "not processed yet"
     return f"{state}, {rows or 'no rows'}{waiting}"

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 
 IdsOption = Annotated[
-    list[str] | None, typer.Option("--id", help="This item; the beginning is enough. Repeatable.")
+    list[str] | None,
+    typer.Option("--id", help="Restrict to this id, or to a unique prefix of it. Repeatable."),
 ]
-ReasonOption = Annotated[str | None, typer.Option("--reason", help="Only this reason.")]
-TableOption = Annotated[str | None, typer.Option("--table", help="Only of this data table.")]
+ReasonOption = Annotated[str | None, typer.Option("--reason", help="Restrict to this reason.")]
+TableOption = Annotated[str | None, typer.Option("--table", help="Restrict to this data table.")]
 SinceOption = Annotated[
-    str | None, typer.Option("--since", help="Only since a time (2026-01-31T12:00) or an age (90m, 7d).")
+    str | None,
+    typer.Option("--since", help="Restrict to items since a time (2026-01-31T12:00) or an age (90m, 7d)."),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command group."""
-    group = typer.Typer(no_args_is_help=True, help="Messages, objects and records that could not be used.")
+    group = typer.Typer(
+        no_args_is_help=True, help="List, show, retry or drop quarantined messages, objects and records."
+    )
     group.command("list")(list_items)
     group.command("show")(show)
     group.command("retry")(retry)
@@ -40,13 +44,13 @@ def register(app: typer.Typer) -> None:
 
 def list_items(
     ctx: typer.Context,
-    level: Annotated[QuarantineLevel | None, typer.Option("--level", help="Only this level.")] = None,
+    level: Annotated[QuarantineLevel | None, typer.Option("--level", help="Restrict to this level.")] = None,
     reason: ReasonOption = None,
     table: TableOption = None,
     since: SinceOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """List what lies in quarantine, newest first; --json prints one object a line."""
+    """List the items in quarantine, newest first. --json prints one object per line."""
     from headwater.capture.quarantine_reader import QuarantineFilter
 
     after = parse_since(since, datetime.now(timezone.utc)) if since else None
@@ -55,22 +59,24 @@ def list_items(
         render_json_lines(rows)
         return
     if not rows:
-        render_text("Nothing in quarantine.")
+        render_text("Quarantine is empty.")
         return
     names = ("quarantine_id", "quarantined_at", "level", "table", "reason")
     render_table(
         ("id", "time", "level", "table", "reason", "what"),
         [[*(row[name] for name in names), _describe_place(row)] for row in rows],
     )
-    render_text(f"\n{_count_levels(rows)}. More of one: headwater quarantine show ID")
+    render_text(f"\n{_count_levels(rows)}. Show one: headwater quarantine show ID")
 
 
 def show(
     ctx: typer.Context,
-    quarantine_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or how it begins.")],
+    quarantine_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The item's id, or a unique prefix of it.")
+    ],
     as_json: JsonFlag = False,
 ) -> None:
-    """Show one item: everything known about it, and its payload."""
+    """Show all fields and the payload of one item."""
     row = _open(ctx).load_row(quarantine_id)
     if as_json:
         render_json(row)
@@ -81,7 +87,7 @@ def show(
         render_text(f"\npayload:\n{row['payload']}")
     if row["event_id"] is not None:
         query = " ".join(("select * from events where event_id =", f"'{row['event_id']}'"))
-        render_text(f'\nIts event: headwater sql "{query}"')
+        render_text(f'\nShow its event: headwater sql "{query}"')
 
 
 def retry(
@@ -92,9 +98,10 @@ def retry(
     since: SinceOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Try again what lies in quarantine; what succeeds leaves it. Not beside a running `run`.
+    """Retry quarantined items; successful ones leave quarantine. Rejected while a run is active.
 
-    Objects are read as they are now, messages parsed again. Exit code 3: something still cannot be used.
+    Objects are re-read in their current state, and messages are parsed again. Exit code 3: some items fail
+    again.
     """
     from headwater.app.objects.redrive import Redrive
 
@@ -104,7 +111,7 @@ def retry(
     if as_json:
         render_json(report)
     else:
-        render_text(f"{report.tried:,} tried again, {report.resolved:,} of them have left quarantine.")
+        render_text(f"{report.tried:,} items retried, {report.resolved:,} resolved")
     if report.resolved < report.tried:
         raise typer.Exit(INCOMPLETE)
 
@@ -115,26 +122,27 @@ def drop(
     reason: ReasonOption = None,
     table: TableOption = None,
     since: SinceOption = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only the number is shown.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm; without it, only the count is shown.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Give up what lies in quarantine: objects count as skipped from then on.
+    """Drop quarantined items; their objects count as skipped from then on.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.app.objects.redrive import Redrive
 
     rows = _choose(ctx, ids, reason, table, since)
     if not yes:
         raise UsageError(
-            f"{_count_levels(rows) or 'nothing'} would be dropped", hint="add --yes to drop them for good"
+            f"not confirmed: this would drop {_count_levels(rows) or 'nothing'}",
+            hint="add --yes to drop them permanently",
         )
     with open_app(ctx, writing="quarantine drop") as app:
         dropped = Redrive(app).drop(rows)
     if as_json:
         render_json({"dropped": dropped})
     else:
-        render_text(f"{dropped:,} dropped.")
+        render_text(f"dropped {dropped:,} items")
 
 
 def _choose(

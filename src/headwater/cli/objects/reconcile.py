@@ -27,22 +27,22 @@ def register(app: typer.Typer) -> None:
 def reconcile(
     ctx: typer.Context,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; exit code 3 when something differs.")
+        bool, typer.Option("--dry-run", help="Compare without writing. Exit code 3: there are differences.")
     ] = False,
     inventory: Annotated[
         str | None,
         typer.Option(
             "--inventory",
             metavar="MANIFEST",
-            help="Instead of listing: manifest.json of an S3 Inventory report, s3:// or a file.",
+            help="Read this manifest.json of an S3 Inventory report (s3:// or a file) instead of listing.",
         ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare the bucket with the events table; objects missed, changed or gone become events.
+    """Compare the bucket with the events table, and add events for the differences.
 
-    `run` does it by itself. Not beside a running `run`, which is the one writer of the events table;
-    with --dry-run at any time. The next `run` brings the events into the tables.
+    `run` reconciles on a schedule. Rejected while a run is active, because only one process writes the events
+    table; --dry-run is always allowed. The next `run` ingests the added events.
     """
     settings = Invocation.of(ctx).load_settings()
     report = run_reconcile(settings, dry_run=dry_run, inventory=inventory)
@@ -93,16 +93,16 @@ def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:
             render_text(f"... and {done.differences - len(report.examples):,} more")
     render_text(
         f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed, "
-        f"{done.vanished:,} vanished, {done.unsettled:,} too young to tell"
+        f"{done.vanished:,} absent from the listing, {done.unsettled:,} too recent to compare"
     )
     if report.waiting:
         render_text(
-            f"About {report.waiting:,} notifications wait in the queue: the objects that they announce count "
-            "as differences. `headwater run --once` takes them in first, and then compares."
+            f"About {report.waiting:,} notifications wait in the queue; their objects count as differences. "
+            "Capture them first: headwater run --once"
         )
     if done.finished_at is None:
-        render_text("stopped; the next reconcile goes on from there")
+        render_text("stopped; the next reconcile resumes here")
     elif dry_run:
-        render_text("nothing was written")
+        render_text("dry run: nothing written")
     elif done.emitted:
-        render_text(f"{done.emitted:,} events written; `headwater run` brings them into the tables")
+        render_text(f"{done.emitted:,} events added; ingest them: headwater run")

@@ -25,12 +25,15 @@ def routing(
     ctx: typer.Context,
     apply: Annotated[
         bool,
-        typer.Option("--apply", help="Load and retract what changed rules ask for. Not beside a `run`."),
+        typer.Option(
+            "--apply",
+            help="Ingest and retract objects as the changed rules require. Rejected while a run is active.",
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Also when that empties a table.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm a change that empties a table.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show objects that no table or several take, and what a table's changed path or filters would do."""
+    """Show objects matched by no table or by several, and the effect of changed paths and filters."""
     with _open(ctx, "routing --apply" if apply else "") as found:
         report = found.apply(yes=yes) if apply else found.read()
     if as_json:
@@ -41,11 +44,13 @@ def routing(
 
 def replay(
     ctx: typer.Context,
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="The table.")],
+    table: Annotated[str, typer.Option("--table", metavar="NAME", help="Name of the table.")],
     since: Annotated[
         str, typer.Option("--since", help="A time (2026-01-31T12:00) or an age (90m, 7d) of the events.")
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the objects without re-ingesting them.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Re-ingest every object with an event since INSTANT.
@@ -58,7 +63,7 @@ def replay(
     if as_json:
         render_json({"table": table, "objects": count, "dry_run": dry_run})
     else:
-        render_text(f"{count:,} objects {'would be' if dry_run else 'were'} re-ingested.")
+        render_text(f"{'would re-ingest' if dry_run else 're-ingested'} {count:,} objects")
 
 
 @contextmanager
@@ -71,11 +76,11 @@ def _open(ctx: typer.Context, writing: str) -> "Iterator[Routing]":
 
 def render_report(report: "RoutingReport", *, applied: bool) -> None:
     """Print the report as text."""
-    render_text(f"{report.keys:,} keys, {report.unclaimed:,} of them taken by no table")
+    render_text(f"{report.keys:,} keys, {report.unclaimed:,} of them matched by no table")
     for key in report.unclaimed_examples:
         render_text(f"  {key}")
     for tables, count in report.shared.items():
-        render_text(f"{count:,} taken by {tables}")
+        render_text(f"{count:,} matched by {tables}")
     render_text("")
     render_table(
         ("table", "keys", "rules changed", "to load", "to retract"),
@@ -89,4 +94,4 @@ def render_report(report: "RoutingReport", *, applied: bool) -> None:
             for key in examples:
                 render_text(f"{name}: {verb} {key}")
     if any(table.rules_changed for table in report.tables.values()):
-        render_text("\nDone." if applied else "\nDo it: headwater routing --apply")
+        render_text("\nDone." if applied else "\nApply the changes: headwater routing --apply")

@@ -34,35 +34,36 @@ def register(app: typer.Typer) -> None:
 def verify(
     ctx: typer.Context,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
     ] = None,
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="Bring in what is missing, and verify again. Not beside a running `run`."
+            "--repair", help="Ingest missing objects, then verify again. Rejected while a run is active."
         ),
     ] = False,
     folders: Annotated[
-        int, typer.Option("--folders", min=0, metavar="DEPTH", help="Also by folders of this depth.")
+        int,
+        typer.Option("--folders", min=0, metavar="DEPTH", help="Also count by folder, down to this depth."),
     ] = 0,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read the objects again, too, and compare them row by row.")
+        bool, typer.Option("--deep", help="Also re-read the objects and compare them row by row.")
     ] = False,
     sample: Annotated[
-        int, typer.Option("--sample", min=1, metavar="N", help="With --deep: about one object in N.")
+        int, typer.Option("--sample", min=1, metavar="N", help="With --deep: sample about one object in N.")
     ] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare the bucket with the events, the ledger and the rows of every table.
 
-    Exit code 3: something is missing, wrong, damaged or in quarantine.
+    Exit code 3: objects or rows are missing, wrong or in quarantine, or files are corrupt.
     """
     from headwater.app.objects.verify import Verify
     from headwater.app.scope import build_scope
 
     only = tuple(tables or ())
     if sample > 1 and not deep:
-        raise UsageError("--sample has no meaning without --deep", hint="add --deep")
+        raise UsageError("--sample requires --deep", hint="add --deep")
     settings = Invocation.of(ctx).load_settings()
     for name in only:
         if name not in settings.derived_tables:
@@ -109,13 +110,13 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
 def render_report(report: "VerifyReport", *, repair: bool) -> None:
     """Print the report as text."""
     if report.repaired:
-        render_text(f"{report.repaired:,} objects were read again.\n")
+        render_text(f"{report.repaired:,} objects re-ingested.\n")
     names = tuple(name.replace("_", " ") for name in _COUNTS)
     rows = {name: table.counts for name, table in report.tables.items()}
     if rows:
         _render_counts(("table", *names), rows)
     for name, following in report.derived.items():
-        render_text(f"{name}: not compared with objects: it {following.describe()}")
+        render_text(f"{name}: not compared with objects; it {following.describe()}")
     for name, table in report.tables.items():
         if table.folders:
             render_text("")
@@ -125,11 +126,11 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
         for reason, count in sorted(table.counts.reasons.items()):
             render_text(f"{name}: {count:,} {reason}")
         for damage in table.damaged:
-            render_text(f"{name}: damaged: {damage.describe()}")
+            render_text(f"{name}: corrupt: {damage.describe()}")
         if table.outside.rows:
             render_text(
-                f"{name}: {table.outside.rows:,} rows of {table.outside.objects:,} objects that are not in "
-                f"the source, such as {table.outside.example}"
+                f"{name}: {table.outside.rows:,} rows of {table.outside.objects:,} objects outside the "
+                f"source, such as {table.outside.example}"
             )
         for found in table.problems:
             render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
@@ -140,25 +141,26 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
 
 def _render_ends(report: "VerifyReport", *, repair: bool) -> None:
     when = report.watermark.strftime("%Y-%m-%d %H:%M:%SZ")
-    render_text(f"\nEverything that changed up to {when} is in the tables or accounted for.")
+    render_text(f"\nAll changes up to {when} are in the tables or accounted for.")
     if any(table.problems for table in report.tables.values()) and not repair:
-        render_text("Bring in what is missing: headwater verify --repair")
+        render_text("Ingest missing objects: headwater verify --repair")
     if any(table.outside.rows for table in report.tables.values()):
         render_text(
-            "Rows of another source: set source.moved_from if its objects were moved here, or remove them:\n"
+            "For rows of another source, set source.moved_from if its objects were moved here, or delete "
+            "them:\n"
             "  headwater table NAME delete --where \"_headwater_object like 'ADDRESS%'\""
         )
     if any(table.damaged for table in report.tables.values()):
-        render_text("What to do about damaged files: headwater table NAME check")
+        render_text("Check the corrupt files: headwater table NAME check")
     if any(table.counts.quarantined for table in report.tables.values()):
-        render_text("What is in quarantine, and why: headwater quarantine list")
+        render_text("List the quarantine: headwater quarantine list")
 
 
 def describe_deep(counts: "DeepCounts") -> str:
     """Return the result of re-reading objects, as a sentence."""
-    others = ((counts.changed, "changed meanwhile"), (counts.unread, "could not be read"))
+    others = ((counts.changed, "changed since"), (counts.unread, "unreadable"))
     return (
-        f"{counts.objects:,} objects with {counts.rows:,} rows read again, {counts.differing:,} differ"
+        f"{counts.objects:,} objects with {counts.rows:,} rows re-read, {counts.differing:,} differ"
         + "".join(f", {count:,} {text}" for count, text in others if count)
     )
 

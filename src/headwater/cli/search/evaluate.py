@@ -34,13 +34,13 @@ def evaluate(
     wands: Annotated[Path | None, typer.Option("--wands", help="Folder of the official WANDS files.")] = None,
     esci: Annotated[Path | None, typer.Option("--esci", help="Folder of the official ESCI files.")] = None,
     split: Annotated[
-        Literal["held-out", "tuning", "all"], typer.Option("--split", help="Which queries count.")
+        Literal["held-out", "tuning", "all"], typer.Option("--split", help="Queries to evaluate.")
     ] = "held-out",
     as_json: JsonFlag = False,
 ) -> None:
     """Compare BM25, the default embedder, their fusions and the shipped ranking on judged queries.
 
-    Without options: on the catalogue that ships with headwater. Needs no configuration.
+    Without options, evaluates the catalogue shipped with headwater. Needs no configuration.
     """
     from headwater.config.extras.packages import ensure_extra
 
@@ -72,8 +72,8 @@ def _read(
     own = [path for path in (catalogue, queries, judgements) if path is not None]
     if bool(own) + (wands is not None) + (esci is not None) > 1 or len(own) not in (0, 3):
         raise UsageError(
-            "--catalogue, --queries and --judgements belong together, and neither with --wands nor --esci",
-            hint="give all three, one folder, or nothing for the shipped catalogue",
+            "--catalogue, --queries and --judgements require each other, and exclude --wands and --esci",
+            hint="specify all three, or one folder, or none of them for the shipped catalogue",
         )
     if catalogue is not None and queries is not None and judgements is not None:
         return read_judged(catalogue, queries, judgements)
@@ -87,7 +87,7 @@ def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
     first = next(iter(report.runs.values()))
     render_text(f"{len(judged.products):,} products, {first.queries:,} queries ({report.split})\n")
     kinds = list(first.kinds)
-    columns = ("run", "nDCG@10", "95 %", "recall@20", "MRR", "nothing found", *kinds)
+    columns = ("run", "nDCG@10", "95 %", "recall@20", "MRR", "no results", *kinds)
     rows = [
         (
             name,

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FAILED = 1
 INCOMPLETE = 3
 
-group = typer.Typer(name="index", no_args_is_help=True, help="Make, keep up and look at the search index.")
+group = typer.Typer(
+    name="index", no_args_is_help=True, help="Build, sync, inspect and roll back the search index."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -39,13 +41,13 @@ def build(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a new version of the index beside the live one, and switch to it when it is as good.
+    """Build a new version of the index, and make it live if it passes the quality gate.
 
-    With judged queries that means: nDCG@10 does not fall. Without, that it is not empty, and that rows are
-    found by their own vectors.
+    With judged queries, the gate requires that nDCG@10 does not fall. Without them, the index must not be
+    empty, and rows must be found by their own vectors.
 
-    Texts whose vectors are there are not embedded again. When the chunks are behind the table, Spark
-    brings them up first: then not beside a running `run`. Exit code 1: it was not as good.
+    Existing vectors are reused. If the chunks lag behind the table, Spark syncs them first; this is rejected
+    while a run is active. Exit code 1: the new version failed the gate.
     """
     with closing(open_index(ctx)) as index:
         from headwater.app.search.chunks import ensure_chunks
@@ -66,13 +68,13 @@ def build(
 def sync(
     ctx: typer.Context,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare everything, and mend what differs.")
+        bool, typer.Option("--compare", help="Compare all rows, and repair differences.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring the live version up to the chunks, which `headwater run` keeps up with the table.
+    """Sync the live version with the chunks table, which `headwater run` updates.
 
-    Needs no JVM. Safe to kill and to repeat. `headwater serve` does it by itself.
+    Needs no JVM, and is idempotent. `headwater serve` syncs automatically.
     """
     with closing(open_index(ctx)) as index:
         report = index.reconcile() if compare else index.sync()
@@ -86,11 +88,14 @@ def sync(
 def status(
     ctx: typer.Context,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Count the rows that are not as in the chunks; exit code 3.")
+        bool,
+        typer.Option(
+            "--compare", help="Count rows that differ from the chunks table. Exit code 3: there are some."
+        ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the versions of the index, how far behind the table the live one is, and what was embedded."""
+    """Show the versions of the index, the lag of the live one, and the embedded chunks."""
     with closing(open_index(ctx)) as index:
         found = index.read_status(compare=compare)
     if as_json:
@@ -115,9 +120,9 @@ def status(
         )
         render_text(f"{found.table}: {lag}; {found.embedded:,} chunks embedded, {found.reused:,} reused")
         if found.divergence_rows is not None:
-            render_text(f"{found.divergence_rows:,} rows are not as in the chunks")
+            render_text(f"{found.divergence_rows:,} rows differ from the chunks table")
         if found.problem:
-            render_text(f"the store could not be asked: {found.problem}")
+            render_text(f"vector store unavailable: {found.problem}")
     if found.problem:
         raise typer.Exit(FAILED)
     if found.divergence_rows:
@@ -126,7 +131,7 @@ def status(
 
 @group.command("rollback")
 def rollback(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Let searches ask the version before the live one again."""
+    """Make the previous version of the index live again."""
     with closing(open_index(ctx)) as index:
         version = index.versions.rollback()
     if as_json:
@@ -158,14 +163,14 @@ def choose_gate(index: "SearchIndex", queries: Path | None, judgements: Path | N
     if queries is None and judgements is None:
         return judge_by_canaries
     if queries is None or judgements is None:
-        raise UsageError("--queries and --judgements belong together", hint="give both, or neither")
+        raise UsageError("--queries and --judgements require each other", hint="specify both, or neither")
     return build_gate(queries, judgements, index.embedder, index.search.retrieval)
 
 
 def render_sync(report: "SyncReport") -> None:
     """Print the result of a sync."""
-    how = f"; compared all, {report.divergent_rows:,} rows differed" if report.compared else ""
+    how = f"; all compared, {report.divergent_rows:,} rows differed" if report.compared else ""
     render_text(
-        f"{report.upserted:,} points written, {report.fields_set:,} changed in their fields only, "
+        f"{report.upserted:,} points written, {report.fields_set:,} updated in their fields only, "
         f"{report.deleted:,} deleted{how}"
     )

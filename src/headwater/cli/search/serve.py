@@ -21,15 +21,22 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     ctx: typer.Context,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = DEFAULT_PORT,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=64, help="Processes; more than one needs a Qdrant server.")
+        int,
+        typer.Option(
+            "--workers", min=1, max=64, help="Number of processes; more than one requires a Qdrant server."
+        ),
     ] = 1,
 ) -> None:
-    """Answer /search and /recommend from the index, keep it up to date, and show a page.
+    """Serve /search, /recommend and a search page from the index, and keep the index in sync.
 
-    Keys come from HEADWATER_API_KEYS, the language model's key from HEADWATER_LLM_API_KEY.
+    Reads the API keys from HEADWATER_API_KEYS, and the language model's key from HEADWATER_LLM_API_KEY.
     """
     from headwater.config.extras.packages import ensure_extra
 
@@ -62,11 +69,11 @@ def _tell(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
     shown = f"[{host}]" if ":" in host else host
     # Flush at once: scripts wait for this line.
     render_text(
-        f"serving index {known.index_version} ({known.points:,} chunks) on http://{shown}:{port}/  "
-        "(Ctrl-C ends it)"
+        f"serving index {known.index_version} ({known.points:,} chunks) on http://{shown}:{port}/  (press "
+        "Ctrl-C to stop)"
     )
     if not has_keys and not _is_loopback(host):
-        render_text("no HEADWATER_API_KEYS: everybody who reaches this address may ask")
+        render_text("HEADWATER_API_KEYS is not set: requests need no key")
 
 
 def _is_loopback(host: str) -> bool:

@@ -20,12 +20,18 @@ _SIGNS = {"create": "+ create", "update": "~ change", "delete": "- remove", "non
 _WORDS: "dict[Change, str]" = {"create": "to create", "update": "to change", "delete": "to remove"}
 
 AdoptFlag = Annotated[
-    bool, typer.Option("--adopt", help="Take over what is there by our names and is not headwater's.")
+    bool,
+    typer.Option(
+        "--adopt", help="Adopt existing resources that have the expected names but not headwater's tag."
+    ),
 ]
 PruneFlag = Annotated[
-    bool, typer.Option("--prune", help="Remove what is headwater's and no longer in the configuration, too.")
+    bool,
+    typer.Option(
+        "--prune", help="Also remove headwater's resources that are no longer in the configuration."
+    ),
 ]
-DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Print the plan without changing anything.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -41,15 +47,13 @@ def plan(
     prune: PruneFlag = False,
     policies: Annotated[
         bool,
-        typer.Option(
-            "--policies", help="Print the IAM policies of the roles set-up, ingest and serve instead."
-        ),
+        typer.Option("--policies", help="Print the IAM policies of the roles set-up, ingest and serve."),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what `up` would create, change and remove, attribute by attribute. Changes nothing.
+    """Show what `up` would create, change and remove, attribute by attribute.
 
-    Exit code 1: there is a problem, and `up` would refuse.
+    Exit code 1: `up` would fail because of a problem.
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import build_policies, plan_resources
@@ -69,19 +73,17 @@ def up(
     dry_run: DryRunFlag = False,
     probe: Annotated[
         bool,
-        typer.Option(
-            "--probe/--no-probe", help="Put a small object afterwards, see it arrive in the queue, remove it."
-        ),
+        typer.Option("--probe/--no-probe", help="Verify with a test object that its notification arrives."),
     ] = True,
     probe_seconds: Annotated[
-        float, typer.Option("--probe-seconds", min=1, max=900, help="How long the probe may wait.")
+        float, typer.Option("--probe-seconds", min=1, max=900, help="Timeout of the probe.")
     ] = 60,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make the queue, its policies and the bucket's notification what they should be.
+    """Create or update the queue, its policies and the bucket's notification.
 
-    Notifications of others are never touched. Exit code 1: something is in the way, or the probe's
-    object was not heard of.
+    Notification rules of other owners stay unchanged. Exit code 1: a conflict, or the probe's notification
+    did not arrive.
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_resources, set_up
@@ -98,7 +100,7 @@ def up(
         render_json({"ok": report.is_good, **body, "warnings": report.plan.warnings})
     else:
         if not report.applied:
-            render_text("Nothing to do: everything is as it should be.")
+            render_text("Nothing to do: all resources are up to date.")
         _render_findings([*report.plan.warnings, *report.probe])
         _render_orphans(report.plan.orphans, pruned=prune)
     if not report.is_good:
@@ -110,14 +112,14 @@ def down(
     prune: PruneFlag = False,
     *,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Really remove it, with the messages in the queue.")
+        bool, typer.Option("--yes", help="Confirm the removal, including the messages in the queue.")
     ] = False,
     dry_run: DryRunFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Remove what `up` made: only what carries headwater's tag, and only its own notification rules.
+    """Remove the resources tagged by headwater, and its notification rules.
 
-    The lake and its tables stay. Without --yes nothing is removed.
+    The lake and its tables stay. Requires --yes.
     """
     settings = Invocation.of(ctx).load_settings()
     from headwater.app.provisioning import plan_removal, take_down
@@ -133,8 +135,8 @@ def down(
         doomed = ", ".join(
             f"{item.kind} {item.resource}" for item in found.actions if item.change == "delete"
         )
-        hint = "add --yes; --dry-run shows it in full"
-        raise UsageError(f"nothing was removed yet; this would remove: {doomed}", hint=hint)
+        hint = "add --yes, or review the full plan with --dry-run"
+        raise UsageError(f"not confirmed: this would remove {doomed}", hint=hint)
     applied = take_down(settings, scope, on_action=(lambda _: None) if as_json else _render_done)
     if as_json:
         render_json({"ok": True, "actions": found.actions, "applied": applied, "warnings": found.warnings})
@@ -174,7 +176,7 @@ def _render_plan(found: "Plan") -> None:
     counts = Counter(item.change for item in found.actions if not item.orphan)
     parts = [f"{counts[change]} {word}" for change, word in _WORDS.items() if counts[change]]
     if found.problems:
-        render_text("\nNothing can be done before the problems are solved.")
+        render_text("\nFix the problems first; `up` changes nothing until then.")
     else:
         render_text(f"\n{', '.join(parts)}." if parts else "Nothing to do.")
 
@@ -208,4 +210,4 @@ def _render_findings(findings: "Sequence[SetupFinding]") -> None:
 def _render_orphans(orphans: "Sequence[ResourceAction]", *, pruned: bool) -> None:
     if orphans and not pruned:
         names = ", ".join(f"{item.kind.replace('_', ' ')} {item.resource}" for item in orphans)
-        render_text(f"Left as orphans: {names}\n  -> --prune removes them")
+        render_text(f"Orphans kept: {names}\n  -> remove them with --prune")

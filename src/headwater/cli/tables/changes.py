@@ -28,21 +28,21 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Exclusive: an instant, a time, a date, an age such as 90m, or `earliest` for everything.",
+        help="Exclusive start: an instant, a time, a date, an age such as 90m, or `earliest`.",
     ),
 ]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Inclusive; default: now.")]
-Follow = Annotated[
-    bool, typer.Option("--follow", "-f", help="Go on with each new commit, until SIGINT or SIGTERM.")
-]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Inclusive end. Default: now.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Follow new commits until SIGINT or SIGTERM.")]
 Cdc = Annotated[
     bool,
     typer.Option(
-        "--cdc", help="From the table's own log (`cdc:`): every change, with both images. Needs Spark."
+        "--cdc",
+        help="Read the table's change log (`cdc:`): every change, with before and after images. Requires "
+        "Spark.",
     ),
 ]
 Interval = Annotated[
-    float, typer.Option("--interval", min=0.1, metavar="SECONDS", help="With --follow: between two looks.")
+    float, typer.Option("--interval", min=0.1, metavar="SECONDS", help="Polling interval of --follow.")
 ]
 
 
@@ -53,9 +53,7 @@ def register(app: typer.Typer) -> None:
 
 def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A table of the configuration; events, ledger.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A configured table, events or ledger.")],
     since: Since,
     until: Until = None,
     follow: Follow = False,
@@ -63,15 +61,16 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
     interval: Interval = 2.0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the rows of a table that were inserted (i), updated (u) and deleted (d) since some time.
+    """Show the rows inserted (i), updated (u) and deleted (d) in a table since a point in time.
 
-    Without --cdc two states of the table are compared: what comes and goes between is not told, so the
-    changes are net; with --follow each commit is compared with the one before it. The state at --since must
-    still be whole: `earliest` always works. Nobody has to switch anything on, and no JVM is needed.
+    Without --cdc, two states of the table are compared: the changes are net. With --follow, each commit is
+    compared with the previous one. The files of the state at --since must still exist; `earliest` always
+    works. The table needs no setting, and the command no JVM.
 
-    With --json one object a row: op, commit, completed, key, partition and row (of a delete the last one);
-    with --cdc before and after instead of row. With --follow a line with `"op": "position"` ends each commit:
-    `--since` its `completed` goes on behind it; rows behind the last such line are of an unfinished commit.
+    --json prints one object per row: op, commit, completed, key, partition and row (of a delete, the last
+    row); with --cdc, before and after instead of row. With --follow, a line with `"op": "position"` ends each
+    commit: pass its `completed` to `--since` to resume. Rows after the last such line belong to an incomplete
+    commit.
     """
     from headwater.lake.queries.query import Query
 
@@ -94,7 +93,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
                 # Rows of the log are printed while they are read: a retry would repeat them.
                 if not follow or cdc or failures == _MAX_FAILURES:
                     raise
-                _log.warning("%s; trying again", error.message)
+                _log.warning("reading changes failed; retrying: %s", error.message)
             if not follow or stop.wait(interval):
                 return
 

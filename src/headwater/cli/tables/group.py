@@ -27,7 +27,7 @@ COMMANDS: tuple[ModuleType, ...] = (
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="Look at one table, and look after it.")
+    group = typer.Typer(no_args_is_help=True, help="Inspect and maintain a table.")
     group.callback()(read_name)
     for command in COMMANDS:
         command.register(group)
@@ -37,8 +37,8 @@ def register(app: typer.Typer) -> None:
 def read_name(
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A table of the configuration; events, quarantine, ledger.")
+        str, typer.Argument(metavar="NAME", help="A configured table, events, quarantine or ledger.")
     ],
 ) -> None:
-    """Look at one table, and look after it."""
+    """Inspect and maintain a table."""
     ctx.obj = NamedTable(name, Invocation.of(ctx))

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from headwater.config.table import TableConfig
     from headwater.lake.indexes import TableIndexes
 
-Name = Annotated[str, typer.Argument(metavar="INDEX", help="As `index show` shows it.")]
+Name = Annotated[str, typer.Argument(metavar="INDEX", help="Index name, as in `index show`.")]
 
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
-    index = typer.Typer(
-        invoke_without_command=True, help="Indexes: shown, made, dropped, built anew, mended."
-    )
+    index = typer.Typer(invoke_without_command=True, help="Show, create, drop, rebuild or repair indexes.")
     index.callback()(show_by_default)
     for command in (show, create, drop, rebuild, repair):
         index.command(command.__name__)(command)
@@ -31,13 +29,13 @@ def register(group: typer.Typer) -> None:
 
 
 def show_by_default(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Show the indexes; or what a command below says."""
+    """Show the table's indexes, or run one of the commands below."""
     if ctx.invoked_subcommand is None:
         show(ctx, as_json)
 
 
 def show(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Show all indexes: how writes find a key, and what lies in the metadata table. No JVM."""
+    """Show the write index and the indexes in the metadata table. No JVM."""
     found, _ = list_indexes(ctx)
     if as_json:
         render_json(found)
@@ -48,30 +46,33 @@ def show(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 def create(  # noqa: PLR0913, PLR0917 - one for each option of the command
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="INDEX", help="Its name; that of its type where a table has one.")
+        str, typer.Argument(metavar="INDEX", help="Index name; the type's name if a table can have only one.")
     ],
     index_type: Annotated[
         Literal[
             "secondary", "expression", "column_stats", "partition_stats", "bloom_filters", "record_level"
         ],
-        typer.Option("--type", help="What it is of."),
+        typer.Option("--type", help="Index type."),
     ] = "secondary",
     columns: Annotated[
         list[str] | None,
-        typer.Option("--columns", "-c", metavar="COLUMN", help="On it. Repeatable, or with commas."),
+        typer.Option(
+            "--columns", "-c", metavar="COLUMN", help="Indexed column. Repeatable, or comma-separated."
+        ),
     ] = None,
     function: Annotated[
-        str, typer.Option("--function", help="Of an expression: from_unixtime or date_format.")
+        str, typer.Option("--function", help="Function of an expression index: from_unixtime or date_format.")
     ] = "",
     options: Annotated[
-        list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the function. Repeatable.")
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="Option of the function. Repeatable."),
     ] = None,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Build an index from the table's files. What Hudi could not build is refused before anything is written.
+    """Build an index from the table's files. Unsupported indexes are rejected before anything is written.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.lake.indexes import IndexRequest, plan_creation
 
@@ -90,9 +91,9 @@ def create(  # noqa: PLR0913, PLR0917 - one for each option of the command
 
 
 def drop(ctx: typer.Context, name: Name, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Remove an index, whole or broken. No row is touched.
+    """Drop an index, complete or broken. Rows stay unchanged.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.lake.indexes import plan_drop
 
@@ -102,9 +103,9 @@ def drop(ctx: typer.Context, name: Name, dry_run: DryRun = False, as_json: JsonF
 
 
 def rebuild(ctx: typer.Context, name: Name, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Drop an index and build it again from the table's files, as it was defined.
+    """Rebuild an index from the table's files with its current definition.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.lake.indexes import plan_rebuild
 
@@ -123,9 +124,9 @@ def rebuild(ctx: typer.Context, name: Name, dry_run: DryRun = False, as_json: Js
 
 
 def repair(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Remove what makes every write fail: indexes that cannot be built, and what is left of unfinished ones.
+    """Remove indexes that make writes fail: those that cannot be built, and remains of unfinished builds.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.lake.indexes import plan_repair
 
@@ -138,7 +139,7 @@ def repair(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fals
 
 
 def advise(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Say which index and statistics the table should have, and why. No JVM; nothing is changed."""
+    """Recommend an index and statistics for the table, with reasons. Read-only; no JVM."""
     from headwater.lake import indexes
 
     named = NamedTable.of(ctx)
@@ -146,8 +147,8 @@ def advise(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     config = settings.tables.get(named.name)
     if config is None:
         raise UsageError(
-            f"{named.name} is one of headwater's own tables, which are laid out already",
-            hint=f"tables: {', '.join(settings.tables)}",
+            f"{named.name} is one of headwater's own tables; their indexes are fixed",
+            hint=f"name one of: {', '.join(settings.tables)}",
         )
     profile = indexes.read_profile(address, config)
     advice = indexes.advise(profile)
@@ -178,7 +179,7 @@ def _drop(ctx: typer.Context, partitions: list[str], *, dry_run: bool, as_json: 
     elif not partitions:
         render_text("nothing to do")
     else:
-        render_text(f"{'would be ' if dry_run else ''}dropped: {', '.join(partitions)}")
+        render_text(f"{'would drop' if dry_run else 'dropped'}: {', '.join(partitions)}")
 
 
 def _parse_options(texts: "list[str] | tuple[()]") -> dict[str, str]:
@@ -186,6 +187,8 @@ def _parse_options(texts: "list[str] | tuple[()]") -> dict[str, str]:
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
-            raise UsageError(f"--option {text}: not KEY=VALUE", hint="such as --option format=yyyy-MM-dd")
+            raise UsageError(
+                f"--option {text} is not KEY=VALUE", hint="write, for example, --option format=yyyy-MM-dd"
+            )
         found[key.strip()] = value
     return found

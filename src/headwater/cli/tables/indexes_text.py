@@ -13,10 +13,10 @@ def render_indexes(found: "TableIndexes") -> None:
     """Print how writes find keys, a line per index, and problems."""
     write = found.write_index
     buckets = f", {write.buckets} buckets" if write.buckets else ""
-    told = {"configuration": "", "default": " (by default)", "files": " (by its files)"}[write.told_by]
-    render_text(f"writes find keys by: {write.type}{buckets}{told}")
+    told = {"configuration": "", "default": " (by default)", "files": " (from its files)"}[write.told_by]
+    render_text(f"write index: {write.type}{buckets}{told}")
     if not found.indexes:
-        render_text("no metadata table, and so no other index")
+        render_text("no metadata table, so no other indexes")
     else:
         render_text("")
         render_table(
@@ -30,13 +30,13 @@ def render_indexes(found: "TableIndexes") -> None:
                     _describe_function(one),
                     one.files,
                     one.bytes,
-                    "" if one.kept else "the next write removes it",
+                    "" if one.kept else "dropped by the next write",
                 )
                 for one in found.indexes
             ],
         )
     for instant in found.under_way:
-        render_text(f"under way: {instant}")
+        render_text(f"pending: {instant}")
     for problem in found.problems:
         render_text(f"problem: {problem}")
 
@@ -57,8 +57,8 @@ def render_advice(profile: "TableProfile", advice: "Advice") -> None:
     """Print the advice, its reasons, and the lines to set."""
     rows = "rows unknown" if profile.rows is None else f"{profile.rows:,} rows"
     render_text(
-        f"table {profile.table}: {rows}, {profile.file_groups:,} file groups, "
-        f"{profile.partitions:,} partitions, {profile.commits:,} commits looked at"
+        f"table {profile.table}: {rows}, {profile.file_groups:,} file groups, {profile.partitions:,} "
+        f"partitions, {profile.commits:,} commits inspected"
     )
     now = f" (now: {profile.index})" if advice.is_change else ""
     render_text(f"index: {advice.index}{now}")

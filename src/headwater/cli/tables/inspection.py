@@ -22,7 +22,7 @@ def register(group: typer.Typer) -> None:
 
 
 def describe(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Show what the table is: its type, keys, columns and properties, and how much of it there is."""
+    """Describe the table: type, keys, columns, properties and size."""
     from headwater.lake import inspection
 
     address, limit = load_table(ctx)
@@ -35,12 +35,10 @@ def describe(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
 def timeline(
     ctx: typer.Context,
-    archived: Annotated[
-        bool, typer.Option("--archived", help="Also what has left the active timeline.")
-    ] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Include archived instants.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show every action, from the oldest to those under way: commits, compactions, cleans, rollbacks, ..."""
+    """Show the timeline: commits, compactions, cleans, rollbacks and other actions, oldest first."""
     from headwater.lake import inspection
 
     address, _ = load_table(ctx)
@@ -53,7 +51,7 @@ def timeline(
 
 def commits(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="So many, the newest.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Number of commits to show.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the completed writes, newest first."""
@@ -69,10 +67,12 @@ def commits(
 
 def commit(
     ctx: typer.Context,
-    instant: Annotated[str, typer.Argument(metavar="INSTANT", help="As `commits` or `timeline` show it.")],
+    instant: Annotated[
+        str, typer.Argument(metavar="INSTANT", help="Instant, as in `commits` or `timeline`.")
+    ],
     as_json: JsonFlag = False,
 ) -> None:
-    """Show everything about one commit: its files, their rows, and what it carries."""
+    """Show one commit: its files, their rows, and its extra metadata."""
     from headwater.lake import inspection
 
     address, _ = load_table(ctx)
@@ -85,10 +85,10 @@ def commit(
 
 def files(
     ctx: typer.Context,
-    older: Annotated[bool, typer.Option("--all", help="Also older and replaced slices.")] = False,
+    older: Annotated[bool, typer.Option("--all", help="Include older and replaced file slices.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the file groups: base file, logs, sizes, which are small, and what nobody reads any more."""
+    """Show the file groups: base file, log files, sizes, small files, and superseded slices."""
     from headwater.lake import inspection
 
     address, limit = load_table(ctx)
@@ -101,12 +101,10 @@ def files(
 
 def partitions(
     ctx: typer.Context,
-    count: Annotated[
-        bool, typer.Option("--count", help="Also count rows under logs, by reading them.")
-    ] = False,
+    count: Annotated[bool, typer.Option("--count", help="Also read log files, to count their rows.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show each partition: rows, bytes, file groups, small files, and when it was written last."""
+    """Show each partition: rows, bytes, file groups, small files, and time of the last write."""
     from headwater.lake import inspection
 
     address, limit = load_table(ctx)
@@ -121,11 +119,15 @@ def size(
     ctx: typer.Context,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png, .pdf ... Needs headwater[plot]."),
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Write a chart to this file (.svg, .png, .pdf). Requires headwater[plot].",
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show how bytes and rows grew, commit by commit, archived ones included."""
+    """Show the growth in bytes and rows by commit, including archived commits."""
     from headwater.lake import inspection
 
     address, _ = load_table(ctx)
@@ -139,7 +141,7 @@ def size(
         return
     inspection_text.render_growth(found)
     if plot is not None:
-        render_text(f"drawn: {plot}")
+        render_text(f"wrote {plot}")
 
 
 def load_table(ctx: typer.Context) -> "tuple[TableAddress, int]":

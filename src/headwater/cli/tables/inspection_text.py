@@ -96,18 +96,18 @@ def render_layout(found: "TableLayout") -> None:
     if found.uncommitted:
         render_text("")
         rows = [(file.path, file.instant, file.size) for file in found.uncommitted]
-        render_table(("file of an action that is not complete", "instant", "bytes"), rows)
+        render_table(("file of an incomplete action", "instant", "bytes"), rows)
     render_text("")
     for line in _list_totals(found.totals):
         render_text(line)
-    render_text(f"{found.totals.small_files:,} small: below {_format_bytes(found.small_file_limit)}")
+    render_text(f"{found.totals.small_files:,} small files (below {_format_bytes(found.small_file_limit)})")
     _render_problems(found.problems)
 
 
 def render_partitions(partitions: "Sequence[PartitionSummary]") -> None:
     """Print a line per partition."""
     render_table(
-        ("partition", "rows", "bytes", "file groups", "logs", "small files", "last written"),
+        ("partition", "rows", "bytes", "file groups", "logs", "small files", "last write"),
         [
             (
                 one.partition or "(none)",
@@ -143,9 +143,9 @@ def render_growth(growth: "Growth") -> None:
         ],
     )
     if len(shown) < len(growth.points):
-        render_text(f"{len(shown)} of {len(growth.points):,} commits; --json has all")
+        render_text(f"{len(shown)} of {len(growth.points):,} commits shown; --json prints all")
     if not all(point.rows_are_exact for point in shown):
-        render_text("~: logs hold rows of which Hudi does not say whether they are new")
+        render_text("~: estimate; Hudi does not record whether rows in log files are new")
     _render_problems(growth.problems)
 
 
@@ -169,9 +169,9 @@ def _list_identity(told: "Identity") -> Iterable[tuple[str, str]]:
     yield "payload class", told.payload_class or ""
     yield "key generator", told.key_generator or ""
     yield "change data (CDC)", told.cdc
-    yield "Hudi's own columns", "kept" if told.meta_fields else "not kept"
-    yield "partition columns", "not in the files" if told.partition_columns_dropped else ""
-    yield "instants are in", told.timezone
+    yield "Hudi meta fields", "populated" if told.meta_fields else "not populated"
+    yield "partition columns", "dropped from the files" if told.partition_columns_dropped else ""
+    yield "timeline timezone", told.timezone
     yield "metadata table", ", ".join(told.metadata_partitions) or "none"
     yield "  being built", ", ".join(told.metadata_partitions_building)
 
@@ -188,16 +188,16 @@ def _list_amounts(found: "TableDescription") -> Iterable[tuple[str, str]]:
     yield "rows", "unknown" if found.rows is None else f"{found.rows:,}"
     yield (
         "bytes",
-        f"{_format_bytes(totals.current_bytes)}, of older states {_format_bytes(totals.older_bytes)}",
+        f"{_format_bytes(totals.current_bytes)}; older states: {_format_bytes(totals.older_bytes)}",
     )
     yield "partitions", f"{totals.partitions:,}"
     yield "file groups", f"{totals.file_groups:,}, {totals.small_files:,} small"
     yield "log files", f"{totals.log_files:,}" if totals.log_files else ""
-    yield "commits", f"{found.commits:,}, archived {found.archived_commits:,}"
+    yield "commits", f"{found.commits:,} active, {found.archived_commits:,} archived"
     yield "first commit", found.first_commit or ""
     if found.last_commit:
         yield "last commit", f"{found.last_commit.instant} ({found.last_commit.operation})"
-    yield "under way", f"{found.pending_actions:,}: see `timeline`" if found.pending_actions else ""
+    yield "pending actions", f"{found.pending_actions:,}: see `timeline`" if found.pending_actions else ""
 
 
 def _list_cells(action: "Action") -> tuple[object, ...]:
@@ -210,23 +210,23 @@ def _list_cells(action: "Action") -> tuple[object, ...]:
     made = action.written
     if made is None:
         removed = None if action.files_deleted is None else f"-{action.files_deleted:,}"
-        return (*head, None, None, None, None, removed, "cannot be read" if action.problem else note)
+        return (*head, None, None, None, None, removed, "unreadable" if action.problem else note)
     counts = (made.rows_inserted, made.rows_updated, made.rows_deleted, made.bytes_written)
     return (*head, *counts, made.files_written, note)
 
 
 def _list_totals(totals: "LayoutTotals") -> Iterable[str]:
     yield (
-        f"{totals.file_groups:,} file groups in {totals.partitions:,} partitions: "
-        f"{totals.base_files:,} base files, {totals.log_files:,} logs, {_format_bytes(totals.current_bytes)}"
+        f"{totals.file_groups:,} file groups in {totals.partitions:,} partitions: {totals.base_files:,} base "
+        f"files, {totals.log_files:,} log files, {_format_bytes(totals.current_bytes)}"
     )
     if totals.older_slices:
         yield f"{totals.older_slices:,} older slices: {_format_bytes(totals.older_bytes)}"
     if totals.cdc_bytes:
-        yield f"files that tell of changes: {_format_bytes(totals.cdc_bytes)}"
+        yield f"change data (CDC) files: {_format_bytes(totals.cdc_bytes)}"
     if totals.uncommitted_files:
         yield (
-            f"{totals.uncommitted_files:,} files of actions that are not complete: "
+            f"{totals.uncommitted_files:,} files of incomplete actions: "
             f"{_format_bytes(totals.uncommitted_bytes)}"
         )
 

@@ -17,16 +17,16 @@ def register(app: typer.Typer) -> None:
 def lineage(
     ctx: typer.Context,
     mermaid: Annotated[
-        bool, typer.Option("--mermaid", help="Write a Mermaid flowchart, for Markdown pages. The default.")
+        bool, typer.Option("--mermaid", help="Print a Mermaid flowchart for Markdown pages (default).")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what is made from what: source, events, tables, chunks and index, with the rules in between."""
+    """Show the lineage of source, events, tables, chunks and index, with the rules in between."""
     from headwater.app.lineage.drawing import draw_mermaid
     from headwater.app.lineage.graph import build_lineage
 
     if mermaid and as_json:
-        raise UsageError("--mermaid and --json exclude each other", hint="give one of them")
+        raise UsageError("--mermaid and --json are mutually exclusive", hint="specify only one of them")
     found = build_lineage(Invocation.of(ctx).load_settings())
     if as_json:
         render_json(found)

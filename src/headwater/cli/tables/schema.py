@@ -23,20 +23,20 @@ def register(app: typer.Typer) -> None:
 
 def schema(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the table.")],
     objects: Annotated[
-        list[str] | None, typer.Argument(metavar="[OBJECT]...", help="With --preview: keys or files.")
+        list[str] | None, typer.Argument(metavar="[OBJECT]...", help="Keys or files for --preview.")
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Show what these objects would change; writes nothing.")
+        bool, typer.Option("--preview", help="Show what these objects would change, without writing.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show a table's columns and how they changed, or what given objects would change."""
+    """Show a table's columns and their history, or what given objects would change."""
     if preview != bool(objects):
         raise UsageError(
-            "--preview and objects belong together",
-            hint=f"`headwater schema {name} --preview KEY...`, or `headwater schema {name}` for the history",
+            "--preview requires objects, and objects require --preview",
+            hint=f"run headwater schema {name} --preview KEY..., or headwater schema {name} for the history",
         )
     settings = Invocation.of(ctx).load_settings()
     if preview:
@@ -79,15 +79,15 @@ def render_report(report: "SchemaReport") -> None:
     """Print the columns as text."""
     render_text(f"table {report.table}, schema_evolution_mode: {report.schema_evolution_mode}")
     if report.rescued_data_column:
-        render_text(f"what fits no column is in {report.rescued_data_column}")
+        render_text(f"values that fit no column are in {report.rescued_data_column}")
     if not report.versions:
-        render_text("no commit has told its columns yet: `headwater run --once`")
+        render_text("no commit with columns yet: run headwater run --once")
     render_text("")
     render_table(("column", "type"), [(column.name, column.type) for column in report.columns])
     if report.renamed:
         render_text("")
         render_table(
-            ("field in objects", "is called"), [(named.field, named.column) for named in report.renamed]
+            ("field in objects", "column"), [(named.field, named.column) for named in report.renamed]
         )
     render_text("")
     rows: list[tuple[object, ...]] = []
@@ -106,7 +106,7 @@ def render_previews(previews: "Sequence[ObjectPreview]") -> None:
     for preview in previews:
         render_text(preview.object)
         if preview.error:
-            render_text(f"  cannot be looked at: {preview.error}")
+            render_text(f"  cannot preview: {preview.error}")
             continue
         if not preview.columns:
             render_text("  changes nothing")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headwater.lake.services.rollback import Undone
 
 _MEGABYTE = 1024 * 1024
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan without changing anything.")]
 
 
 def register(group: typer.Typer) -> None:
@@ -38,22 +38,25 @@ def register(group: typer.Typer) -> None:
 def compact(
     ctx: typer.Context,
     logs_only: Annotated[
-        bool, typer.Option("--logs", help="Make one log file of several; base files stay as they are.")
+        bool, typer.Option("--logs", help="Merge log files into one; base files stay unchanged.")
     ] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Also when log files are damaged: their rows are lost then.")
+        bool,
+        typer.Option("--accept-loss", help="Compact even if log files are corrupt; their rows are lost."),
     ] = False,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make base files of the log files of a merge-on-read table.
+    """Merge log files into base files (merge-on-read).
 
-    Beside a running `run`: with a `lock`, and `services` other than inline.
+    While a run is active, this requires a `lock` and `services` other than inline.
     """
     from headwater.lake.services import compaction
 
     if logs_only and accept_loss:
-        raise UsageError("--accept-loss is for base files: --logs loses nothing", hint="one of the two")
+        raise UsageError(
+            "--accept-loss does not apply to --logs, which loses no rows", hint="omit one of the two options"
+        )
     if dry_run:
         _, address = NamedTable.of(ctx).load()
         render_candidates(compaction.plan_compaction(address), "log files", as_json=as_json)
@@ -69,26 +72,30 @@ def compact(
 def cluster(
     ctx: typer.Context,
     sort: Annotated[
-        list[str] | None, typer.Option("--sort", metavar="COLUMN", help="Sort by it. Repeatable.")
+        list[str] | None, typer.Option("--sort", metavar="COLUMN", help="Sort by this column. Repeatable.")
     ] = None,
     layout: Annotated[
         Literal["linear", "z-order", "hilbert"],
         typer.Option(
-            "--layout", help="With several columns: by the first, then the others; or by all alike."
+            "--layout", help="Sort order: by one column after another, or along a curve over all columns."
         ),
     ] = "linear",
     partitions: Annotated[
-        list[str] | None, typer.Option("--partition", metavar="PATH", help="Only this one. Repeatable.")
+        list[str] | None,
+        typer.Option("--partition", metavar="PATH", help="Restrict to this partition. Repeatable."),
     ] = None,
     target_mb: Annotated[
-        int, typer.Option("--target-mb", min=1, help="Into files of about that; from those below 4/5 of it.")
+        int,
+        typer.Option(
+            "--target-mb", min=1, help="Target file size in MiB; files below 4/5 of it are rewritten."
+        ),
     ] = 128,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make large files of small ones, sorted so that queries skip most of them.
+    """Rewrite small files into larger, sorted ones.
 
-    Beside a running `run`: with a `lock`, and `services` other than inline.
+    While a run is active, this requires a `lock` and `services` other than inline.
     """
     from headwater.lake.services import clustering
 
@@ -109,7 +116,8 @@ def clean(
         int | None, typer.Option("--keep-commits", min=1, help="Keep the files of the newest N commits.")
     ] = None,
     keep_hours: Annotated[
-        int | None, typer.Option("--keep-hours", min=1, help="Keep what the last N hours need.")
+        int | None,
+        typer.Option("--keep-hours", min=1, help="Keep the files that queries of the last N hours need."),
     ] = None,
     keep_versions: Annotated[
         int | None, typer.Option("--keep-versions", min=1, help="Keep N versions of each file.")
@@ -117,9 +125,9 @@ def clean(
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Remove files that newer ones have superseded; the table cannot be read as of before then any more.
+    """Remove superseded files. Older states of the table can no longer be read.
 
-    Without an option it keeps what the table's own configuration says. Beside a running `run` with a `lock`.
+    Without an option, the table's configuration decides. While a run is active, this requires a `lock`.
     """
     from headwater.lake.services import cleaning
 
@@ -130,7 +138,9 @@ def clean(
     }
     chosen = {by: count for by, count in given.items() if count is not None}
     if len(chosen) > 1:
-        raise UsageError("several ways to clean at once", hint=f"one of --keep-{', --keep-'.join(chosen)}")
+        raise UsageError(
+            "more than one retention policy", hint=f"specify only one of --keep-{', --keep-'.join(chosen)}"
+        )
     policy = cleaning.CleanPolicy()
     for by, count in chosen.items():
         policy = cleaning.CleanPolicy(by, count)
@@ -142,27 +152,27 @@ def clean(
                     {"dry_run": True, "files": plan.files, "earliest_retained": plan.earliest_retained}
                 )
                 return
-            render_text(f"{len(plan.files):,} files would be removed{_describe_past(plan.earliest_retained)}")
+            render_text(f"would remove {len(plan.files):,} files{_describe_past(plan.earliest_retained)}")
             return
         done = cleaning.clean(table, policy)
     if as_json:
         render_json(done)
     else:
-        render_text(f"{done.files:,} files removed{_describe_past(done.earliest_retained)}")
+        render_text(f"removed {done.files:,} files{_describe_past(done.earliest_retained)}")
 
 
 def _describe_past(earliest: str) -> str:
-    return f"; the table can be read back to {earliest}" if earliest else ""
+    return f"; earliest readable state: {earliest}" if earliest else ""
 
 
 def archive(
     ctx: typer.Context,
-    keep: Annotated[int, typer.Option("--keep", min=2, help="Commits left on the active timeline.")] = 20,
+    keep: Annotated[int, typer.Option("--keep", min=2, help="Commits to keep on the active timeline.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """Move old instants off the active timeline; never those that the cleaner still needs.
+    """Archive old instants of the timeline, except those that the cleaner still needs.
 
-    Beside a running `run` with a `lock`.
+    While a run is active, this requires a `lock`.
     """
     from headwater.lake.services import archiving
 
@@ -171,29 +181,32 @@ def archive(
     if as_json:
         render_json(done)
     else:
-        render_text(f"{done.after:,} of {done.before:,} commits are left on the active timeline")
+        render_text(f"{done.after:,} of {done.before:,} commits remain on the active timeline")
 
 
 def delete(
     ctx: typer.Context,
     where: Annotated[
-        str | None, typer.Option("--where", metavar="SQL", help="Rows for which this holds.")
+        str | None, typer.Option("--where", metavar="SQL", help="Delete the rows that match this condition.")
     ] = None,
     partitions: Annotated[
-        list[str] | None, typer.Option("--partition", metavar="PATH", help="This whole one. Repeatable.")
+        list[str] | None,
+        typer.Option("--partition", metavar="PATH", help="Delete this whole partition. Repeatable."),
     ] = None,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Delete rows, or whole partitions, in one commit.
 
-    Their objects stay, and one that is overwritten brings its rows again; `verify` tells of rows that
-    a mirror lacks. Beside a running `run` with a `lock`.
+    Objects stay in the source; an object that is overwritten is ingested again. `verify` reports rows that a
+    mirror lacks. While a run is active, this requires a `lock`.
     """
     from headwater.lake.services import deletion
 
     if (where is None) == (not partitions):
-        raise UsageError("rows or partitions", hint="either --where or --partition")
+        raise UsageError(
+            "neither or both of --where and --partition given", hint="specify either --where or --partition"
+        )
     with open_table(ctx, is_own_refused=True, is_writing=not dry_run) as table:
         if where is not None:
             done = deletion.delete_rows(table, where, dry_run=dry_run)
@@ -203,34 +216,36 @@ def delete(
         render_json({"dry_run": dry_run, **asdict(done)})
     else:
         at = f" at {done.instant}" if done.instant else ""
-        render_text(f"{done.rows:,} rows {'would be ' if dry_run else ''}deleted{at}")
+        render_text(f"{'would delete' if dry_run else 'deleted'} {done.rows:,} rows{at}")
 
 
 def savepoint(
     ctx: typer.Context,
     instant: Annotated[
-        str | None, typer.Argument(metavar="[INSTANT]", help="A commit. Default: the newest.")
+        str | None, typer.Argument(metavar="[INSTANT]", help="Instant of a commit. Default: the newest.")
     ] = None,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="Why.")] = "",
-    delete: Annotated[bool, typer.Option("--delete", help="Remove the savepoint at INSTANT.")] = False,
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Reason, stored with the savepoint.")] = "",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the savepoint at INSTANT.")] = False,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Keep the table as it is now, or was at a commit: cleaning spares it, `restore` goes back to it."""
+    """Create a savepoint of the table: cleaning keeps its files, and `restore` returns to it."""
     from headwater.lake.services import savepoints as services
 
     if delete and instant is None:
-        raise UsageError("--delete needs the INSTANT", hint="`headwater table NAME savepoints` lists them")
+        raise UsageError(
+            "--delete requires INSTANT", hint="list the savepoints: headwater table NAME savepoints"
+        )
     with open_table(ctx, is_writing=not dry_run) as table:
         if delete and instant is not None:
             services.delete_savepoint(table, instant)
-            render_json({"deleted": instant}) if as_json else render_text(f"no savepoint {instant} any more")
+            render_json({"deleted": instant}) if as_json else render_text(f"deleted savepoint {instant}")
             return
         made = services.create_savepoint(table, instant, comment, dry_run=dry_run)
     if as_json:
         render_json({"dry_run": dry_run, "savepoint": made})
     else:
-        render_text(f"{'would keep' if dry_run else 'kept'} the table as of {made.instant}")
+        render_text(f"{'would create' if dry_run else 'created'} savepoint {made.instant}")
 
 
 def savepoints(ctx: typer.Context, as_json: JsonFlag = False) -> None:
@@ -250,14 +265,14 @@ def savepoints(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 def restore(
     ctx: typer.Context,
     instant: Annotated[
-        str | None, typer.Argument(metavar="[INSTANT]", help="A savepoint. Default: the newest.")
+        str | None, typer.Argument(metavar="[INSTANT]", help="Instant of a savepoint. Default: the newest.")
     ] = None,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Set the table back to a savepoint, rows and checkpoint: what was committed later is gone.
+    """Restore rows and checkpoint to a savepoint. Later commits are lost.
 
-    The next `run` takes the events since then in again. Not beside a running `run`.
+    The next `run` ingests the events since then again. Rejected while a run is active.
     """
     from headwater.lake.services import savepoints as services
 
@@ -269,14 +284,15 @@ def restore(
 def rollback(
     ctx: typer.Context,
     instant: Annotated[
-        str | None, typer.Argument(metavar="[INSTANT]", help="The newest commit; a check that it is meant.")
+        str | None,
+        typer.Argument(metavar="[INSTANT]", help="Instant of the newest commit, as a confirmation."),
     ] = None,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Take the newest commit back, rows and checkpoint.
+    """Roll back the newest commit, rows and checkpoint.
 
-    The next `run` takes its events in again. Not beside a running `run`.
+    The next `run` ingests its events again. Rejected while a run is active.
     """
     from headwater.lake.services import rollback as services
 
@@ -305,8 +321,8 @@ def open_table(
     config = settings.tables.get(named.name)
     if is_own_refused and config is None:
         raise UsageError(
-            f"nothing is taken out of {named.name}: other tables have gone on from what is in it",
-            hint=f"it can be done to: {', '.join(settings.tables)}",
+            f"{named.name} is one of headwater's own tables: other tables depend on its rows",
+            hint=f"name one of: {', '.join(settings.tables)}",
         )
     command = command or ctx.info_name or ""
     with ExitStack() as stack:
@@ -329,7 +345,7 @@ def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:
         f"{found.bytes:,} bytes"
     )
     if found.pending:
-        render_text(f"planned already, and not done: {', '.join(found.pending)}")
+        render_text(f"planned but not completed: {', '.join(found.pending)}")
 
 
 def render_result(done: "ServiceResult", what: str, *, as_json: bool) -> None:
@@ -350,5 +366,5 @@ def render_undone(undone: "Undone", *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         render_json({"dry_run": dry_run, "commits": undone.commits})
     else:
-        verb = "would be taken back" if dry_run else "taken back"
-        render_text(f"{len(undone.commits):,} commits {verb}: {', '.join(undone.commits) or 'none'}")
+        verb = "would roll back" if dry_run else "rolled back"
+        render_text(f"{verb} {len(undone.commits):,} commits: {', '.join(undone.commits) or 'none'}")

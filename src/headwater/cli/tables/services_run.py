@@ -18,27 +18,27 @@ FAILED = 1
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="What writers leave to others, done beside them.")
+    group = typer.Typer(no_args_is_help=True, help="Run table services alongside the writers.")
     group.callback()(describe)
     group.command("run")(run)
     app.add_typer(group, name="services")
 
 
 def describe() -> None:
-    """What writers leave to others, done beside them."""
+    """Run table services alongside the writers."""
 
 
 def run(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run the services that are due, then exit.")] = False,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table. Repeatable.")
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compact, cluster, clean and archive the tables with `services: semi_async` or `async`, beside a `run`.
+    """Compact, cluster, clean and archive the tables with `services: semi_async` or `async` during a `run`.
 
-    SIGTERM and Ctrl-C finish what is open, then exit. Exit code 1 with --once: a table failed.
+    SIGTERM and Ctrl-C finish the active service, then exit. Exit code 1 with --once: a table failed.
     """
     from headwater.app import App
     from headwater.app.preflight import check_before_services
@@ -77,7 +77,7 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
         return
     if not report.done:
         if not report.failures:
-            render_text("no table is there yet")
+            render_text("no table exists yet")
         return
     render_table(
         (
@@ -88,7 +88,7 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
             "bytes",
             "expired",
             "cleaned",
-            "commits left",
+            "active commits",
             "seconds",
         ),
         [
@@ -108,6 +108,6 @@ def render_pass(report: "PassReport", *, as_json: bool) -> None:
     )
     for done in report.done:
         for instant in done.given_up:
-            render_text(f"{done.table}: clustering {instant} was given up: a writer has changed its files")
+            render_text(f"{done.table}: clustering {instant} abandoned: a writer changed its files")
         for index in done.indexed:
             render_text(f"{done.table}: index {index.name} built in {index.seconds:.1f} s")

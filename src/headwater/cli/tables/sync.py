@@ -24,14 +24,17 @@ def register(group: typer.Typer) -> None:
 def sync(
     ctx: typer.Context,
     catalogs: Annotated[
-        list[str] | None, typer.Option("--catalog", metavar="NAME", help="Only this one. Repeatable.")
+        list[str] | None,
+        typer.Option("--catalog", metavar="NAME", help="Restrict to this catalog. Repeatable."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan; send nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan without sending anything.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Tell the configured catalogs of the table as it is now: columns, partitions, place.
+    """Sync the table's columns, partitions and location to the configured catalogs.
 
-    `run` does so by itself after commits. Sends nothing to a catalog that holds the table as it is.
+    `run` syncs after each commit. Catalogs that are up to date receive no request.
     """
     from headwater.app.catalogs import CatalogSync
 

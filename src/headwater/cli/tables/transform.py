@@ -19,18 +19,23 @@ def register(app: typer.Typer) -> None:
 
 def transform(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the table.")],
     sample: Annotated[
         str | None,
-        typer.Option("--sample", metavar="FILE", help="A file or a key. Default: the table's newest object."),
+        typer.Option(
+            "--sample", metavar="FILE", help="File or key to read. Default: the table's newest object."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many records of it.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Number of records to read.")] = 10,
     step: Annotated[
-        int | None, typer.Option("--step", metavar="N", help="Only before and after this step, from 1.")
+        int | None,
+        typer.Option(
+            "--step", metavar="N", help="Show only the input and output of this transform, counted from 1."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what a table's steps make of a sample, one after another; writes nothing."""
+    """Show a sample after each transform of a table, without writing."""
     report = run_transform(Invocation.of(ctx).load_settings(), name, sample, limit=limit, step=step)
     if as_json:
         render_json(report)
@@ -64,11 +69,11 @@ def run_transform(
 
 def render_report(report: "TransformReport") -> None:
     """Print the records as text."""
-    bad = f", {report.bad_rows:,} more fit no column" if report.bad_rows else ""
+    bad = f", {report.bad_rows:,} do not fit the columns" if report.bad_rows else ""
     render_text(f"table {report.table}, {report.sample} ({report.format}): {report.rows:,} records{bad}")
     for part in report.steps:
         render_text("")
-        render_text(part.name if part.step else "input: the records as they are read")
+        render_text(part.name if part.step else "input: the records as read")
         titles = [f"{column.name} {column.type}" for column in part.columns]
         render_table(titles, [[_format(value) for value in row.values()] for row in part.rows])
 

@@ -25,38 +25,39 @@ _TABLE_NAME = re.compile(r"\w{1,255}", re.ASCII)
 
 
 class CatalogConfig(Section):
-    """A catalog that is told of the data tables after their commits: their columns, partitions and place. It
-    is never in the way of a commit: one that does not answer is tried again."""
+    """A catalog to which columns, partitions and location of the data tables are synced after each commit. A
+    sync never blocks a commit; failed syncs are retried."""
 
     type: CatalogType = Field(
-        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore, by Thrift, which needs "
-        "`pip install 'headwater[hive]'`, or HiveServer2, by statements, which needs "
-        "`pip install 'headwater[hiveserver2]'`; a password for that one comes from "
-        "`HEADWATER_HIVE_PASSWORD` of the environment. `datahub`: DataHub's metadata service; needs "
-        "`pip install 'headwater[datahub]'`; a token for it comes from `DATAHUB_GMS_TOKEN` of the "
-        "environment. "
-        "`bigquery`: Google's BigQuery, as external tables over a manifest of files; needs "
-        "`pip install 'headwater[bigquery]'`."
+        description="`glue`: the AWS Glue Data Catalog. `hive`: a Hive Metastore over Thrift, which requires "
+        "`pip install 'headwater[hive]'`, or HiveServer2 with a JDBC URL, which requires `pip install "
+        "'headwater[hiveserver2]'`; its password comes from the environment variable "
+        "`HEADWATER_HIVE_PASSWORD`. `datahub`: DataHub's metadata service; requires `pip install "
+        "'headwater[datahub]'`; its token comes from the environment variable `DATAHUB_GMS_TOKEN`. "
+        "`bigquery`: Google's BigQuery, with external tables over a manifest of files; requires `pip install "
+        "'headwater[bigquery]'`."
     )
     name: str | None = Field(
         None,
         pattern=r"^[a-z][a-z0-9_-]{0,62}$",
-        description="What `status`, metrics and `sync --catalog` call it; default: its type.",
+        description="Name in `status`, metrics and `sync --catalog`. Default: the type.",
     )
     database: str = Field(
         pattern=r"^[a-z0-9_]{1,255}$",
-        description="Database of the tables there; in BigQuery a dataset.",
+        description="Database of the tables; in BigQuery, the dataset.",
         examples=["shop"],
     )
-    create_database: bool = Field(True, description="Make the database when there is none.")
-    tables: FieldNames = Field((), description="Only these tables; default: all data tables.")
-    exclude: FieldNames = Field((), description="Not these tables.")
+    create_database: bool = Field(True, description="Create the database if it does not exist.")
+    tables: FieldNames = Field((), description="Tables to sync. Default: all data tables.")
+    exclude: FieldNames = Field((), description="Tables to exclude.")
     table_names: TextMap = Field(
         {},
-        description="Names there of tables that are called otherwise.",
+        description="Names of tables in the catalog, where they differ.",
         examples=[{"orders": "shop_orders"}],
     )
-    meta_columns: bool = Field(True, description="Also show Hudi's own five columns, as its own tools do.")
+    meta_columns: bool = Field(
+        True, description="Include Hudi's five meta fields, as Hudi's own sync tools do."
+    )
     project: str | None = Field(
         None,
         pattern=r"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$",
@@ -65,16 +66,18 @@ class CatalogConfig(Section):
     )
     region: str | None = Field(
         None,
-        description="Region; default: AWS's own chain (glue). Location of a dataset that is made; default: "
-        "BigQuery's own (bigquery).",
+        description="Region. Default: AWS's default chain (glue). Location of a created dataset. Default: "
+        "BigQuery's (bigquery).",
     )
     endpoint: str | None = Field(
         None,
-        description="Endpoint, when it is not AWS itself (glue). Address, when it is not Google's; without "
-        "credentials it is asked with none (bigquery).",
+        description="Endpoint of a Glue-compatible service (glue), or of a BigQuery-compatible one, which "
+        "may be called without credentials (bigquery).",
     )
     catalog_id: str | None = Field(
-        None, pattern=r"^\d{12}$", description="Account of the catalog; default: one's own (glue)."
+        None,
+        pattern=r"^\d{12}$",
+        description="Account of the catalog. Default: that of the credentials (glue).",
     )
     address: str | None = Field(
         None,
@@ -83,10 +86,13 @@ class CatalogConfig(Section):
         examples=[METASTORE_EXAMPLE, SERVER_EXAMPLE],
     )
     user: str | None = Field(
-        None, description="Who asks HiveServer2; default: who started headwater (hive, with a JDBC URL)."
+        None,
+        description="User of HiveServer2. Default: the user that runs headwater (hive, with a JDBC URL).",
     )
     environment: str = Field(
-        "PROD", pattern=r"^[A-Z_]{1,30}$", description="DataHub's word for where the tables are (datahub)."
+        "PROD",
+        pattern=r"^[A-Z_]{1,30}$",
+        description="DataHub's environment of the tables, such as PROD (datahub).",
     )
 
     @property
@@ -109,16 +115,22 @@ class CatalogConfig(Section):
         own = {name for names in _ALLOWED.values() for name in names}
         for name in sorted(self.model_fields_set & own - set(_ALLOWED[self.type])):
             have = ", ".join(kind for kind in get_args(CatalogType) if name in _ALLOWED[kind])
-            yield (name,), f"has no meaning with `type: {self.type}`; only {have} has it"
+            yield (name,), f"not applicable with `type: {self.type}`; applies to: {have}"
         if (text := self._describe_address_problem()) is not None:
-            yield ("address",), f"{text}; `type: {self.type}` needs its URI, such as `{_EXAMPLES[self.type]}`"
+            yield (
+                ("address",),
+                (f"{text}; `type: {self.type}` requires an address, such as `{_EXAMPLES[self.type]}`"),
+            )
         elif self.type == "hive" and self.user and not parse_hive_address(str(self.address)).is_server:
-            yield ("user",), f"a metastore asks for none; only HiveServer2 does, as at `{SERVER_EXAMPLE}`"
+            yield ("user",), f"not applicable to a metastore; only to HiveServer2, such as `{SERVER_EXAMPLE}`"
         if self.type == "bigquery" and self.project is None:
-            yield ("project",), "missing; `type: bigquery` needs the project of the dataset"
+            yield ("project",), "missing; `type: bigquery` requires the project of the dataset"
         for table, name in self.table_names.items():
             if not _TABLE_NAME.fullmatch(name):
-                yield ("table_names", table), f"{name!r} is no name. Allowed: letters, digits and `_`"
+                yield (
+                    ("table_names", table),
+                    (f"{name!r} is not a valid name. Allowed: letters, digits and `_`"),
+                )
 
     def _describe_address_problem(self) -> str | None:
         if self.type not in _EXAMPLES:
@@ -131,7 +143,7 @@ class CatalogConfig(Section):
                 return None
             parts = urlsplit(self.address)
             is_one = parts.scheme in ("http", "https") and bool(parts.hostname)
-            return None if is_one else f"{self.address!r} is not one"
+            return None if is_one else f"{self.address!r} is not a valid address"
         except ValueError as error:
             return str(error)
 
@@ -144,15 +156,18 @@ def iter_catalog_problems(
     for number, catalog in enumerate(catalogs):
         path: tuple[str | int, ...] = ("catalogs", number)
         if catalog.label in seen:
-            yield (*path, "name"), f"there are two catalogs {catalog.label!r}; give each a `name` of its own"
+            yield (*path, "name"), f"two catalogs are named {catalog.label!r}; set a unique `name`"
         seen.add(catalog.label)
         for key in ("tables", "exclude", "table_names"):
             for name in getattr(catalog, key):
                 if name not in tables:
-                    yield (*path, key), f"no table {name!r}; configured are: {', '.join(tables)}"
+                    yield (*path, key), f"unknown table {name!r}. Configured tables: {', '.join(tables)}"
         names = [catalog.table_names.get(table, table).lower() for table in tables if catalog.takes(table)]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield (*path, "table_names"), f"two tables would be {name!r} there: case does not tell them apart"
+            yield (
+                (*path, "table_names"),
+                (f"two tables would have the name {name!r}: names are case-insensitive"),
+            )
         if catalog.type == "bigquery":
             taken = {name: table for name, table in tables.items() if catalog.takes(name)}
             for key, text in _iter_bigquery_problems(taken, lake):
@@ -162,18 +177,21 @@ def iter_catalog_problems(
 def _iter_bigquery_problems(tables: Mapping[str, TableConfig], lake: str) -> Iterator[tuple[str, str]]:
     """Yield why BigQuery cannot read the tables, by key of the catalog: its `tables` may exclude them."""
     if not lake.startswith(_BIGQUERY_LAKES):
-        yield "type", f"BigQuery reads the files where they lie: the lake has to be at gs://, not at {lake}"
+        yield "type", f"BigQuery reads the lake's files: the lake must be at gs://, not at {lake}"
     for name, table in tables.items():
         if table.table_type == "merge_on_read":
             needs = "`table_type: copy_on_write`: BigQuery reads base files only"
         elif table.base_file_format != "parquet":
             needs = "`base_file_format: parquet`"
         elif table.partition and table.partition_style != "hive":
-            needs = "`partition_style: hive`: BigQuery reads the values of partitions from the folders' names"
+            needs = "`partition_style: hive`: BigQuery reads partition values from folder names"
         elif table.partition and not table.drop_partition_columns:
-            needs = "`drop_partition_columns: true`: BigQuery refuses a column that files and folders have"
+            needs = (
+                "`drop_partition_columns: true`: BigQuery rejects a column that is in both files and folder "
+                "names"
+            )
         elif table.columns:
-            needs = "no `columns`: BigQuery does not know Hudi's own types"
+            needs = "no `columns`: BigQuery does not support Hudi's own types"
         else:
             continue
-        yield "exclude", f"table {name!r} needs {needs}; or leave it out here"
+        yield "exclude", f"table {name!r} requires {needs}; or exclude the table"

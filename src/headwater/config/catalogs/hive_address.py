@@ -36,7 +36,7 @@ def parse_hive_address(text: str) -> HiveAddress:
         return _parse_server(text)
     parts = urlsplit(text)
     if parts.scheme != "thrift" or not parts.hostname or parts.port is None:
-        raise ValueError(f"{text!r} is not one")
+        raise ValueError(f"{text!r} is not a valid address")
     return HiveAddress(parts.hostname, parts.port)
 
 
@@ -44,10 +44,10 @@ def _parse_server(text: str) -> HiveAddress:
     place, *parameters = text.removeprefix("jdbc:").split(";")
     given = dict(_parse_parameter(parameter) for parameter in parameters if parameter)
     if "," in place:
-        raise ValueError("it names several servers; give it one, or what stands before them")
+        raise ValueError("the address names several servers; specify one, or their load balancer")
     parts = urlsplit(place)
     if not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{text!r} is not one")
+        raise ValueError(f"{text!r} is not a valid address")
     is_http = given.get("transportMode") == "http"
     return HiveAddress(
         parts.hostname,
@@ -62,8 +62,8 @@ def _parse_server(text: str) -> HiveAddress:
 def _parse_parameter(text: str) -> tuple[str, str]:
     name, _, value = text.partition("=")
     if name not in _ALLOWED:
-        raise ValueError(f"parameter {name!r} is not known; allowed are: {', '.join(_ALLOWED)}")
+        raise ValueError(f"unknown parameter {name!r}. Allowed: {', '.join(_ALLOWED)}")
     if not value or (_ALLOWED[name] and value not in _ALLOWED[name]):
         allowed = " or ".join(_ALLOWED[name]) or "a path"
-        raise ValueError(f"parameter {name!r} is {value!r}; allowed is: {allowed}")
+        raise ValueError(f"parameter {name!r} is {value!r}. Allowed: {allowed}")
     return name, value

@@ -54,7 +54,7 @@ def ensure_extra(extra: str, user: str) -> None:
     missing = _list_missing(extra)
     if missing:
         raise MissingExtraError(
-            f"{user} needs the extra {extra!r}; not installed: {', '.join(missing)}",
+            f"{user} requires the extra {extra!r}; not installed: {', '.join(missing)}",
             hint=format_install_command((extra,)),
         )
 
@@ -66,7 +66,7 @@ def importing_extra(extra: str, user: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise MissingExtraError(
-            f"{user} needs the extra {extra!r}: {error}", hint=format_install_command((extra,))
+            f"{user} requires the extra {extra!r}: {error}", hint=format_install_command((extra,))
         ) from error
 
 

@@ -44,7 +44,7 @@ def iter_option_problems(options: Mapping[str, str]) -> Iterator[tuple[str, str]
             if meant:
                 yield (
                     key,
-                    f"unknown key {key!r}: {_name_bundle(known.bundle)} has none. Did you mean {meant!r}?",
+                    f"unknown key {key!r} in {_name_bundle(known.bundle)}. Did you mean {meant!r}?",
                 )
         elif not _is_allowed(option, value.strip()):
             yield key, _say_not_allowed(option, value)
@@ -57,10 +57,10 @@ def iter_option_warnings(options: Mapping[str, str]) -> Iterator[tuple[str, str]
     known = load_known_options()
     for key in options:
         if key in known.renamed:
-            yield key, f"is an old name; write {known.renamed[key]}"
+            yield key, f"is a deprecated name; use {known.renamed[key]}"
         elif key not in known.by_key:
             if _find_meant(key) is None:
-                yield key, f"{_name_bundle(known.bundle)} has no such option; it is passed on unchecked"
+                yield key, f"{_name_bundle(known.bundle)} has no such option; passed on unchecked"
         elif known.by_key[key].deprecated:
             option = known.by_key[key]
             instead = f"use {option.replaced_by}" if option.replaced_by else option.doc

@@ -49,17 +49,19 @@ def parse_column_type(text: str) -> ColumnType:
         return BlobType()
     if word == "variant":
         raise ValueError(
-            "'variant' needs Spark 4, and headwater runs Hudi 1.2 on Spark 3.5, which has no such type: keep "
-            "the JSON in a `string` column, and take values out of it with `get_json_object`"
+            "'variant' requires Spark 4; headwater runs Hudi 1.2 on Spark 3.5. Store the JSON in a `string` "
+            "column, and extract values with `get_json_object`"
         )
     found = _VECTOR.fullmatch(word)
     if found is None:
-        raise ValueError(f"{text!r} is none of Hudi's own types; others belong in `schema_hints`. {_ALLOWED}")
+        raise ValueError(
+            f"{text!r} is not one of Hudi's own types; set other types in `schema_hints`. {_ALLOWED}"
+        )
     dimension, element = int(found[1]), found[2] or "float"
     if not 1 <= dimension <= _MAX_DIMENSION:
-        raise ValueError(f"{text!r}: a vector has 1 to {_MAX_DIMENSION} numbers. {_ALLOWED}")
+        raise ValueError(f"{text!r}: a vector has 1 to {_MAX_DIMENSION} elements. {_ALLOWED}")
     if element not in ("float", "double"):
-        raise ValueError(f"{text!r}: numbers of a vector are float or double. {_ALLOWED}")
+        raise ValueError(f"{text!r}: the elements of a vector are float or double. {_ALLOWED}")
     return VectorType(dimension, "double" if element == "double" else "float")
 
 

@@ -28,43 +28,44 @@ _WORDS = {
         "zookeeper": "the servers, such as `zk1:2181,zk2:2181`",
         "hive_metastore": "its URI, such as `thrift://metastore:9083`",
     },
-    "database": {"hive_metastore": "the database in which the lock is taken"},
+    "database": {"hive_metastore": "the database of the locks"},
     "table": {"dynamodb": "the DynamoDB table of the locks"},
     "region": {"dynamodb": "the region of that table"},
 }
 
 
 class LockConfig(Section):
-    """With a lock several processes may write the tables: each commit checks what the others have committed
-    meanwhile. All writers of a table have to use the same lock."""
+    """The lock that allows several processes to write the tables. Each commit checks for conflicts with
+    concurrent commits. All writers of a table must use the same lock."""
 
     provider: LockProvider = Field(
         description="`in_process`: threads of one process only. `file_system`: a file in the lake, for a "
-        "folder or HDFS. `zookeeper`, `hive_metastore` and `dynamodb` ask a server. `storage`: an object in "
-        "the lake, for S3 and GCS; it and `dynamodb` need a further jar."
+        "folder or HDFS. `zookeeper`, `hive_metastore` and `dynamodb`: a server. `storage`: an object in the "
+        "lake, for S3 and GCS. `storage` and `dynamodb` require an additional jar."
     )
     folder: str | None = Field(
-        None, description="Where the lock's file is (file_system). Default: in each table's `.hoodie`."
+        None, description="Folder of the lock files (file_system). Default: each table's `.hoodie`."
     )
     expire_minutes: int = Field(
         5,
         ge=1,
-        description="A lock so old is taken for one that a killed process has left (file_system). Longer "
-        "than any commit takes to complete.",
+        description="Age at which a lock counts as left by a killed process (file_system). Must exceed the "
+        "duration of any commit.",
     )
     address: str | None = Field(
         None,
-        description="`host:port`, several with commas (zookeeper); `thrift://host:port` (hive_metastore).",
+        description="Address of the lock server: `host:port`, comma-separated if several (zookeeper); "
+        "`thrift://host:port` (hive_metastore).",
     )
-    node: str = Field("/headwater", pattern=r"^/.*[^/]$", description="Where the locks lie (zookeeper).")
-    database: str | None = Field(None, description="In which locks are taken (hive_metastore).")
-    table: str | None = Field(None, description="DynamoDB table of the locks; made when there is none.")
-    region: str | None = Field(None, description="Region of that table (dynamodb).")
-    endpoint: str | None = Field(None, description="Endpoint, when it is not AWS itself (dynamodb).")
+    node: str = Field("/headwater", pattern=r"^/.*[^/]$", description="Base path of the locks (zookeeper).")
+    database: str | None = Field(None, description="Database of the locks (hive_metastore).")
+    table: str | None = Field(None, description="DynamoDB table of the locks; created if missing.")
+    region: str | None = Field(None, description="Region of the DynamoDB table (dynamodb).")
+    endpoint: str | None = Field(None, description="Endpoint of a DynamoDB-compatible service (dynamodb).")
     early_conflict_detection: bool = Field(
         False,
-        description="Writers look for each other's files while they write, not only when they commit: less "
-        "work is lost to a conflict, for a listing a file.",
+        description="Detect conflicts during writes, not only at the commit: less work is lost, at the cost "
+        "of a listing per file.",
     )
 
     @property
@@ -86,11 +87,11 @@ class LockConfig(Section):
     def _iter_problems(self) -> Iterator[tuple[tuple[str, ...], str]]:
         for name in _NEEDED.get(self.provider, ()):
             if getattr(self, name) is None:
-                yield (name,), f"missing; `provider: {self.provider}` needs {_WORDS[name][self.provider]}"
+                yield (name,), f"missing; `provider: {self.provider}` requires {_WORDS[name][self.provider]}"
         allowed = {"provider", "early_conflict_detection", *_ALLOWED[self.provider]}
         for name in sorted(self.model_fields_set - allowed):
             have = ", ".join(p for p in get_args(LockProvider) if name in _ALLOWED[p])
-            yield (name,), f"has no meaning with `provider: {self.provider}`; only {have} has it"
+            yield (name,), f"not applicable with `provider: {self.provider}`; applies to: {have}"
         if self.address is not None and self.provider in ("zookeeper", "hive_metastore"):
             try:
                 servers = self.list_servers()
@@ -98,7 +99,7 @@ class LockConfig(Section):
                 servers = []
             is_uri = "://" in self.address
             if not servers or is_uri != (self.provider == "hive_metastore"):
-                yield ("address",), f"{self.address!r} is not {_WORDS['address'][self.provider]}"
+                yield ("address",), f"{self.address!r} is invalid; specify {_WORDS['address'][self.provider]}"
 
 
 def _parse_server(text: str) -> tuple[str, int]:

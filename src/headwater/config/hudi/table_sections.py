@@ -22,20 +22,23 @@ JavaClassName = Annotated[str, Field(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w
 
 
 class IndexConfig(Section):
-    """How Hudi finds the file in which a key lies. A `global_` index looks in all partitions: a row whose
-    partition changes moves. The others look in the row's partition only: there the row is a second one."""
+    """How writes locate the file of a key. A `global_` index searches all partitions: a row whose partition
+    changes is moved. The others search only the row's partition: the row is duplicated there."""
 
     type: IndexType = Field(
-        description="`simple` joins with the keys in the files, `bloom` asks the files' filters first, "
-        "`bucket` computes the file from the key, `record_level` looks keys up in the metadata table."
+        description="`simple` joins with the keys in the files, `bloom` checks the files' Bloom filters "
+        "first, `bucket` computes the file from the key, `record_level` looks keys up in the metadata table."
     )
     buckets: int | None = Field(
-        None, ge=1, le=100_000, description="Files of a partition (bucket); fixed once the table is there."
+        None,
+        ge=1,
+        le=100_000,
+        description="Number of buckets per partition (bucket); fixed when the table is created.",
     )
     engine: Literal["simple", "consistent_hashing"] | None = Field(
         None,
-        description="How keys get into buckets (bucket): a fixed number of them, or one that clustering can "
-        "change (merge_on_read only). Default: simple.",
+        description="Bucket index engine (bucket): a fixed number of buckets (simple), or one that "
+        "clustering can change (consistent_hashing, merge_on_read only). Default: simple.",
     )
 
 
@@ -43,14 +46,14 @@ def refuse_overwrites(value: object) -> object:
     """Reject overwrites: as an `operation`, each batch would delete the rows of the previous one."""
     if value in ("insert_overwrite", "insert_overwrite_table"):
         raise ValueError(
-            f"{value!r} would let each batch replace the rows of those before it. Allowed: upsert, insert, "
-            "bulk_insert; rows are overwritten from Python, with `headwater.lake.writes`"
+            f"{value!r} would replace the rows of previous batches. Allowed: upsert, insert, bulk_insert; to "
+            "overwrite rows from Python, use `headwater.lake.writes`"
         )
     return value
 
 
 class BulkInsertConfig(Section):
-    """In which order `operation: bulk_insert` writes the rows of a batch, and into how many files."""
+    """Sort order and parallelism of `operation: bulk_insert`."""
 
     sort: Literal[
         "none",
@@ -60,34 +63,35 @@ class BulkInsertConfig(Section):
         "partition_path_repartition_and_sort",
     ] = Field(
         "none",
-        description="By partition and key: not at all; all rows of the batch; those of each task; not, but "
-        "the rows of a partition go to one task; so, and sorted by partition there.",
+        description="Sort mode by partition and key: none; all rows of the batch; the rows of each task; "
+        "unsorted, with one task per partition; one task per partition, sorted by partition.",
     )
     sort_by: FieldNames = Field(
-        (), description="Instead: all rows of the batch by these columns; queries skip files by them."
+        (), description="Sort all rows of the batch by these columns instead, for data skipping."
     )
 
 
 class ClusteringConfig(Section):
-    """Small files of a table become large ones, sorted so that queries pass most of them over. Who plans it
-    and who does it is said by `services`."""
+    """Rewrites small files into larger ones, sorted for data skipping. `services` determines which process
+    plans and executes it."""
 
-    after: int = Field(ge=1, description="It is planned every so many commits.")
-    sort_by: FieldNames = Field((), description="Rows of the new files are sorted by these columns.")
+    after: int = Field(ge=1, description="Number of commits between two plans.")
+    sort_by: FieldNames = Field((), description="Columns by which the rows are sorted.")
     layout: Literal["linear", "z-order", "hilbert"] = Field(
-        "linear", description="By the first of them and then the others (linear), or by all alike."
+        "linear",
+        description="Sort order: by one column after another (linear), or along a curve over all columns.",
     )
     target_size: ByteCount = Field(
         ByteSize(128 * 1024**2),
-        description="Files grow to about this; those of four fifths and more stay as they are.",
+        description="Target file size; files of at least 4/5 of it stay unchanged.",
     )
 
 
 class FileSizesConfig(Section):
-    """Bytes of a table's base files."""
+    """Sizes of a table's base files."""
 
     small: Bytes = Field(
         ByteSize(100 * 1024**2),
-        description="New rows go into files smaller than this; 0: always into new files.",
+        description="Files below this size receive new rows; 0: new rows always go to new files.",
     )
-    max: ByteCount = Field(ByteSize(120 * 1024**2), description="Files grow to about this.")
+    max: ByteCount = Field(ByteSize(120 * 1024**2), description="Target file size.")

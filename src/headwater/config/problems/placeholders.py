@@ -29,6 +29,6 @@ def _iter_problems(value: object, path: KeyPath) -> Iterator[Problem]:
         variable = "__".join(part for part in path if isinstance(part, str)).upper()
         yield Problem(
             path,
-            f"{value!r}: headwater does not replace {found[0]!r}; write the value, or leave the key out and "
+            f"{value!r}: headwater does not substitute {found[0]!r}; write the value, or remove the key and "
             f"set the environment variable HEADWATER__{variable}",
         )

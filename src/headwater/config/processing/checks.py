@@ -19,59 +19,65 @@ KeyProblem = tuple[tuple[str, ...], str]
 
 
 class RowCountConfig(Section):
-    """How many rows a batch may bring."""
+    """Allowed number of rows in a batch."""
 
-    min: int | None = Field(None, ge=0, description="At least.")
-    max: int | None = Field(None, ge=0, description="At most.")
+    min: int | None = Field(None, ge=0, description="Minimum number of rows.")
+    max: int | None = Field(None, ge=0, description="Maximum number of rows.")
 
     @model_validator(mode="after")
     def _check_bounds(self) -> "RowCountConfig":
         if self.min is None and self.max is None:
-            raise SectionError([((), "neither `min` nor `max`: it could not fail")])
+            raise SectionError([((), "neither `min` nor `max` is set; specify at least one")])
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise SectionError([(("max",), f"{self.max} is less than `min: {self.min}`: nothing would do")])
+            raise SectionError(
+                [(("max",), f"{self.max} is less than `min: {self.min}`; no value could pass")]
+            )
         return self
 
 
 class RangeConfig(Section):
-    """What values a column may have; null is none of them and always good."""
+    """Allowed values of a column; null always passes."""
 
-    column: str = Field(min_length=1, description="The column.")
-    min: Bound | None = Field(None, description="Lowest value: a number, or text such as a date.")
-    max: Bound | None = Field(None, description="Highest value.")
+    column: str = Field(min_length=1, description="Column to check.")
+    min: Bound | None = Field(None, description="Minimum value: a number, or text such as a date.")
+    max: Bound | None = Field(None, description="Maximum value: a number, or text such as a date.")
 
     @model_validator(mode="after")
     def _check_bounds(self) -> "RangeConfig":
         if self.min is None and self.max is None:
-            raise SectionError([((), "neither `min` nor `max`: it could not fail")])
+            raise SectionError([((), "neither `min` nor `max` is set; specify at least one")])
         both = (self.min, self.max)
         if isinstance(self.min, str) != isinstance(self.max, str) and None not in both:
-            raise SectionError([(("max",), "one bound is text and the other a number")])
+            raise SectionError(
+                [(("max",), "one bound is text and the other a number; use the same type for both")]
+            )
         numbers = [bound for bound in both if isinstance(bound, (int, float))]
         if len(numbers) == 2 and numbers[0] > numbers[1]:
-            raise SectionError([(("max",), f"{self.max} is less than `min: {self.min}`: nothing would do")])
+            raise SectionError(
+                [(("max",), f"{self.max} is less than `min: {self.min}`; no value could pass")]
+            )
         return self
 
 
 class CheckConfig(Section):
     """One check of a table's batches: exactly one of these kinds."""
 
-    name: str | None = Field(None, min_length=1, description="What messages call it. Default: its place.")
-    row_count: RowCountConfig | None = Field(None, description="How many rows the batch has.")
+    name: str | None = Field(None, min_length=1, description="Name in messages. Default: its number.")
+    row_count: RowCountConfig | None = Field(None, description="Number of rows in the batch.")
     sql: str | None = Field(
         None,
         min_length=1,
-        description="One SELECT in Spark's SQL with one value; the batch's rows are the view `input`.",
+        description="One SELECT in Spark SQL over the view `input`, the batch's rows. It returns one value.",
     )
-    equals: Scalar | None = Field(None, description="What the value of `sql` has to be.")
-    not_equals: Scalar | None = Field(None, description="What it must not be.")
-    unique: FieldNames = Field((), description="No two rows of the batch have the same values in these.")
-    not_null: FieldNames = Field((), description="None of these columns is null.")
-    range: RangeConfig | None = Field(None, description="Values of a column lie within bounds.")
+    equals: Scalar | None = Field(None, description="Required value of `sql`.")
+    not_equals: Scalar | None = Field(None, description="Forbidden value of `sql`.")
+    unique: FieldNames = Field((), description="Columns whose values must be unique within the batch.")
+    not_null: FieldNames = Field((), description="Columns that must not be null.")
+    range: RangeConfig | None = Field(None, description="Bounds of a column's values.")
     on_failure: OnFailure = Field(
         "fail",
-        description="The table stops and stays as it was; or the batch is committed with a warning; or the "
-        "failing rows go to quarantine and the others are committed (not_null, range).",
+        description="`fail`: do not commit the batch, and stop the table. `warn`: commit it with a warning. "
+        "`quarantine`: send the failing rows to quarantine and commit the others (not_null, range).",
     )
 
     @property
@@ -109,26 +115,26 @@ class CheckConfig(Section):
         lists = ("unique", "not_null")
         empty = [kind for kind in lists if kind in self.model_fields_set and not given]
         for kind in empty:
-            yield (kind,), "nothing in it; at least one column is needed"
+            yield (kind,), "empty; specify at least one column"
         if not given and not empty:
-            yield (), f"it checks nothing: give one of {', '.join(CHECK_KINDS)}"
+            yield (), f"the check is empty; specify one of {', '.join(CHECK_KINDS)}"
         for kind in given[1:]:
-            yield (kind,), f"cannot be beside `{given[0]}`: make it a check of its own"
+            yield (kind,), f"cannot be combined with `{given[0]}`; move it to a check of its own"
         for kind in lists:
             names = [name.lower() for name in getattr(self, kind)]
             for name in sorted({name for name in names if names.count(name) > 1}):
-                yield (kind,), f"{name!r} is there twice"
+                yield (kind,), f"duplicate column {name!r}"
 
     def _combination_problems(self) -> Iterator[KeyProblem]:
         wanted = [key for key in ("equals", "not_equals") if getattr(self, key) is not None]
         if self.kind == "sql" and len(wanted) != 1:
-            yield ("sql",), "needs one of `equals` and `not_equals`: what its value is compared with"
+            yield ("sql",), "requires either `equals` or `not_equals`"
         if self.kind != "sql":
             for key in wanted:
-                yield (key,), f"has no meaning beside `{self.kind}`; it belongs to `sql`"
+                yield (key,), f"not applicable with `{self.kind}`; only with `sql`"
         if self.is_routing and self.kind not in ROW_KINDS:
             yield (
                 ("on_failure",),
-                f"'quarantine' cannot be with `{self.kind}`, which does not tell which row is wrong. "
+                f"'quarantine' cannot be combined with `{self.kind}`, which does not identify single rows. "
                 "Allowed: fail, warn",
             )

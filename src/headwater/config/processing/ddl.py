@@ -50,10 +50,10 @@ def check_ddl(ddl: str) -> None:
     """Raise `DdlError` for an invalid list of columns, or for a duplicate column."""
     tokens = list(_iter_tokens(ddl))
     if not tokens:
-        raise DdlError("it is empty")
+        raise DdlError("the text is empty")
     parser = _Parser(tokens)
     if len(tokens) == 1 and tokens[0].text.lower() not in TYPE_NAMES:
-        raise DdlError(f"the column {tokens[0].text!r} has no type")
+        raise DdlError(f"column {tokens[0].text!r} has no type")
     if len(tokens) == 1 or tokens[1].text in ("<", "("):
         # A single type: `struct<id: bigint>`, or one column that Spark names `value`.
         parser.read_type()
@@ -81,7 +81,7 @@ class _Parser:
         while True:
             name = self._read_column()
             if name.lower() in seen:
-                raise DdlError(f"it names the column {name!r} twice; upper and lower case are the same")
+                raise DdlError(f"column {name!r} is duplicate; names are case-insensitive")
             seen.add(name.lower())
             if not self._take(","):
                 break
@@ -95,7 +95,7 @@ class _Parser:
         if self._take("not") and not self._take("null"):
             raise DdlError(f"expected NULL after NOT before {self._describe()}")
         if self._take("comment") and self._next().kind != "text":
-            raise DdlError(f"the COMMENT of {name!r} needs quotes")
+            raise DdlError(f"the COMMENT of {name!r} requires quotes")
         return name
 
     def _read_name(self) -> str:
@@ -105,7 +105,7 @@ class _Parser:
         if token.kind != "word":
             raise DdlError(f"expected a column's name, found {token.text or 'the end'!r}")
         if not _WORD.fullmatch(token.text):
-            raise DdlError(f"the name {token.text!r} needs backticks: `{token.text}`")
+            raise DdlError(f"the name {token.text!r} requires backticks: `{token.text}`")
         return token.text
 
     def read_type(self, column: str = "") -> None:
@@ -128,17 +128,17 @@ class _Parser:
     def _read_sizes(self, name: str, least: int, most: int) -> None:
         if not self._take("("):
             if least:
-                raise DdlError(f"the type `{name}` needs a length: `{name}(10)`")
+                raise DdlError(f"the type `{name}` requires a length: `{name}(10)`")
             return
         sizes = [self._read_number(name)]
         while self._take(","):
             sizes.append(self._read_number(name))
         self._expect(")")
         if len(sizes) > most:
-            raise DdlError(f"the type `{name}` takes {most} numbers at most")
+            raise DdlError(f"the type `{name}` takes at most {most} numbers")
         if most == 2 and (sizes[0] > _MAX_PRECISION or sizes[-1] > sizes[0]):
             raise DdlError(
-                f"`{name}` has {_MAX_PRECISION} digits at most, and no more behind the point than in all"
+                f"`{name}` has at most {_MAX_PRECISION} digits, and its scale must not exceed its precision"
             )
 
     def _read_number(self, name: str) -> int:
@@ -165,7 +165,7 @@ class _Parser:
         units = ("year", "month", "day", "hour", "minute", "second")
         is_known = self._next().text.lower() in units
         if not is_known or (self._take("to") and self._next().text.lower() not in units):
-            raise DdlError("an interval needs its units, such as `interval day to second`")
+            raise DdlError("an interval requires units, such as `interval day to second`")
 
     def expect_end(self) -> None:
         """Raise unless the text ends here."""
@@ -202,4 +202,4 @@ def _describe_unknown(column: str, token: _Token) -> str:
         return f"{where} has no type"
     near = find_nearest(token.text.lower(), TYPE_NAMES)
     meant = f"; did you mean `{near}`?" if near else f". Allowed: {', '.join(TYPE_NAMES)}"
-    return f"{where} has the type {token.text!r}, which does not exist{meant}"
+    return f"{where} has the unknown type {token.text!r}{meant}"

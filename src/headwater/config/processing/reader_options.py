@@ -136,7 +136,7 @@ def _explain_unknown(file_format: FileFormat, name: str, known: Mapping[str, Kin
     near = _ALIASES.get(near or "", near)
     meant = f" Did you mean {near!r}?" if near else ""
     own = sorted(_OPTIONS[file_format])
-    allowed = f"Allowed: {', '.join(own)}" if own else "It has none of its own"
+    allowed = f"Allowed: {', '.join(own)}" if own else "It has no options of its own"
     return f"format {file_format} has no option {name!r}.{meant} {allowed}"
 
 
@@ -157,7 +157,9 @@ def _check_encoding(value: str) -> str:
         # A codec that is no text encoding, such as `base64`, is only detected by trying.
         b"a".decode(codecs.lookup(value).name, "replace")
     except LookupError:
-        return f"{value!r} is no encoding. Allowed: names such as UTF-8, ISO-8859-1, windows-1252, UTF-16LE"
+        return (
+            f"{value!r} is not an encoding. Allowed: names such as UTF-8, ISO-8859-1, windows-1252, UTF-16LE"
+        )
     return ""
 
 

@@ -43,80 +43,80 @@ def _take_true_as_defaults(value: object) -> object:
 
 
 class FlattenConfig(Section):
-    """Structs become columns of their own, at all depths."""
+    """Turns structs into columns, at all depths."""
 
     separator: str = Field(
-        "_", pattern=r"^[A-Za-z0-9_]+$", description="Stands between the names: `address_city`."
+        "_", pattern=r"^[A-Za-z0-9_]+$", description="Separator between the names, as in `address_city`."
     )
-    columns: FieldNames = Field((), description="Only these structs. Default: all of them.")
+    columns: FieldNames = Field((), description="Structs to flatten. Default: all.")
     explode: FieldNames = Field(
         (),
-        description="Arrays of which each element becomes a row (an empty one stays one row, with null); "
-        "arrays are left as they are otherwise.",
+        description="Arrays to explode into one row per element (an empty array gives one row with null). "
+        "Other arrays stay unchanged.",
     )
 
 
 class MaskConfig(Section):
-    """Values of columns are made unreadable; the columns become text, and null stays null."""
+    """Masks the values of columns. The columns become text, and null stays null."""
 
-    columns: FieldNames = Field(min_length=1, description="The columns.")
+    columns: FieldNames = Field(min_length=1, description="Columns to mask.")
     keep_last: int | None = Field(
         None,
         ge=0,
         le=1000,
-        description="So many characters at the end stay, the others become `*`; a value that is no longer "
-        "than that is masked whole. Default, without `replace_with`: 0.",
+        description="Number of trailing characters to keep; the others become `*`. Values of at most this "
+        "length are masked completely. Default, without `replace_with`: 0.",
     )
-    replace_with: str | None = Field(None, description="Each value becomes this text.")
+    replace_with: str | None = Field(None, description="Text that replaces each value.")
 
     @model_validator(mode="after")
     def _check_combination(self) -> "MaskConfig":
         if self.keep_last is not None and self.replace_with is not None:
-            raise SectionError([(("replace_with",), "cannot be beside `keep_last`: leave one of them out")])
+            raise SectionError(
+                [(("replace_with",), "cannot be combined with `keep_last`; remove one of them")]
+            )
         return self
 
 
 class TransformStep(Section):
-    """One step of a table's `transform`: exactly one of these kinds."""
+    """One transform of a table: exactly one of these kinds."""
 
-    name: str | None = Field(None, min_length=1, description="What messages call it. Default: its place.")
+    name: str | None = Field(None, min_length=1, description="Name in messages. Default: its number.")
     sql: str | None = Field(
         None,
         min_length=1,
-        description="One SELECT in Spark's SQL; the rows are the view `input`. It selects "
-        "`_headwater_source`, as `*` does.",
+        description="One SELECT in Spark SQL over the view `input`. It must select `_headwater_source`, as "
+        "`*` does.",
     )
     sql_file: Annotated[Path, AfterValidator(_resolve)] | None = Field(
-        None, description="The same from a file, relative to this one."
+        None, description="File with the SELECT, relative to this one."
     )
     flatten: Annotated[FlattenConfig, BeforeValidator(_take_true_as_defaults)] | None = Field(
-        None, description="Structs become columns; `true`: with the defaults."
+        None, description="Turn structs into columns; `true` uses the defaults."
     )
     rename: dict[str, str] = Field(
-        {}, description="New names by old ones.", examples=[{"cust_no": "customer_id"}]
+        {}, description="New column names by old ones.", examples=[{"cust_no": "customer_id"}]
     )
-    cast: dict[str, str] = Field(
-        {}, description="Types as in SQL, by column.", examples=[{"price": "double"}]
-    )
-    drop: FieldNames = Field((), description="Columns that go.")
-    keep: FieldNames = Field((), description="The only columns that stay, in this order.")
-    mask: MaskConfig | None = Field(None, description="Values are made unreadable.")
+    cast: dict[str, str] = Field({}, description="SQL types by column.", examples=[{"price": "double"}])
+    drop: FieldNames = Field((), description="Columns to drop.")
+    keep: FieldNames = Field((), description="Columns to keep, in this order.")
+    mask: MaskConfig | None = Field(None, description="Mask values of columns.")
     hash: FieldNames = Field(
         (),
-        description="Columns whose values become the SHA-256 of the salt in the environment variable "
-        f"{SALT_VARIABLE} and the value, in hex; null stays null.",
+        description="Columns to replace by the SHA-256, in hex, of the salt in the environment variable "
+        f"{SALT_VARIABLE} and the value; null stays null.",
     )
     python: str | None = Field(
         None,
         pattern=r"^([A-Za-z_][\w.]*|.+\.py):[A-Za-z_]\w*$",
-        description="`module:function` or `file.py:function` (relative to this file): gets the rows as a "
+        description="`module:function` or `file.py:function` (relative to this file): takes the rows as a "
         "DataFrame and returns one.",
         examples=["cleaning:only_paid"],
     )
     java: str | None = Field(
         None,
         pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$",
-        description="A class on the session's class path with Hudi's `Transformer.apply`.",
+        description="Class on Spark's class path that implements Hudi's `Transformer.apply`.",
         examples=["com.acme.OnlyPaid"],
     )
     _folder: Path = PrivateAttr(Path())
@@ -162,23 +162,23 @@ class TransformStep(Section):
         given = [kind for kind in STEP_KINDS if self._has(kind)]
         empty = [kind for kind in _LISTS if kind in self.model_fields_set and not given]
         for kind in empty:
-            yield (kind,), "nothing in it; at least one column is needed"
+            yield (kind,), "empty; specify at least one column"
         if not given and not empty:
-            yield (), f"the step does nothing: give one of {', '.join(STEP_KINDS)}"
+            yield (), f"the transform does nothing; specify one of {', '.join(STEP_KINDS)}"
         for kind in given[1:]:
-            yield (kind,), f"cannot be beside `{given[0]}`: a step does one thing; make it a step of its own"
+            yield (kind,), f"cannot be combined with `{given[0]}`; move it to a transform of its own"
 
     def _column_problems(self) -> Iterator[KeyProblem]:
         mask = self.mask.columns if self.mask else ()
         flatten = (*self.flatten.columns, *self.flatten.explode) if self.flatten else ()
         for key, names in (("drop", self.drop), ("keep", self.keep), ("hash", self.hash), ("mask", mask)):
-            yield from (((key,), f"{name!r} is there twice") for name in _list_doubles(names))
-        yield from ((("flatten",), f"{name!r} is there twice") for name in _list_doubles(flatten))
+            yield from (((key,), f"duplicate column {name!r}") for name in _list_doubles(names))
+        yield from ((("flatten",), f"duplicate column {name!r}") for name in _list_doubles(flatten))
         for name in _list_doubles(self.rename.values()):
-            yield ("rename",), f"two columns become {name!r}"
+            yield ("rename",), f"two columns are renamed to {name!r}"
         for old, new in self.rename.items():
             if not STORABLE_NAME.fullmatch(new):
-                yield ("rename", old), f"{new!r} cannot be a column's name; allowed: letters, digits, `_`"
+                yield ("rename", old), f"{new!r} is not a valid column name. Allowed: letters, digits, `_`"
         for column, text in self.cast.items():
             found = _FIRST_WORD.match(text)
             word = found[1].lower() if found else ""

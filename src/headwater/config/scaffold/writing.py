@@ -14,17 +14,17 @@ from headwater.errors import UsageError
 # Hidden: a source folder that contains the configuration must not ingest the schema as data.
 SCHEMA_PATH = ".headwater/schema.json"
 EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
-MAKE_QUEUE = "`headwater up` makes queue and notification; one that exists goes to source.queue.url"
+MAKE_QUEUE = "create queue and notification with headwater up, or set source.queue.url to an existing queue"
 
 _HEAD = """\
 # yaml-language-server: $schema={schema}
 #
-# headwater.yaml: the tables below follow what lies in the source.
-#   headwater config check    is this file right?
-#   headwater run --once      take everything that is there, then exit
-#   headwater run             and keep following
-#   headwater config schema   every key there is
-# Any key can come from the environment, too: HEADWATER__LAKE=/data/lake
+# headwater.yaml: the tables below follow the objects in the source.
+#   headwater config check    validate this file
+#   headwater run --once      ingest all pending objects, then exit
+#   headwater run             ingest continuously
+#   headwater config schema   print all keys, as JSON Schema
+# Any key can also come from the environment: HEADWATER__LAKE=/data/lake
 """
 
 
@@ -62,7 +62,7 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
     config_path, schema_path = folder / DEFAULT_CONFIG_NAME, folder / SCHEMA_PATH
     if config_path.exists() and not request.force:
         raise UsageError(
-            f"{config_path} is there already", hint="--force overwrites it; or name another folder"
+            f"{config_path} already exists", hint="overwrite it with --force, or specify another folder"
         )
     source_path = (request.path or folder / "landing").expanduser().absolute()
     seen = survey_folder(source_path) if request.source == "local" else []
@@ -75,7 +75,7 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
         config_path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"cannot write {config_path}: {error.strerror}", hint="name another folder"
+            f"cannot write {config_path}: {error.strerror}", hint="specify another folder"
         ) from error
     notes = _list_notes(request, source_path, seen)
     return Scaffold(config_path, schema_path, tuple(settings.tables), tuple(notes))
@@ -85,24 +85,29 @@ def _check_request(request: ScaffoldRequest) -> None:
     if request.source == "s3":
         if not request.bucket:
             hint = "headwater init --source s3 --bucket BUCKET"
-            raise UsageError("--source s3 needs --bucket", hint=hint)
+            raise UsageError("--source s3 requires --bucket", hint=hint)
         if request.path is not None:
-            raise UsageError("--path is for --source local", hint="give --bucket and --queue-url instead")
+            raise UsageError(
+                "--path applies only to --source local", hint="specify --bucket and --queue-url instead"
+            )
     else:
         if request.bucket or request.queue_url:
-            raise UsageError("--bucket and --queue-url are for --source s3", hint="add --source s3")
+            raise UsageError("--bucket and --queue-url apply only to --source s3", hint="add --source s3")
         if request.path is not None and request.path.expanduser().is_file():
-            raise UsageError(f"--path {request.path} is a file", hint="name the folder that it lies in")
+            raise UsageError(f"--path {request.path} is a file", hint="specify the folder that contains it")
     if request.folder.expanduser().is_file():
-        raise UsageError(f"{request.folder} is a file", hint="name a folder for headwater.yaml")
+        raise UsageError(f"{request.folder} is a file", hint="specify a folder for headwater.yaml")
 
 
 def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
     if request.source == "s3":
-        return [*([] if request.queue_url else [MAKE_QUEUE]), "fit the table to your keys"]
+        return [*([] if request.queue_url else [MAKE_QUEUE]), "adapt the table to your keys"]
     if not source_path.is_dir():
-        return [f"the source folder {source_path} does not exist yet", "fit the example table to your files"]
-    return [] if seen else [f"no data files in {source_path} yet", "fit the example table to your files"]
+        return [
+            f"the source folder {source_path} does not exist yet",
+            "adapt the example table to your files",
+        ]
+    return [] if seen else [f"no data files in {source_path} yet", "adapt the example table to your files"]
 
 
 def _render_config(
@@ -119,7 +124,7 @@ def _render_config(
     example = TableProposal("landing", "**/*.json", "json")
     tables = [line for table in seen or [example] for line in _render_table(table)]
     head = _HEAD.format(schema=SCHEMA_PATH)
-    lake_line = f"lake: {_quote(lake)}   # where the tables lie; s3a://bucket/path works, too"
+    lake_line = f"lake: {_quote(lake)}   # location of the tables; s3a://bucket/path is allowed, too"
     return "\n".join([head + "source:", *source, lake_line, "tables:", *tables, ""])
 
 
@@ -129,7 +134,7 @@ def _render_s3_source(request: ScaffoldRequest) -> list[str]:
         ["  queue:", f"    url: {_quote(request.queue_url)}"]
         if request.queue_url
         else [
-            "  # queue:                         # default: the one that `headwater up` makes",
+            "  # queue:                         # default: the one that `headwater up` creates",
             f"  #   url: {EXAMPLE_QUEUE_URL.format(bucket=bucket)}",
         ]
     )
@@ -137,7 +142,7 @@ def _render_s3_source(request: ScaffoldRequest) -> list[str]:
         "  type: s3",
         f"  bucket: {_quote(bucket)}",
         "  # prefix: landing/",
-        "  # region: eu-central-1           # default: AWS's own chain, like the credentials",
+        "  # region: eu-central-1           # default: AWS's default chain, as for credentials",
         "  # endpoint: http://localhost:9000  # an S3-compatible store",
         *queue,
     ]
@@ -147,7 +152,7 @@ def _render_table(table: TableProposal) -> list[str]:
     count = "1 file" if table.files == 1 else f"{table.files} files"
     lines = [
         f"  {table.name}:"
-        + (f"   # {count} seen" if table.files else "   # an example: fit it to your files")
+        + (f"   # {count} found" if table.files else "   # an example: adapt it to your files")
     ]
     lines.append(f"    path: {_quote(table.path)}")
     if table.needs_format:
@@ -155,10 +160,10 @@ def _render_table(table: TableProposal) -> list[str]:
     if table.options:
         lines += ["    options:", *(f"      {key}: {value}" for key, value in table.options)]
     if table.format == "document":
-        return [*lines, "    mode: mirror   # a section of a document a row; rows follow their document"]
+        return [*lines, "    mode: mirror   # one row per section of a document; rows follow their document"]
     return [
         *lines,
-        "    # Each file's rows are appended once. For one row per key, the newest winning:",
+        "    # Each file's rows are appended once. For one row per key, where the newest wins:",
         "    # mode: merge",
         f"    # record_key: {_quote(table.record_key)}",
         f"    # ordering: {_quote(table.ordering)}",

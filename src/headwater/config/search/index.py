@@ -1,4 +1,4 @@
-"""Which table is indexed: from which text, with which model, in which store."""
+"""The indexed table, its text, the embedding model and the vector store."""
 
 from typing import Annotated, Literal
 
@@ -20,101 +20,109 @@ ColumnWeights = Annotated[dict[str, PositiveFloat], BeforeValidator(_weigh_names
 
 
 class ChunkConfig(Section):
-    """How the text of one row is cut."""
+    """Chunking of a row's text."""
 
     by: Literal["characters", "tokens", "markdown", "code"] = Field(
-        "characters", description="What `size` counts, or whose structure is followed."
+        "characters", description="Unit of `size`, or structure that chunks follow."
     )
-    size: int = Field(1_200, ge=50, le=20_000, description="Most that one chunk holds.")
-    overlap: int = Field(0, ge=0, description="How much of the chunk before a chunk repeats.")
+    size: int = Field(1_200, ge=50, le=20_000, description="Maximum size of a chunk.")
+    overlap: int = Field(0, ge=0, description="Overlap with the previous chunk.")
     language: str | None = Field(
         None,
         pattern=r"^[a-z][a-z0-9_]*$",
-        description="With `by: code`: language whose tree-sitter grammar is installed; default: blank lines.",
+        description="With `by: code`: language with an installed tree-sitter grammar. Default: split at "
+        "blank lines.",
     )
 
     @model_validator(mode="after")
     def _check_overlap(self) -> "ChunkConfig":
         if self.overlap >= self.size:
-            text = f"{self.overlap} is not less than size ({self.size}): chunks would never get ahead"
+            text = f"{self.overlap} must be less than `size` ({self.size})"
             raise SectionError([(("overlap",), text)])
         return self
 
 
 class EmbedderConfig(Section):
-    """The model that turns text into vectors."""
+    """The embedding model."""
 
     type: Literal["wordllama", "hashing", "sentence_transformers", "fastembed", "openai"] = Field(
         "wordllama",
-        description="`wordllama` needs nothing but its package; `hashing` knows no words and is for tests; "
-        "`openai` is any endpoint that speaks its protocol.",
+        description="`wordllama` ships its weights; `hashing` ignores meaning and is for tests; `openai` is "
+        "any endpoint with OpenAI's protocol.",
     )
-    model: str | None = Field(None, description="Name or folder of the model; default: the type's own.")
-    endpoint: str | None = Field(None, description="With `openai`: the base URL.")
-    dimensions: int | None = Field(None, ge=8, le=8_192, description="Shorten vectors to this.")
-    query_prefix: str = Field("", description="Put before a query, as some models ask.")
-    passage_prefix: str = Field("", description="Put before a row's text, as some models ask.")
-    batch_size: int = Field(256, ge=1, le=4_096, description="Texts embedded in one call.")
-    timeout: PositiveFloat = Field(30, description="With `openai`: seconds for one call.")
+    model: str | None = Field(None, description="Name or folder of the model. Default: depends on the type.")
+    endpoint: str | None = Field(None, description="With `openai`: base URL of the endpoint.")
+    dimensions: int | None = Field(
+        None, ge=8, le=8_192, description="Number of dimensions to which vectors are truncated."
+    )
+    query_prefix: str = Field("", description="Prefix of queries, as some models require.")
+    passage_prefix: str = Field("", description="Prefix of a row's text, as some models require.")
+    batch_size: int = Field(256, ge=1, le=4_096, description="Number of texts per call.")
+    timeout: PositiveFloat = Field(30, description="With `openai`: timeout of a call, in seconds.")
 
 
 class StoreConfig(Section):
-    """Where the index lies."""
+    """The vector store of the index."""
 
     type: Literal["local", "qdrant", "memory"] = Field(
         "local",
-        description="`local`: a folder, for one process; `qdrant`: a server; `memory`: gone at the end.",
+        description="`local`: a folder, for one process; `qdrant`: a server; `memory`: this process only, "
+        "not persistent.",
     )
     url: str | None = Field(
-        None, description="With `qdrant`: where the server is.", examples=["http://localhost:6333"]
+        None, description="With `qdrant`: URL of the server.", examples=["http://localhost:6333"]
     )
-    prefer_grpc: bool = Field(False, description="With `qdrant`: speak gRPC.")
+    prefer_grpc: bool = Field(False, description="With `qdrant`: use gRPC.")
     path: str | None = Field(
-        None, description="With `local`: the folder; default: `_headwater/index` in a lake that is a folder."
+        None,
+        description="With `local`: folder of the index. Default: `_headwater/index` in a lake that is a "
+        "folder.",
     )
     collection: str = Field(
-        "headwater", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,100}$", description="Name that searches ask for."
+        "headwater", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,100}$", description="Alias of the live version."
     )
 
     @model_validator(mode="after")
     def _check_url(self) -> "StoreConfig":
         if (self.type == "qdrant") != (self.url is not None):
-            raise SectionError([(("url",), "`url` and `type: qdrant` belong together")])
+            raise SectionError([(("url",), "`url` and `type: qdrant` require each other")])
         return self
 
 
 class SearchConfig(Section):
-    """What is searched."""
+    """The search index and its API."""
 
-    table: str = Field(description="The data table whose rows are found.")
+    table: str = Field(description="Data table to index.")
     text: ColumnWeights = Field(
-        description="Columns whose text is searched: a list, or `column: weight`.",
+        description="Columns with searchable text: a list, or `column: weight`.",
         examples=[["title", "description"], {"title": 3, "description": 1}],
     )
     id: str | None = Field(
         None,
-        description="Column that names a row in answers; default: the `record_key`, else object and row.",
+        description="Column that identifies a row in answers. Default: the `record_key`, else object and "
+        "row.",
     )
     fields: FieldNames = Field(
         (),
-        description="Columns kept for filters and answers; default: all plain columns but those of `text`.",
+        description="Columns kept for filters and answers. Default: all scalar columns except those of "
+        "`text`.",
     )
-    where: str | None = Field(
-        None, description="SQL condition on the table's rows: others are not indexed.", examples=["in_stock"]
-    )
+    where: str | None = Field(None, description="SQL condition for the rows to index.", examples=["in_stock"])
     tenant: str | None = Field(
-        None, description="Column that says whose row it is; queries then name a tenant."
+        None, description="Column with the tenant of a row; queries are then limited to a tenant."
     )
-    chunk: ChunkConfig = Field(ChunkConfig(), description="How long texts are cut.")
+    chunk: ChunkConfig = Field(ChunkConfig(), description="Chunking of long texts.")
     keep_commits: int = Field(
         10,
         ge=10,
         le=1_000,
-        description="So many commits back at least, answers can be asked for `as_of` then. More take more "
-        "space: the changed parts of the chunks table are kept once for every twenty commits.",
+        description="Minimum number of commits that queries with `as_of` can go back. More commits take more "
+        "space: the changed parts of the chunks table are kept once per twenty commits.",
     )
-    embedder: EmbedderConfig = Field(EmbedderConfig(), description="Text to vector.")
-    store: StoreConfig = Field(StoreConfig(), description="What keeps the index, and where.")
-    retrieval: RetrievalConfig = Field(RetrievalConfig(), description="How rows are found and ordered.")
-    language_model: LanguageModelConfig | None = Field(None, description="Who words the answers.")
-    serve: ServeConfig = Field(ServeConfig(), description="The API.")
+    embedder: EmbedderConfig = Field(EmbedderConfig(), description="Embedding model of texts and queries.")
+    store: StoreConfig = Field(StoreConfig(), description="Vector store of the index.")
+    retrieval: RetrievalConfig = Field(RetrievalConfig(), description="Retrieval and ranking of rows.")
+    language_model: LanguageModelConfig | None = Field(
+        None, description="The language model that words answers."
+    )
+    serve: ServeConfig = Field(ServeConfig(), description="The HTTP API.")

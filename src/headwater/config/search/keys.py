@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from headwater.errors import ConfigError
 
 API_KEYS_VARIABLE = "HEADWATER_API_KEYS"
-_FORM = "write name:sha256-hex[:tenant[:scope]], comma separated; hash a key with `printf %s KEY | sha256sum`"
+_FORM = "write name:sha256-hex[:tenant[:scope]], comma-separated; hash a key with `printf %s KEY | sha256sum`"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 SCOPES = frozenset({"admin"})
@@ -46,9 +46,9 @@ def parse_api_keys(text: str, *, needs_tenant: bool = False) -> tuple[ApiKey, ..
     ]
     if needs_tenant and (not keys or any(key.tenant is None for key in keys)):
         bare = ", ".join(key.name for key in keys if key.tenant is None)
-        what = f"without one: {bare}" if bare else "there is no key"
+        what = f"without a tenant: {bare}" if bare else "no key is set"
         problems.append(
-            f"environment variable {API_KEYS_VARIABLE}: `search.tenant` is set, so each key has to name a "
+            f"environment variable {API_KEYS_VARIABLE}: `search.tenant` is set, so each key must name a "
             f"tenant; {what}"
         )
     if problems:
@@ -69,10 +69,10 @@ def find_key(keys: Sequence[ApiKey], given: str) -> ApiKey | None:
 def _parse_entry(entry: str) -> ApiKey | str:
     name, *rest = entry.split(":")
     if not _NAME.fullmatch(name):
-        return "the name is not 1 to 64 letters, digits, dots, dashes"
+        return "the name must have 1 to 64 letters, digits, dots or dashes"
     if not 1 <= len(rest) <= 3 or not _HASH.fullmatch(rest[0]):
-        return f"{name}: no SHA-256 in hex after the name"
+        return f"{name}: the SHA-256 in hex after the name is missing or invalid"
     tenant, scope = ([*rest[1:], "", ""])[:2]
     if scope and scope not in SCOPES:
-        return f"{name}: no scope {scope!r}; there is: {', '.join(sorted(SCOPES))}"
+        return f"{name}: unknown scope {scope!r}. Allowed: {', '.join(sorted(SCOPES))}"
     return ApiKey(name, rest[0].lower(), tenant or None, scope == "admin")

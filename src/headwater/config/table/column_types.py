@@ -39,28 +39,31 @@ def iter_column_type_problems(table: TableFields) -> Iterator[Problem]:
     for name, kind in types.items():
         path, folded = ("columns", name), name.lower()
         if not _NAME.fullmatch(name):
-            yield path, "cannot be a column's name; allowed: letters, digits, `_`, as the table has them"
+            yield path, "is not a valid column name. Allowed: letters, digits, `_`, as in the table"
         if folded.startswith(_OWN_PREFIXES) or folded == rescued:
-            yield path, "is a column of Hudi's or headwater's own; give another name"
+            yield path, "is a meta field of Hudi or headwater; choose another name"
         if [other.lower() for other in types].count(folded) > 1:
-            yield path, "is there twice, in other letters"
+            yield path, "is duplicate; names are case-insensitive"
         for key, names in used.items():
             if folded in names:
-                yield (key,), f"{name!r} is a {kind.name}: it cannot identify, order or locate rows"
+                yield (key,), f"{name!r} is a {kind.name}, which cannot identify, order or locate rows"
         if table.from_ is None and not table.transform:
             yield from ((path, text) for text in _iter_format_problems(table.effective_format, name, kind))
     if table.cdc != "off" and any(isinstance(kind, VectorType) for kind in types.values()):
-        yield ("cdc",), f"{table.cdc!r} cannot be with a vector: Hudi 1.2 cannot read the log. Allowed: off"
+        yield (
+            ("cdc",),
+            (f"{table.cdc!r} cannot be combined with a vector: Hudi 1.2 cannot read the log. Allowed: off"),
+        )
     if types and table.base_file_format == "orc":
-        yield ("base_file_format",), f"'orc' cannot hold {_name_all(types)} in Hudi 1.2. Allowed: parquet"
+        yield ("base_file_format",), f"'orc' cannot store {_name_all(types)} in Hudi 1.2. Allowed: parquet"
 
 
 def _iter_format_problems(file_format: str, name: str, kind: ColumnType) -> Iterator[str]:
     if file_format not in _FORMATS[kind.name]:
         step = _STEPS[kind.name].replace("NAME", name)
-        yield f"`format: {file_format}` has nothing that is a {kind.name}; make it by a step: `{step}`"
+        yield f"`format: {file_format}` has no {kind.name}; create it with a transform: `{step}`"
     elif file_format == "binary" and name.lower() != "content":
-        yield f"`format: binary` has no column {name!r}; its bytes are in `content`"
+        yield f"`format: binary` has no column {name!r}; the bytes are in `content`"
 
 
 def _name_all(types: Mapping[str, ColumnType]) -> str:

@@ -22,7 +22,7 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
     if table.from_ is None:
         for name in ("refresh", "group_key"):
             if getattr(table, name):
-                yield (name,), "has no meaning without `from`: it says how a table follows another table"
+                yield (name,), "not applicable without `from`: it sets how a table follows another table"
         return
     # Ignore keys at their default: a configuration may be written out in full.
     fields = type(table).model_fields
@@ -32,16 +32,16 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
             key = type(table).model_fields[name].alias or name
             yield (
                 (key,),
-                f"cannot be beside `from: {table.from_}`: rows come from there, not from objects",
+                f"cannot be combined with `from: {table.from_}`: rows come from that table, not from objects",
             )
     for name in _OF_MERGING:
         if name in given:
-            text = f"has no meaning beside `from: {table.from_}`: rows are always those of that table now"
+            text = f"not applicable with `from: {table.from_}`: rows always follow that table's current state"
             yield (name,), text
     if table.refresh in ("full", "changed_keys") and not table.record_key:
         yield (
             ("record_key",),
-            f"missing; `refresh: {table.refresh}` needs the columns that identify a row of the result, such "
+            f"missing; `refresh: {table.refresh}` requires the columns that identify a resulting row, such "
             "as those of GROUP BY",
         )
     yield from _iter_group_problems(table)
@@ -49,8 +49,8 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
         if check.is_routing:
             yield (
                 ("checks",),
-                f"{check.label(number)}: `on_failure: quarantine` is of objects' records, and these rows "
-                "come from a table. Allowed: fail, warn; or leave rows out by a step",
+                f"{check.label(number)}: `on_failure: quarantine` applies to records of objects, and these "
+                "rows come from a table. Allowed: fail, warn; or filter rows in a transform",
             )
 
 
@@ -58,12 +58,12 @@ def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
     """Yield transforms that change or drop group columns: groups of source and result must match."""
     if table.refresh != "changed_keys":
         if table.group_key:
-            text = f"has no meaning with `refresh: {table.effective_refresh}`; only changed_keys has it"
+            text = f"not applicable with `refresh: {table.effective_refresh}`; only with changed_keys"
             yield ("group_key",), text
         return
     for name in table.group_key:
         if name.lower().startswith(("_hoodie_", *_OWN_COLUMNS)):
-            yield ("group_key",), f"{name!r} is not given to the steps; name a column that is"
+            yield ("group_key",), f"{name!r} is not passed to the transforms; specify another column"
     keys = {name.lower(): name for name in table.effective_group_key}
     for at, step in enumerate(table.transform):
         changed = [*step.rename, *step.rename.values(), *step.cast, *step.drop, *step.hash]
@@ -74,8 +74,8 @@ def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
         for key in sorted(lost | ((keys.keys() - kept) if kept else set())):
             yield (
                 ("transform", at, step.kind),
-                f"{keys[key]!r} is of the table's `group_key`, which has to pass the steps as it is; else "
-                "set `refresh: full`",
+                f"{keys[key]!r} is in the table's `group_key`, which transforms must not change; keep it "
+                "unchanged, or set `refresh: full`",
             )
 
 
@@ -89,12 +89,12 @@ def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
             near = find_nearest(table.from_, (other for other in tables if other != name))
             meant = f" Did you mean {near!r}?" if near else ""
             others = ", ".join(other for other in tables if other != name) or "none"
-            yield path, f"no table {table.from_!r}.{meant} Other tables are: {others}"
+            yield path, f"unknown table {table.from_!r}.{meant} Other tables: {others}"
         elif table.from_ == name:
-            yield path, f"{name!r} is the table itself; name the table that it is built from"
+            yield path, f"{name!r} is the table itself; specify the table to build it from"
         elif name in (way := _list_way(name, tables)):
             shown = " <- ".join((name, *way[: way.index(name) + 1]))
-            yield path, f"the tables go round in a circle: {shown}; one of them has to be built from objects"
+            yield path, f"the tables form a cycle: {shown}; build one of them from objects"
 
 
 def order_tables(tables: Mapping[str, TableFields]) -> list[str]:

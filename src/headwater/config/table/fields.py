@@ -27,229 +27,249 @@ KeyProblem = tuple[tuple[str, ...], str]
 
 
 class BadObjectPolicy(Section):
-    """What becomes of an object that cannot be used, by reason: it is quarantined, also retried by itself, or
-    only counted as skipped."""
+    """Handling of unusable objects by reason: quarantine them, quarantine and retry them automatically, or
+    skip them."""
 
-    missing: BadObjectAction = Field("retry", description="There is no such object (any more).")
-    forbidden: BadObjectAction = Field("retry", description="It may not be read.")
+    missing: BadObjectAction = Field("retry", description="The object does not exist.")
+    forbidden: BadObjectAction = Field("retry", description="Access to the object is denied.")
     unavailable: Literal["retry", "quarantine"] = Field(
-        "retry", description="The store did not give it, after all attempts."
+        "retry", description="The object store fails after all retries."
     )
-    unparsable: BadObjectAction = Field("quarantine", description="It is not of the table's format.")
+    unparsable: BadObjectAction = Field(
+        "quarantine", description="The object does not match the table's format."
+    )
     schema_: BadObjectAction = Field(
-        "quarantine", alias="schema", description="Its columns cannot be the table's."
+        "quarantine", alias="schema", description="The object's columns do not fit the table."
     )
-    oversize: BadObjectAction = Field("quarantine", description="It is too large to be read.")
+    oversize: BadObjectAction = Field("quarantine", description="The object exceeds the size limit.")
     unwritable: BadObjectAction = Field(
-        "quarantine", description="Spark or Hudi fails on its rows, though they fit the columns."
+        "quarantine", description="Spark or Hudi fails on rows that fit the columns."
     )
-    empty: Literal["quarantine", "skip"] = Field("skip", description="It has no bytes.")
+    empty: Literal["quarantine", "skip"] = Field("skip", description="The object has no bytes.")
 
 
 class TableFields(Section):
-    """The keys of a data table and what they default to; `TableConfig` checks how they combine."""
+    """The keys of a data table and their defaults; `TableConfig` validates their combinations."""
 
     from_: str | None = Field(
         None,
         alias="from",
-        description="The table that this one is built from, instead of from objects: it follows that table's "
-        "changes, deletes included.",
+        description="Source table of a derived table. The derived table follows its changes, including "
+        "deletes.",
         examples=["orders"],
     )
     refresh: Refresh | None = Field(
         None,
-        description="How a table follows the one in `from`: rows are made anew of the rows that changed "
-        "(changes: each row has to come from one row); groups are computed anew that rows changed in "
-        "(changed_keys: see `group_key`); or all is computed anew and the difference is written (full). With "
-        "the last two, steps may aggregate, and `record_key` tells the result's rows. Default: changes.",
+        description="How a derived table follows its source. `changes`: recompute rows from changed rows; "
+        "each row comes from one row. `changed_keys`: recompute groups with changed rows (see `group_key`). "
+        "`full`: recompute everything and write the difference. With the last two, transforms may aggregate, "
+        "and `record_key` identifies the resulting rows. Default: changes.",
     )
     group_key: FieldNames = Field(
         (),
-        description="Columns that rows of the source and the rows made of them have in common "
-        "(changed_keys). Default: `record_key`.",
+        description="Columns that source rows and resulting rows have in common (changed_keys). Default: "
+        "`record_key`.",
     )
     path: Patterns = Field(
-        ("**",), description="Globs of keys (`*`, `**`, `?`, `[a]`, `{a,b}`), relative to the source."
+        ("**",),
+        description="Globs that keys must match (`*`, `**`, `?`, `[a]`, `{a,b}`), relative to the source.",
     )
-    prefix: str = Field("", description="Only keys that start with this (no wildcards).")
-    suffix: Patterns = Field((), description="Only keys that end with one of these.")
-    regex: str | None = Field(None, description="Only keys that this expression matches in full.")
-    ignore_prefix: Patterns = Field((), description="No keys that start with one of these.")
-    ignore_substring: Patterns = Field((), description="No keys that contain one of these.")
+    prefix: str = Field("", description="Include only keys with this prefix (no wildcards).")
+    suffix: Patterns = Field((), description="Include only keys with one of these suffixes.")
+    regex: str | None = Field(None, description="Include only keys that fully match this regular expression.")
+    ignore_prefix: Patterns = Field((), description="Exclude keys with one of these prefixes.")
+    ignore_substring: Patterns = Field((), description="Exclude keys that contain one of these texts.")
     format: FileFormat | None = Field(
         None,
-        description="File format; default: by the path's ending. `document` needs "
-        "`pip install 'headwater[documents]'`.",
+        description="File format. Default: implied by the path's ending. `document` requires `pip install "
+        "'headwater[documents]'`.",
     )
     mode: Literal["mirror", "merge", "append"] | None = Field(
-        None, description="Default: merge with a record_key, append without."
+        None, description="How the table follows objects. Default: merge with a `record_key`, else append."
     )
     on_object_removed: Literal["ignore", "retract", "tombstone"] | None = Field(
         None,
-        description="Always `retract` for a mirror and `ignore` for the other modes. For rows that follow "
-        "removals use `mode: mirror`, or a table built `from` a mirror.",
+        description="Always `retract` for a mirror and `ignore` for the other modes. To delete rows of "
+        "removed objects, use `mode: mirror`, or a table built `from` a mirror.",
     )
     record_key: FieldNames = Field((), description="Fields that identify a row (merge).")
     generated_keys: bool = Field(
-        False, description="Hudi gives each row a key of its own, instead of event and row number (append)."
+        False, description="Let Hudi generate the record keys, instead of event and row number (append)."
     )
     ordering: FieldNames = Field(
-        (), description="The row with the higher value wins (merge); default: the newer event."
+        (),
+        description="Ordering fields: the row with the higher value wins (merge). Default: the newer event.",
     )
-    partition: FieldNames = Field((), description="Fields the table is partitioned by.")
+    partition: FieldNames = Field((), description="Partition fields.")
     partition_style: Literal["hive", "plain"] = Field(
-        "hive", description="Folders of partitions: `day=2026-05-01`, or `2026-05-01` only."
+        "hive", description="Folder names of partitions: `day=2026-05-01` (hive) or `2026-05-01` (plain)."
     )
     url_encode_partitions: bool | None = Field(
         None,
-        description="Values with `/`, `:` and the like are written as `%2F` in folders of partitions; "
-        "default: true for a new table, and what an existing table has.",
+        description="URL-encode special characters in the folder names of partitions, such as `/` as `%2F`. "
+        "Default: true for a new table; unchanged for an existing one.",
     )
     drop_partition_columns: bool = Field(
-        False, description="Partition fields are kept in the folders' names only, not in the files too."
+        False, description="Keep partition fields in the folder names only, not in the files."
     )
-    partition_columns: FieldNames = Field((), description="Columns taken from `name=value` parts of the key.")
+    partition_columns: FieldNames = Field(
+        (), description="Columns parsed from `name=value` parts of the key."
+    )
     table_type: Literal["copy_on_write", "merge_on_read"] = Field(
         "copy_on_write", description="Hudi table type."
     )
-    base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the table's files.")
+    base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the base files.")
     cdc: Literal["off", "op_key_only", "data_before", "data_before_after"] = Field(
         "off",
-        description="Keep a log of every change for `sql --cdc` and `changes --cdc`: the keys only, also the "
-        "row before, or both images. The less it holds, the more a reader looks up. Only for a table that is "
-        "made anew: Hudi refuses another log than the table has, and goes on with what it has for `off`.",
+        description="Log every change for `sql --cdc` and `changes --cdc`: the keys only, with the before "
+        "image, or with both images. The less is logged, the more a reader must look up. Takes effect when "
+        "the table is created: Hudi rejects another log for an existing table, and keeps the existing one "
+        "for `off`.",
     )
     index: IndexConfig | None = Field(
-        None, description="How the file of a key is found; default: Hudi's, `simple`."
+        None, description="Index with which writes locate keys. Default: Hudi's, `simple`."
     )
     operation: Annotated[
         Literal["upsert", "insert", "bulk_insert"] | None, BeforeValidator(refuse_overwrites)
-    ] = Field(None, description="Default: upsert for merge, insert for append (upsert with `cdc`).")
-    bulk_insert: BulkInsertConfig | None = Field(None, description="How `operation: bulk_insert` writes.")
+    ] = Field(
+        None, description="Write operation. Default: upsert for merge, insert for append (upsert with `cdc`)."
+    )
+    bulk_insert: BulkInsertConfig | None = Field(
+        None, description="Sorting and parallelism of `operation: bulk_insert`."
+    )
     merge_mode: Literal["commit_time", "event_time"] | None = Field(
         None,
-        description="Which of two rows with one key stays (merge): the one written last (in one commit: the "
-        "newer event's), or the one with the higher `ordering`. Default: event_time.",
+        description="Which of two rows with the same key wins (merge): the one written last (within a "
+        "commit, the one of the newer event), or the one with the higher `ordering`. Default: event_time.",
     )
     partial_updates: bool = Field(
-        False, description="A null in a new row leaves the stored value as it is (merge)."
+        False, description="Keep the stored value where a new row has null (merge)."
     )
     payload: JavaClassName | None = Field(
-        None, description="Class of a Hudi payload that makes one row of two with one key (merge)."
+        None, description="Class of a Hudi payload that merges rows with the same key (merge)."
     )
     merger: JavaClassName | None = Field(
         None,
-        description="Class of a Hudi record merger that makes one row of two with one key (merge, "
+        description="Class of a Hudi record merger that merges rows with the same key (merge, "
         "copy_on_write).",
     )
     filter_duplicates: bool = Field(
-        False, description="Rows whose `record_key` the table has already are dropped (append)."
+        False, description="Drop rows whose `record_key` already exists in the table (append)."
     )
-    file_sizes: FileSizesConfig | None = Field(None, description="How large files become.")
+    file_sizes: FileSizesConfig | None = Field(None, description="Target sizes of base files.")
     keep_commits: int | None = Field(
-        None, ge=1, le=10_000, description="The table can be read as it was so many commits ago. Default: 10."
+        None,
+        ge=1,
+        le=10_000,
+        description="Commits for which old files are kept, for time travel. Default: 10.",
     )
     keep_hours: int | None = Field(
-        None, ge=1, description="The table can be read as it was so many hours ago, instead of by commits."
+        None, ge=1, description="Hours for which old files are kept, instead of commits."
     )
     keep_file_versions: int | None = Field(
-        None, ge=1, description="So many versions of each file are kept, instead of by commits."
+        None, ge=1, description="Versions of each file to keep, instead of commits."
     )
     keep_partition_days: int | None = Field(
-        None, ge=1, description="Partitions go so long after their newest commit: see `table NAME expire`."
+        None,
+        ge=1,
+        description="Days after its last commit when a partition expires. See `table NAME expire`.",
     )
     compact_after: int | None = Field(
         None,
         ge=0,
-        description="Log files are merged into base files every so many commits (merge_on_read). "
-        "Default: Hudi's 5.",
+        description="Delta commits between compactions (merge_on_read). Default: Hudi's 5.",
     )
     clustering: ClusteringConfig | None = Field(
-        None, description="Small files become large, sorted ones every so many commits. Default: never."
+        None, description="Rewrite small files into larger, sorted ones at regular intervals. Default: off."
     )
     services: Literal["inline", "semi_async", "async"] = Field(
         "inline",
-        description="Who compacts, clusters, cleans and archives: the writer after its commits, or "
-        "`headwater services run` beside it. `semi_async`: the writer plans compactions and clusterings and "
-        "the other does them; `async`: the other plans them, too, and cleans and archives. Needs `lock`.",
+        description="Where compaction, clustering, cleaning and archiving run. `inline`: in the writer, "
+        "after its commits. `semi_async`: the writer plans compactions and clusterings, and `headwater "
+        "services run` executes them. `async`: `headwater services run` does all of it. The last two require "
+        "a `lock`.",
     )
     max_pending_compactions: int = Field(
         5,
         ge=1,
-        description="With so many planned and not done, no compaction is planned (semi_async, async).",
+        description="Maximum number of pending compactions before planning pauses (semi_async, async).",
     )
     max_pending_clustering: int = Field(
         5,
         ge=1,
-        description="With so many planned and not done, no clustering is planned (semi_async, async).",
+        description="Maximum number of pending clusterings before planning pauses (semi_async, async).",
     )
     concurrency: Literal["optimistic", "non_blocking"] = Field(
         "optimistic",
-        description="With a `lock`: of two writers that change the same files one begins again; or both "
-        "write log files, and readers merge them (non_blocking: merge_on_read with a bucket index).",
+        description="Concurrency control with a `lock`. `optimistic`: of two writers that change the same "
+        "files, one retries. `non_blocking`: both write log files, which readers merge (merge_on_read with a "
+        "bucket index).",
     )
     metadata_table: bool | None = Field(
         None,
-        description="Hudi's metadata table is kept: listings and statistics for readers, for slower "
-        "commits. Default: only where `index` or `column_stats` needs it.",
+        description="Maintain Hudi's metadata table: file listings and statistics for readers, at the cost "
+        "of slower commits. Default: only if `index` or `column_stats` requires it.",
     )
     column_stats: bool | FieldNames = Field(
         False,
-        description="The lowest and highest values of these columns (true: of the first 32) in each file are "
-        "kept in the metadata table; queries pass files over by them.",
+        description="Columns whose minimum and maximum per file are kept in the metadata table for data "
+        "skipping (true: the first 32 columns).",
     )
     indexing: Literal["inline", "async"] = Field(
         "inline",
-        description="Who builds `column_stats` of rows that are there: the writer with its next commit, or "
-        "`headwater services run` beside the commits (async; with `services: async`).",
+        description="Where `column_stats` of existing rows are built: in the writer's next commit, or in "
+        "`headwater services run`, concurrently with commits (async; requires `services: async`).",
     )
     schema_: str | None = Field(
-        None, alias="schema", description="Columns as DDL (`id bigint, name string`); default: inferred."
+        None, alias="schema", description="Columns as DDL (`id bigint, name string`). Default: inferred."
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
     columns: ColumnTypes = Field(
         {},
-        description="Columns of the table that have one of Hudi's own types, after all steps: "
-        "`vector(384)`, `vector(384, double)` or `blob`.",
+        description="Columns with one of Hudi's own types, after all transforms: `vector(384)`, `vector(384, "
+        "double)` or `blob`.",
         examples=[{"embedding": "vector(384)"}],
     )
     schema_evolution_mode: SchemaEvolutionMode | None = Field(
         None,
-        description="What columns that the table does not have do: they are added (and types widened), kept "
-        "in the rescued data column, end the table with an error, or are left out. Default: "
-        "add_new_columns; none where `schema` is given.",
+        description="How new columns are handled: add them (and widen types), keep them in the rescued data "
+        "column, fail the table, or ignore them. Default: add_new_columns; none if `schema` is given.",
     )
     rescued_data_column: str | None = Field(
         None,
-        description="Column for what fits no column, as JSON with the object's address. Default: "
+        description="Column for values that fit no column, as JSON with the object's address. Default: "
         "`_rescued_data` with `schema_evolution_mode: rescue`, else none: such records go to quarantine.",
     )
     transform: tuple[TransformStep, ...] = Field(
         (),
-        description="Steps between parsing and commit, in this order. Keys, ordering and partition are "
-        "columns of what comes out.",
+        description="Transforms between parsing and commit, in order. Keys, ordering and partition are "
+        "columns of their output.",
     )
     checks: tuple[CheckConfig, ...] = Field(
-        (), description="What a batch's rows have to be before they are committed."
+        (), description="Checks that a batch must pass before its commit."
     )
-    options: TextMap = Field({}, description="Options of the format's reader: docs/how-to/file-formats.md.")
+    options: TextMap = Field(
+        {}, description="Options of the format's reader; see docs/how-to/file-formats.md."
+    )
     hoodie: TextMap = Field(
         {},
-        description="Any `hoodie.*` write option; wins over typed ones. A slip of the pen and a value of a "
-        "wrong kind are errors; a key that Hudi does not know is passed on with a warning.",
+        description="Any `hoodie.*` write option; takes precedence over typed ones. Typos and values of the "
+        "wrong type are errors; keys unknown to Hudi are passed on with a warning.",
     )
     on_bad_object: BadObjectPolicy = Field(
-        BadObjectPolicy(), description="What becomes of objects that cannot be used."
+        BadObjectPolicy(), description="Handling of unusable objects, by reason."
     )
     start_from: datetime | None = Field(
-        None, description="A new table begins with the events committed since then; default: with the first."
+        None, description="Commit time from which a new table processes events. Default: all events."
     )
-    max_files_per_trigger: int = Field(10_000, ge=1, le=100_000, description="Objects in one batch, at most.")
+    max_files_per_trigger: int = Field(
+        10_000, ge=1, le=100_000, description="Maximum number of objects in a batch."
+    )
     max_bytes_per_trigger: ByteCount = Field(
-        ByteSize(10 * 1024**3), description="Bytes of objects in one batch, about."
+        ByteSize(10 * 1024**3), description="Approximate maximum size of the objects in a batch."
     )
     large_file_bytes: ByteCount = Field(
-        ByteSize(32 * 1024**2), description="Objects from this size on are read by Spark in splits."
+        ByteSize(32 * 1024**2), description="Minimum size of objects that Spark reads in splits."
     )
 
     @property

@@ -26,8 +26,8 @@ def iter_generated_key_problems(table: TableFields) -> Iterator[Problem]:
     if table.from_ is not None:
         yield (
             ("generated_keys",),
-            f"cannot be beside `from: {table.from_}`: rows are found again by their key when the source's "
-            "change; leave it out",
+            f"cannot be combined with `from: {table.from_}`: rows are matched by key when the source "
+            "changes; remove it",
         )
         return
     yield from _iter_mode_problems(table)
@@ -39,13 +39,13 @@ def _iter_mode_problems(table: TableFields) -> Iterator[Problem]:
     if table.record_key:
         yield (
             ("record_key",),
-            f"cannot be beside {_GENERATED}, with which no field is the key: leave one of them out",
+            f"cannot be combined with {_GENERATED}, where no field is the key; remove one of them",
         )
     elif table.effective_mode != "append":
         yield (
             ("generated_keys",),
-            f"cannot be with `mode: {table.effective_mode}`, which finds rows by their key; use "
-            "`mode: append`",
+            f"cannot be combined with `mode: {table.effective_mode}`, which matches rows by key; use `mode: "
+            "append`",
         )
 
 
@@ -53,26 +53,26 @@ def _iter_hudi_problems(table: TableFields) -> Iterator[Problem]:
     if table.filter_duplicates:
         yield (
             ("filter_duplicates",),
-            f"cannot be with {_GENERATED}: every row has a key of its own; use a `record_key`",
+            f"cannot be combined with {_GENERATED}: every row has a unique key; use a `record_key`",
         )
     if table.cdc != "off":
         yield (
             ("cdc",),
-            f"{table.cdc!r} cannot be with {_GENERATED}: the log would not say which row was deleted. "
-            "Allowed: off; `headwater changes` tells deletes without a log",
+            f"{table.cdc!r} cannot be combined with {_GENERATED}: the log would not identify deleted rows. "
+            "Allowed: off; `headwater changes` reports deletes without a log",
         )
     if table.index is None:
         return
     if table.index.type == "bucket":
-        text = "computes the file of a row from the fields of its key, and there are none"
+        text = "computes the file of a row from its key fields, and there are none"
     elif not table.index.type.endswith("record_level"):
-        text = "has no meaning: no key is looked up when rows are only added"
+        text = "is not applicable: appended rows need no key lookup"
     else:
         return
     yield (
         ("index", "type"),
-        f"{table.index.type!r} {text} ({_GENERATED}). Allowed: record_level, global_record_level; or leave "
-        "`index` out",
+        f"{table.index.type!r} {text} ({_GENERATED}). Allowed: record_level, global_record_level; or remove "
+        "`index`",
     )
 
 
@@ -80,14 +80,17 @@ def _iter_option_problems(table: TableFields) -> Iterator[Problem]:
     given = {key: value.strip() for key, value in table.hoodie.items()}
     key = f"{_WRITE}recordkey.field"
     if key in given:
-        yield ("hoodie", key), f"cannot be beside {_GENERATED}: leave one of them out"
+        yield ("hoodie", key), f"cannot be combined with {_GENERATED}; remove one of them"
     key = f"{_WRITE}operation"
     if given.get(key, "insert").lower() not in _ADDING:
         allowed = ", ".join(_ADDING)
-        yield ("hoodie", key), f"{given[key]!r} needs keys, and Hudi generates them. Allowed: {allowed}"
+        yield ("hoodie", key), f"{given[key]!r} requires keys, and Hudi generates them. Allowed: {allowed}"
     key = f"{PREFIX}index.type"
     if given.get(key, "").upper() == "BUCKET":
-        yield ("hoodie", key), f"{given[key]!r} cannot be with {_GENERATED}: it needs the fields of a key"
+        yield ("hoodie", key), f"{given[key]!r} cannot be combined with {_GENERATED}: it requires key fields"
     for key, value in _REFUSED_OPTIONS.items():
         if given.get(key, "").lower() == value:
-            yield ("hoodie", key), f"{value!r} cannot be with {_GENERATED}: Hudi refuses it; leave it out"
+            yield (
+                ("hoodie", key),
+                (f"{value!r} cannot be combined with {_GENERATED}: Hudi rejects it; remove it"),
+            )

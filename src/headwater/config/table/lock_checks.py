@@ -33,20 +33,20 @@ def _iter_provider_problems(lock: LockConfig, scheme: str, jars: Collection[str]
     if lock.provider == "file_system" and scheme in _OBJECT_STORES and lock.folder is None:
         yield (
             key,
-            f"'file_system' cannot lie in a lake at {scheme}://, where two writers could both make the "
-            "lock's file; use storage, dynamodb or zookeeper, or name a `folder` elsewhere that they share",
+            f"'file_system' is not safe in a lake at {scheme}://, where two writers could both create the "
+            "lock file; use storage, dynamodb or zookeeper, or set `folder` to a shared folder elsewhere",
         )
     if lock.provider == "storage":
         needed = _STORAGE_JARS.get(scheme, "")
         if not needed:
-            yield key, "'storage' is there for lakes at s3://, s3a:// and gs:// only; use file_system"
+            yield key, "'storage' supports only lakes at s3://, s3a:// and gs://; use file_system"
     if lock.provider == "dynamodb":
         needed = "hudi-aws-bundle"
     if needed and not any(needed in text for text in jars):
         yield (
             key,
-            f"{lock.provider!r} is not in Hudi's bundle for Spark; add "
-            f"`spark.packages: [org.apache.hudi:{needed}:1.2.0]`",
+            f"{lock.provider!r} is not part of Hudi's bundle for Spark; add `spark.packages: "
+            f"[org.apache.hudi:{needed}:1.2.0]`",
         )
 
 
@@ -57,17 +57,19 @@ def _iter_table_problems(
     if mode != "SINGLE_WRITER" and lock is None and _PROVIDER not in table.hoodie:
         yield (
             (*key, "hoodie", _MODE),
-            f"{mode!r} needs a lock that all writers use; set `lock: {{provider: file_system}}` or another",
+            f"{mode!r} requires a lock shared by all writers; set `lock: {{provider: file_system}}` or "
+            "another",
         )
     if table.concurrency == "non_blocking" and lock is None:
         yield (
             (*key, "concurrency"),
-            "'non_blocking' needs a lock for the moment of the commit; set `lock: {provider: file_system}` "
-            "or another",
+            "'non_blocking' requires a lock during the commit; set `lock: {provider: file_system}` or "
+            "another",
         )
     if table.services != "inline" and (lock is None or not lock.spans_processes):
         yield (
             (*key, "services"),
-            f"{table.services!r} means that `headwater services run` works on the table beside its writer: "
-            "that needs a lock between processes; set `lock: {provider: file_system}` or another",
+            f"{table.services!r} means that `headwater services run` maintains the table concurrently with "
+            "its writer, which requires a lock between processes; set "
+            "`lock: {provider: file_system}` or another",
         )

@@ -18,7 +18,7 @@ def iter_pattern_problems(table: TableFields) -> Iterator[KeyProblem]:
         address = ADDRESS.fullmatch(pattern)
         if address is not None:
             meant = f", such as {address['rest']!r}" if address["rest"] else ""
-            yield (key,), f"{pattern!r} is an address; write keys relative to the source{meant}"
+            yield (key,), f"{pattern!r} is an address; write a key relative to the source{meant}"
     if table.regex is not None:
         try:
             re.compile(table.regex)
@@ -36,7 +36,7 @@ def iter_folder_problems(
                 start = f"{str(folder).rstrip('/')}/"
                 inside = pattern.removeprefix(start) if pattern.startswith(start) else ""
                 meant = f", such as {inside!r}" if inside else f" {str(folder)!r}"
-                text = f"{pattern!r} begins with `/`; write it relative to the source folder{meant}"
+                text = f"{pattern!r} is absolute; write it relative to the source folder{meant}"
                 yield ("tables", name, key), text
 
 

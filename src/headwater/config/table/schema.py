@@ -24,22 +24,23 @@ def iter_schema_problems(table: TableFields) -> Iterator[Problem]:
     if mode == "add_new_columns" and table.schema_ is not None:
         yield (
             ("schema_evolution_mode",),
-            f"{mode!r} cannot be with `schema`, which gives all columns; give types in `schema_hints`. "
-            + allowed,
+            f"{mode!r} cannot be combined with `schema`, which lists all columns; set types in "
+            "`schema_hints`. " + allowed,
         )
     if table.effective_format in FIXED_COLUMNS:
-        text = f"`format: {table.effective_format}` always has the same columns"
+        text = f"`format: {table.effective_format}` has fixed columns"
         if mode not in (None, "none"):
-            yield ("schema_evolution_mode",), f"{mode!r} has no meaning: {text}. Allowed: none"
+            yield ("schema_evolution_mode",), f"{mode!r} is not applicable: {text}. Allowed: none"
         if table.rescued_data_column:
-            yield ("rescued_data_column",), f"has no meaning: {text}"
+            yield ("rescued_data_column",), f"not applicable: {text}"
     name = table.rescued_data_column
     if name is not None and (
         not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
     ):
         yield (
             ("rescued_data_column",),
-            f"{name!r} cannot be its name; allowed: letters, digits, `_`; not Hudi's or headwater's own",
+            f"{name!r} is not a valid column name. Allowed: letters, digits, `_`; no meta field of Hudi or "
+            "headwater",
         )
 
 

@@ -41,42 +41,45 @@ class TableConfig(TableFields):
 
     def _format_problems(self) -> Iterator[KeyProblem]:
         if not self.path:
-            yield ("path",), "the list is empty; leave `path` out to take every object"
+            yield ("path",), "the list is empty; remove `path` to include every object"
         elif self.format is None:
             found = {infer_format(path) for path in self.path}
             if None in found:
                 unclear = next(path for path in self.path if infer_format(path) is None)
                 allowed = ", ".join(get_args(FileFormat))
-                yield ("format",), f"missing, and path {unclear!r} does not tell it. Allowed: {allowed}"
+                yield ("format",), f"missing, and path {unclear!r} does not imply it. Allowed: {allowed}"
             elif len(found) > 1:
                 names = ", ".join(sorted(str(name) for name in found))
-                yield ("path",), f"the paths name several formats ({names}); a table has one: set `format`"
+                yield (
+                    ("path",),
+                    (f"the paths imply several formats ({names}), and a table has one; set `format`"),
+                )
 
     def _mode_problems(self) -> Iterator[KeyProblem]:
         mode = self.effective_mode
         if self.on_object_removed not in (None, self.effective_on_object_removed):
             yield (
                 ("on_object_removed",),
-                f"{self.on_object_removed!r} cannot be with `mode: {mode}`. Allowed: "
-                f"{self.effective_on_object_removed}. For rows that follow removals use `mode: mirror`, or a "
-                "table built `from` a mirror",
+                f"{self.on_object_removed!r} cannot be combined with `mode: {mode}`. Allowed: "
+                f"{self.effective_on_object_removed}. To delete rows of removed objects, use `mode: mirror`, "
+                "or a table built `from` a mirror",
             )
         if mode == "mirror":
             yield from self._mirror_problems()
         if mode == "merge" and not self.record_key:
-            yield ("record_key",), "missing; `mode: merge` needs the fields that identify a row"
+            yield ("record_key",), "missing; `mode: merge` requires the fields that identify a row"
         if mode == "append" and self.ordering:
-            yield ("ordering",), "has no meaning with `mode: append`; use `mode: merge` with a `record_key`"
+            yield ("ordering",), "not applicable with `mode: append`; use `mode: merge` with a `record_key`"
         if mode == "append" and self.operation == "upsert" and self.cdc == "off":
             yield (
                 ("operation",),
-                "'upsert' needs `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
+                "'upsert' requires `mode: merge` with a `record_key`. Allowed: insert, bulk_insert",
             )
         if self.cdc != "off" and self.operation == "insert":
             yield (
                 ("operation",),
-                f"'insert' cannot be with `cdc: {self.cdc}`: Hudi would log only a part of it. Allowed: "
-                "bulk_insert; left out, rows are upserted",
+                f"'insert' cannot be combined with `cdc: {self.cdc}`: Hudi would log only some of the "
+                "changes. Allowed: bulk_insert; or remove it to upsert rows",
             )
         if mode == "merge" and self.operation in ("insert", "bulk_insert"):
             yield (
@@ -85,7 +88,7 @@ class TableConfig(TableFields):
             )
 
     def _mirror_problems(self) -> Iterator[KeyProblem]:
-        text = "has no meaning with `mode: mirror`: rows follow their object; use `mode: merge`"
+        text = "not applicable with `mode: mirror`, where rows follow their object; use `mode: merge`"
         if self.record_key:
             yield ("record_key",), text
         if self.ordering:
@@ -103,12 +106,12 @@ class TableConfig(TableFields):
         }
         for key, names in names_by_key.items():
             for name in sorted({name for name in names if names.count(name) > 1}):
-                yield (key,), f"two are named {name!r}: a message could mean either"
+                yield (key,), f"duplicate name {name!r}; choose unique names"
 
     def _hoodie_problems(self) -> Iterator[KeyProblem]:
         for key in self.hoodie:
             if not key.startswith(PREFIX):
-                yield ("hoodie", key), f"unknown key {key!r}: Hudi's options start with `{PREFIX}`"
+                yield ("hoodie", key), f"unknown key {key!r}; Hudi's options start with `{PREFIX}`"
         given = {key: value for key, value in self.hoodie.items() if key.startswith(PREFIX)}
         for key, text in iter_option_problems(given):
             yield ("hoodie", key), text

@@ -44,8 +44,8 @@ def test_a_combination_that_cannot_be_is_refused(tmp_path: Path) -> None:
     ("report", "expected"),
     [
         (build_report(), "delete: 1,198 of 1,200 due objects, 2 changed"),
-        (build_report(dry_run=True), "1,200 objects are due for `delete`; nothing was done"),
-        (build_report(finished=False), "stopped, the next pass finds the rest"),
+        (build_report(dry_run=True), "1,200 objects due for `delete`; dry run: nothing changed"),
+        (build_report(finished=False), "stopped: the next pass continues"),
     ],
 )
 def test_a_pass_is_told_in_a_sentence(report: CleanReport, expected: str) -> None:
@@ -55,6 +55,6 @@ def test_a_pass_is_told_in_a_sentence(report: CleanReport, expected: str) -> Non
 def test_every_object_is_in_the_table_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     render_report(build_report())
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["objects", "why", "for", "instance"]
+    assert lines[0].split() == ["objects", "why", "examples"]
     assert lines[1].split() == ["1,200", "due"]
     assert lines[2].split() == ["3", "too", "young", "a.json,", "b.json,", "c.json"]

@@ -106,7 +106,7 @@ def test_text_has_a_line_an_item_and_where_it_lies(config):
 @pytest.mark.parametrize("args", [("list",), ("list", "--table", "orders")])
 def test_absent_table_is_an_empty_quarantine(empty_lake, args):
     done = run(empty_lake, *args)
-    assert (done.exit_code, done.stdout) == (0, "Nothing in quarantine.\n")
+    assert (done.exit_code, done.stdout) == (0, "Quarantine is empty.\n")
     assert (run(empty_lake, *args, "--json").stdout) == ""
 
 

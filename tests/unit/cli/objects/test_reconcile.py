@@ -76,14 +76,14 @@ def test_what_was_found_is_told_with_examples(capsys: pytest.CaptureFixture[str]
     assert lines[1].split() == ["missing", "a", "b[c].json", "e1"]
     assert lines[3:] == [
         "... and 1 more",
-        "1,200 objects listed: 2 missing, 0 changed, 1 vanished, 0 too young to tell",
-        "3 events written; `headwater run` brings them into the tables",
+        "1,200 objects listed: 2 missing, 0 changed, 1 absent from the listing, 0 too recent to compare",
+        "3 events added; ingest them: headwater run",
     ]
 
 
 def test_a_dry_run_says_that_nothing_was_written(capsys: pytest.CaptureFixture[str]) -> None:
     render_report(ReconcileReport(DONE), dry_run=True)
-    assert capsys.readouterr().out.splitlines()[-1] == "nothing was written"
+    assert capsys.readouterr().out.splitlines()[-1] == "dry run: nothing written"
 
 
 @pytest.mark.parametrize(("waiting", "is_told"), [(2_000, True), (0, False), (None, False)])
@@ -93,4 +93,4 @@ def test_a_queue_that_is_not_empty_is_told(
     render_report(ReconcileReport(DONE, waiting=waiting), dry_run=True)
     said = capsys.readouterr().out
     assert ("About 2,000 notifications wait in the queue" in said) is is_told
-    assert ("`headwater run --once` takes them in first" in said) is is_told
+    assert ("Capture them first: headwater run --once" in said) is is_told

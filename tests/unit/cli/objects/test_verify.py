@@ -26,13 +26,13 @@ def build_report(deep: DeepCounts | None) -> VerifyReport:
 def test_a_sample_is_one_of_a_deep_look(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["-c", str(write_config(tmp_path)), "verify", "--sample", "10"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--sample has no meaning without --deep" in done.stderr
+    assert "--sample requires --deep" in done.stderr
 
 
 def test_a_deep_look_is_told_in_a_sentence() -> None:
     told = describe_deep(DEEP)
-    assert told == "1,200 objects with 50,000 rows read again, 1 differ, 2 changed meanwhile"
-    assert describe_deep(DeepCounts(unread=3)).endswith("0 differ, 3 could not be read")
+    assert told == "1,200 objects with 50,000 rows re-read, 1 differ, 2 changed since"
+    assert describe_deep(DeepCounts(unread=3)).endswith("0 differ, 3 unreadable")
 
 
 @pytest.mark.parametrize("deep", [DEEP, None])
@@ -43,7 +43,7 @@ def test_the_document_has_a_block_of_it(deep: DeepCounts | None, capsys: pytest.
     assert (table["ingested"], table["reasons"]) == (1, {"cleaned": 1})
     render_report(report, repair=False)
     shown = capsys.readouterr().out
-    assert ("read again" in shown) == (deep is not None)
+    assert ("re-read" in shown) == (deep is not None)
     assert "orders: 1 cleaned" in shown
 
 
@@ -57,5 +57,5 @@ def test_rows_of_another_source_are_told_and_make_a_table_incomplete(
     assert build_json(report)["tables"]["orders"]["outside"].rows == 1_500
     render_report(report, repair=False)
     shown = capsys.readouterr().out
-    assert "orders: 1,500 rows of 2 objects that are not in the source, such as /old/a.json" in shown
+    assert "orders: 1,500 rows of 2 objects outside the source, such as /old/a.json" in shown
     assert "set source.moved_from" in shown

@@ -93,7 +93,7 @@ def test_keys_that_are_none(lake, monkeypatch):
 
 def test_tenants_without_keys(lake):
     lake.configure(tenant="seller")
-    expect(serve(lake), 2, "each key has to name a tenant")
+    expect(serve(lake), 2, "each key must name a tenant")
 
 
 def test_a_language_model_without_its_address(lake):

@@ -35,7 +35,7 @@ tables: {{orders_mor: {{path: "*.json", table_type: merge_on_read}}}}
 def test_whole_table_is_good(address):
     done = run(address, "--contents")
     assert done.exit_code == 0, done.stderr
-    assert "5 files of the newest state: all as the commits wrote them" in done.stdout
+    assert "5 files in the newest state: all complete" in done.stdout
     assert json.loads(run(address, "--json").stdout) == {
         "table": "orders_mor", "good": True, "files": 5, "damaged": [], "skipped": [], "problems": [],
     }  # fmt: skip
@@ -46,7 +46,7 @@ def test_log_that_was_cut_short_is_told_with_the_ways_out(address):
     os.truncate(Path(address.path, log.path), 50)
     done = run(address)
     assert done.exit_code == 3
-    assert "1 damaged" in done.stdout
+    assert "1 corrupt" in done.stdout
     assert "hint: put the file back" in done.stdout
     [told] = json.loads(run(address, "--json").stdout)["damaged"]
     assert (told["path"], told["what"], told["found"]) == (log.path, "size", 50)

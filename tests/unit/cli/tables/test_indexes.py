@@ -72,7 +72,7 @@ def test_index_alone_shows_what_show_shows(config):
     assert told["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
     assert (told["indexes"], told["problems"]) == ([], [])
     assert told["columns"]["placed_at"] == "timestamp"
-    assert "writes find keys by: bucket, 1 buckets" in run(config, "orders_cow", "index").stdout
+    assert "write index: bucket, 1 buckets" in run(config, "orders_cow", "index").stdout
 
 
 def test_index_of_the_metadata_table_has_its_state_and_size_on_disk(config):
@@ -101,7 +101,7 @@ def test_statistics_that_the_next_write_removes_are_told(config):
     damage(config, "archived", "hoodie.table.metadata.partitions=files,column_stats\n")
     found = read_json(config, "archived", "index")["indexes"]
     assert {one["name"]: one["kept"] for one in found} == {"files": False, "column_stats": False}
-    assert "the next write removes it" in run(config, "archived", "index").stdout
+    assert "dropped by the next write" in run(config, "archived", "index").stdout
 
 
 def test_broken_index_is_named_by_show_and_describe_and_repair_would_remove_it(config):
@@ -117,7 +117,8 @@ def test_broken_index_is_named_by_show_and_describe_and_repair_would_remove_it(c
     assert read_json(config, "orders_cow", "index", "repair", "--dry-run")["dropped"] == ["expr_index_by_day"]
     assert read_json(config, "orders_cow", "index", "drop", "by_day", "--dry-run")["dropped"] != []
     assert file.read_bytes() == before
-    refused = run(config, "orders_cow", "index", "create", "x", "--type", "expression", "-c", "quantity", "--function", "from_unixtime")  # fmt: skip  # noqa: E501
+    refused = run(config, "orders_cow", "index", "create", "x", "--type", "expression", "-c",
+        "quantity", "--function", "from_unixtime")  # fmt: skip
     assert refused.exit_code == 2
     assert "index repair" in refused.stderr
 

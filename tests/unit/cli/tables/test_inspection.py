@@ -109,9 +109,9 @@ def test_files_are_current_ones_or_all(config):
     assert current["small_file_limit"] == 8165
     assert len(read_json(config, "orders_cow", "files", "--all")["slices"]) == 5
     text = run(config, "orders_cow", "files", "--all").stdout
-    assert "2 file groups in 2 partitions: 2 base files, 0 logs, 16.3 kB" in text
+    assert "2 file groups in 2 partitions: 2 base files, 0 log files, 16.3 kB" in text
     assert "3 older slices: 24.5 kB" in text
-    assert "1 small: below 8.2 kB" in text
+    assert "1 small files (below 8.2 kB)" in text
 
 
 def test_partitions_are_listed(config):
@@ -137,7 +137,7 @@ def test_size_is_drawn_to_a_file(config, tmp_path):
     picture = tmp_path / "growth.svg"
     done = run(config, "archived", "size", "--plot", str(picture))
     assert (done.exit_code, picture.read_bytes()[:5]) == (0, b"<?xml")
-    assert f"drawn: {picture}" in done.stdout
+    assert f"wrote {picture}" in done.stdout
 
 
 def test_picture_without_matplotlib_is_bad_input(config, tmp_path, monkeypatch):
@@ -150,7 +150,7 @@ def test_picture_without_matplotlib_is_bad_input(config, tmp_path, monkeypatch):
 def test_rows_that_hudi_does_not_tell_are_marked(config):
     text = run(config, "managed", "size").stdout
     assert "~6" in text
-    assert "~: logs hold rows of which Hudi does not say whether they are new" in text
+    assert "~: estimate; Hudi does not record whether rows in log files are new" in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -39,4 +39,4 @@ def test_as_a_flowchart(ask):
     assert drawn.startswith("flowchart LR\n")
     assert ask("--mermaid").stdout == drawn
     refused = ask("--mermaid", "--json")
-    assert (refused.exit_code, "exclude each other" in refused.output) == (2, True)
+    assert (refused.exit_code, "are mutually exclusive" in refused.output) == (2, True)

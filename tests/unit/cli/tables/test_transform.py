@@ -44,8 +44,8 @@ def test_each_step_is_a_table_with_types_in_its_head(capsys):
     )
     render_report(TransformReport("orders", "a.json", "json", 1, 2, steps))
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "table orders, a.json (json): 1 records, 2 more fit no column"
-    assert lines[2] == "input: the records as they are read"
+    assert lines[0] == "table orders, a.json (json): 1 records, 2 do not fit the columns"
+    assert lines[2] == "input: the records as read"
     assert lines[3].split() == ["id", "bigint", "at", "struct<c:string>"]
     assert '{"c": "x"}' in lines[4]
     assert lines[6] == "step 1 (flatten)"

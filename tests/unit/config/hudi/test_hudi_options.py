@@ -91,8 +91,8 @@ def test_right_options_pass_without_a_word(given, caplog):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("hoodie.acme.threshold: 3", "Hudi 1.2.0 has no such option; it is passed on unchecked"),
-        ("hoodie.cleaner.commits.retained: 3", "is an old name; write hoodie.clean.commits.retained"),
+        ("hoodie.acme.threshold: 3", "Hudi 1.2.0 has no such option; passed on unchecked"),
+        ("hoodie.cleaner.commits.retained: 3", "is a deprecated name; use hoodie.clean.commits.retained"),
         (
             "hoodie.datasource.write.payload.class: a.B",
             "is deprecated since Hudi 1.0.0: use hoodie.write.record.merge.mode",

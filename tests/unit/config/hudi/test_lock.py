@@ -37,51 +37,56 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
             {},
             "lock.provider: 'zookeper' is not allowed. Did you mean 'zookeeper'?",
         ),
-        ({"provider": "zookeeper"}, {}, {}, "lock.address: missing; `provider: zookeeper` needs the servers"),
+        (
+            {"provider": "zookeeper"},
+            {},
+            {},
+            "lock.address: missing; `provider: zookeeper` requires the servers",
+        ),
         (
             {"provider": "zookeeper", "address": "zk1"},
             {},
             {},
-            "lock.address: 'zk1' is not the servers, such as `zk1:2181,zk2:2181`",
+            "lock.address: 'zk1' is invalid; specify the servers, such as `zk1:2181,zk2:2181`",
         ),
         (
             {"provider": "hive_metastore", "address": "hms:9083", "database": "d"},
             {},
             {},
-            "lock.address: 'hms:9083' is not its URI, such as `thrift://metastore:9083`",
+            "lock.address: 'hms:9083' is invalid; specify its URI, such as `thrift://metastore:9083`",
         ),
         (
             FILES | {"region": "eu-west-1"},
             {},
             {},
-            "lock.region: has no meaning with `provider: file_system`; only dynamodb has it",
+            "lock.region: not applicable with `provider: file_system`; applies to: dynamodb",
         ),
-        (FILES, {}, {"lake": "s3a://b/lake"}, "lock.provider: 'file_system' cannot lie in a lake at s3a://"),
+        (FILES, {}, {"lake": "s3a://b/lake"}, "lock.provider: 'file_system' is not safe in a lake at s3a://"),
         (
             {"provider": "storage"},
             {},
             {},
-            "lock.provider: 'storage' is there for lakes at s3://, s3a:// and gs:// only; use file_system",
+            "lock.provider: 'storage' supports only lakes at s3://, s3a:// and gs://; use file_system",
         ),
         (
             {"provider": "storage"},
             {},
             {"lake": "s3a://b/lake"},
-            "lock.provider: 'storage' is not in Hudi's bundle for Spark; add `spark.packages: "
+            "lock.provider: 'storage' is not part of Hudi's bundle for Spark; add `spark.packages: "
             "[org.apache.hudi:hudi-aws-bundle:1.2.0]`",
         ),
         (
             {"provider": "dynamodb", "table": "locks", "region": "eu-west-1"},
             {},
             {},
-            "lock.provider: 'dynamodb' is not in Hudi's bundle for Spark; add `spark.packages: "
+            "lock.provider: 'dynamodb' is not part of Hudi's bundle for Spark; add `spark.packages: "
             "[org.apache.hudi:hudi-aws-bundle:1.2.0]`",
         ),
         (
             None,
             BUCKETS | {"concurrency": "non_blocking"},
             {},
-            "tables.t.concurrency: 'non_blocking' needs a lock",
+            "tables.t.concurrency: 'non_blocking' requires a lock",
         ),
         (
             FILES,
@@ -93,7 +98,7 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
             None,
             {"services": "async"},
             {},
-            "tables.t.services: 'async' means that `headwater services run` works",
+            "tables.t.services: 'async' means that `headwater services run` maintains",
         ),
         ({"provider": "in_process"}, {"services": "async"}, {}, "tables.t.services: 'async' means that"),
         (FILES, {"services": "semi_async"}, {}, "tables.t.services: 'semi_async' has no meaning with"),
@@ -101,7 +106,7 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
             None,
             {"hoodie": {"hoodie.write.concurrency.mode": "optimistic_concurrency_control"}},
             {},
-            "tables.t.hoodie.hoodie.write.concurrency.mode: 'OPTIMISTIC_CONCURRENCY_CONTROL' needs a lock",
+            "tables.t.hoodie.hoodie.write.concurrency.mode: 'OPTIMISTIC_CONCURRENCY_CONTROL' requires a lock",
         ),
     ],
 )
@@ -163,7 +168,5 @@ def test_pools_get_their_shares_and_unknown_ones_are_told():
     pools = {pool.get("name"): pool for pool in ElementTree.fromstring(build_pools(settings.spark.pools))}
     assert [pools["capture"].findtext(name) for name in ("weight", "minShare")] == ["4", "1"]
     assert pools["services-t"].findtext("weight") == "1"
-    with pytest.raises(
-        ConfigError, match=r"spark.pools.captur: there is no pool 'captur'; pools are: capture,"
-    ):
+    with pytest.raises(ConfigError, match=r"spark.pools.captur: unknown pool 'captur'. Allowed: capture,"):
         build(FILES, spark={"pools": {"captur": {}}})

@@ -48,7 +48,12 @@ def test_steps_keep_their_order_and_are_named_by_name_or_place(tmp_path):
     )
     assert [part.kind for part in table.transform] == ["sql", "flatten", "mask", "sql_file"]
     labels = [part.label(number) for number, part in enumerate(table.transform, 1)]
-    assert labels == ["step 1 (sql)", "step 2 (flatten)", "step 'no emails'", "step 4 (sql_file)"]
+    assert labels == [
+        "step 1 (sql)",
+        "step 2 (flatten)",
+        "step 'no emails'",
+        "step 4 (sql_file)",
+    ]
     assert table.transform[3].sql_file == tmp_path / "sql/paid.sql"
     assert table.transform[1].flatten.separator == "_"
     assert table.transform[0].folder == tmp_path
@@ -58,16 +63,17 @@ def test_steps_keep_their_order_and_are_named_by_name_or_place(tmp_path):
     ("text", "line"),
     [
         ("sqll: select 1", "tables.orders.transform[0].sqll: unknown key 'sqll'. Did you mean 'sql'?"),
-        ("name: nothing", "tables.orders.transform[0]: the step does nothing: give one of sql, sql_file"),
-        ("drop: []", "tables.orders.transform[0].drop: nothing in it; at least one column is needed"),
-        ("drop: a, keep: b", "tables.orders.transform[0].keep: cannot be beside `drop`"),
-        ("keep: [a, A]", "tables.orders.transform[0].keep: 'a' is there twice"),
-        ("rename: {a: c, b: c}", "tables.orders.transform[0].rename: two columns become 'c'"),
-        ("rename: {a: 'b c'}", "tables.orders.transform[0].rename.a: 'b c' cannot be a column's name"),
+        ("name: nothing",
+            "tables.orders.transform[0]: the transform does nothing; specify one of sql, sql_file"),
+        ("drop: []", "tables.orders.transform[0].drop: empty; specify at least one column"),
+        ("drop: a, keep: b", "tables.orders.transform[0].keep: cannot be combined with `drop`"),
+        ("keep: [a, A]", "tables.orders.transform[0].keep: duplicate column 'a'"),
+        ("rename: {a: c, b: c}", "tables.orders.transform[0].rename: two columns are renamed to 'c'"),
+        ("rename: {a: 'b c'}", "tables.orders.transform[0].rename.a: 'b c' is not a valid column name"),
         ("cast: {a: strng}", "tables.orders.transform[0].cast.a: 'strng' is not a type. Did you mean 'str"),
         (
             "mask: {columns: a, keep_last: 2, replace_with: x}",
-            "tables.orders.transform[0].mask.replace_with: cannot be beside `keep_last`",
+            "tables.orders.transform[0].mask.replace_with: cannot be combined with `keep_last`",
         ),
         ("flatten: {separator: '.'}", "tables.orders.transform[0].flatten.separator: '.' is not allowed"),
         ("python: cleaning", "tables.orders.transform[0].python: 'cleaning' is not allowed"),
@@ -81,18 +87,21 @@ def test_mistake_in_a_step_is_told_with_its_place(tmp_path, text, line):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("on_failure: warn", "tables.orders.checks[0]: it checks nothing: give one of row_count, sql"),
-        ("unique: []", "tables.orders.checks[0].unique: nothing in it"),
-        ("row_count: {}", "tables.orders.checks[0].row_count: neither `min` nor `max`"),
+        ("on_failure: warn", "tables.orders.checks[0]: the check is empty; specify one of row_count, sql"),
+        ("unique: []", "tables.orders.checks[0].unique: empty; specify"),
+        ("row_count: {}",
+            "tables.orders.checks[0].row_count: neither `min` nor `max` is set; specify at least one"),
         ("row_count: {min: 3, max: 2}", "tables.orders.checks[0].row_count.max: 2 is less than `min: 3`"),
-        ("range: {column: a}", "tables.orders.checks[0].range: neither `min` nor `max`"),
+        ("range: {column: a}",
+            "tables.orders.checks[0].range: neither `min` nor `max` is set; specify at least one"),
         ("range: {column: a, min: 1, max: '2'}", "tables.orders.checks[0].range.max: one bound is text"),
-        ("sql: select 1", "tables.orders.checks[0].sql: needs one of `equals` and `not_equals`"),
-        ("not_null: a, equals: 1", "tables.orders.checks[0].equals: has no meaning beside `not_null`"),
-        ("not_null: a, unique: a", "tables.orders.checks[0].not_null: cannot be beside `unique`"),
+        ("sql: select 1", "tables.orders.checks[0].sql: requires either `equals` or `not_equals`"),
+        ("not_null: a, equals: 1", "tables.orders.checks[0].equals: not applicable with `not_null`"),
+        ("not_null: a, unique: a", "tables.orders.checks[0].not_null: cannot be combined with `unique`"),
         (
             "unique: a, on_failure: quarantine",
-            "tables.orders.checks[0].on_failure: 'quarantine' cannot be with `unique`, which does not tell",
+            "tables.orders.checks[0].on_failure: 'quarantine' cannot be combined with `unique`, which does "
+            "not identify single rows",
         ),
         ("not_null: a, on_failure: wran", "tables.orders.checks[0].on_failure: 'wran' is not allowed. D"),
     ],
@@ -104,7 +113,7 @@ def test_mistake_in_a_check_is_told_with_its_place(tmp_path, text, line):
 
 def test_two_of_one_name_are_refused(tmp_path):
     found = problems(tmp_path, step("name: x, drop: a") + "      - {name: x, drop: b}\n")
-    assert found == ["tables.orders.transform: two are named 'x': a message could mean either"]
+    assert found == ["tables.orders.transform: duplicate name 'x'; choose unique names"]
 
 
 def test_unknown_key_in_a_list_hides_no_other_problem(tmp_path):

@@ -24,38 +24,51 @@ def list_problems(table: dict[str, object], **others: dict[str, object]) -> list
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"record_key": "id"}, "record_key: cannot be beside `generated_keys`"),
-        ({"record_key": "id", "mode": "append"}, "record_key: cannot be beside `generated_keys`"),
-        ({"mode": "mirror"}, "generated_keys: cannot be with `mode: mirror`, which finds rows by their key"),
-        ({"filter_duplicates": True}, "filter_duplicates: cannot be with `generated_keys`: every row has"),
-        ({"operation": "upsert"}, "operation: 'upsert' needs `mode: merge` with a `record_key`"),
-        ({"cdc": "data_before_after"}, "cdc: 'data_before_after' cannot be with `generated_keys`"),
-        ({"cdc": "op_key_only", "operation": "bulk_insert"}, "cdc: 'op_key_only' cannot be with"),
+        ({"record_key": "id"}, "record_key: cannot be combined with `generated_keys`"),
+        ({"record_key": "id", "mode": "append"}, "record_key: cannot be combined with `generated_keys`"),
+        (
+            {"mode": "mirror"},
+            "generated_keys: cannot be combined with `mode: mirror`, which matches rows by key",
+        ),
+        (
+            {"filter_duplicates": True},
+            "filter_duplicates: cannot be combined with `generated_keys`: every row has",
+        ),
+        ({"operation": "upsert"}, "operation: 'upsert' requires `mode: merge` with a `record_key`"),
+        ({"cdc": "data_before_after"}, "cdc: 'data_before_after' cannot be combined with `generated_keys`"),
+        ({"cdc": "op_key_only", "operation": "bulk_insert"}, "cdc: 'op_key_only' cannot be combined with"),
         (
             {"index": {"type": "bucket", "buckets": 2}},
-            "index.type: 'bucket' computes the file of a row from the fields of its key",
+            "index.type: 'bucket' computes the file of a row from its key fields",
         ),
-        ({"index": {"type": "global_bloom"}}, "index.type: 'global_bloom' has no meaning: no key is looked"),
+        (
+            {"index": {"type": "global_bloom"}},
+            "index.type: 'global_bloom' is not applicable: appended rows need no key lookup",
+        ),
         (
             {"hoodie": {"hoodie.datasource.write.recordkey.field": "id"}},
-            "hoodie.hoodie.datasource.write.recordkey.field: cannot be beside `generated_keys`",
+            "hoodie.hoodie.datasource.write.recordkey.field: cannot be combined with `generated_keys`",
         ),
         (
             {"hoodie": {"hoodie.datasource.write.operation": "delete"}},
-            "hoodie.hoodie.datasource.write.operation: 'delete' needs keys",
+            "hoodie.hoodie.datasource.write.operation: 'delete' requires keys",
         ),
-        ({"hoodie": {"hoodie.index.type": "BUCKET"}}, "hoodie.hoodie.index.type: 'BUCKET' cannot be with"),
+        (
+            {"hoodie": {"hoodie.index.type": "BUCKET"}},
+            "hoodie.hoodie.index.type: 'BUCKET' cannot be combined with",
+        ),
         (
             {"hoodie": {"hoodie.datasource.write.insert.drop.duplicates": True}},
-            "hoodie.hoodie.datasource.write.insert.drop.duplicates: 'true' cannot be with",
+            "hoodie.hoodie.datasource.write.insert.drop.duplicates: 'true' cannot be combined with",
         ),
         (
             {"hoodie": {"hoodie.combine.before.insert": True}},
-            "hoodie.hoodie.combine.before.insert: 'true' cannot be with `generated_keys`: Hudi refuses it",
+            "hoodie.hoodie.combine.before.insert: 'true' cannot be combined with `generated_keys`: Hudi "
+            "rejects it",
         ),
         (
             {"hoodie": {"hoodie.populate.meta.fields": False}},
-            "hoodie.hoodie.populate.meta.fields: 'false' cannot be with `generated_keys`",
+            "hoodie.hoodie.populate.meta.fields: 'false' cannot be combined with `generated_keys`",
         ),
     ],
 )
@@ -66,13 +79,13 @@ def test_what_needs_keys_is_refused_with_what_is_allowed(given, told):
 
 def test_merge_needs_a_key_and_is_no_mode_for_generated_ones():
     without, generated = list_problems(TABLE | {"mode": "merge"})
-    assert without.startswith("record_key: missing; `mode: merge` needs")
-    assert generated.startswith("generated_keys: cannot be with `mode: merge`")
+    assert without.startswith("record_key: missing; `mode: merge` requires")
+    assert generated.startswith("generated_keys: cannot be combined with `mode: merge`")
 
 
 def test_table_built_from_a_table_finds_its_rows_by_their_key():
     (problem,) = list_problems({"from": "raw", "generated_keys": True}, raw={"path": "*.json"})
-    assert problem.startswith("generated_keys: cannot be beside `from: raw`")
+    assert problem.startswith("generated_keys: cannot be combined with `from: raw`")
 
 
 @pytest.mark.parametrize(

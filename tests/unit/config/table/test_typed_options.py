@@ -89,7 +89,7 @@ def only_problem(table: dict[str, object]) -> str:
         ),
         (
             MERGE | {"operation": "insert_overwrite"},
-            "operation: 'insert_overwrite' would let each batch replace the rows of those before it",
+            "operation: 'insert_overwrite' would replace the rows of previous batches",
         ),
         (
             APPEND | {"bulk_insert": {"sort": "global_sort"}},
@@ -174,7 +174,7 @@ def test_every_typed_option_is_a_field_of_a_table():
 def test_orc_needs_the_reader_that_can_read_it():
     orc = MERGE | {"base_file_format": "orc"}
     assert only_problem(orc).startswith(
-        "base_file_format: 'orc': with Hudi 1.2 Spark cannot read such a table"
+        "base_file_format: 'orc': with Hudi 1.2, Spark cannot read such a table"
     )
     text = (
         "source: {type: local, path: in}\nlake: out\ntables: {t: {path: a.json, base_file_format: orc}}\n"

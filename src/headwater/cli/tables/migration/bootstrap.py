@@ -24,27 +24,27 @@ def register(group: typer.Typer) -> None:
 def bootstrap(
     ctx: typer.Context,
     source: Annotated[
-        str, typer.Option("--source", metavar="DIR", help="A folder of Parquet or ORC files, any address.")
+        str, typer.Option("--source", metavar="DIR", help="Path of a folder with Parquet or ORC files.")
     ],
     mode: Annotated[
         Literal["metadata-only", "full-record"],
-        typer.Option(
-            "--mode", help="The files stay where they are and belong to the table; or rows are written anew."
-        ),
+        typer.Option("--mode", help="Reference the existing files, or rewrite all rows."),
     ] = "metadata-only",
     regex: Annotated[
         str,
         typer.Option(
-            "--regex", metavar="R", help="Only partitions whose path this matches; the others the other way."
+            "--regex",
+            metavar="R",
+            help="Apply the mode to partitions whose path matches, the other mode to the rest.",
         ),
     ] = ".*",
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make the table of files that lie there; the next `run` goes on with it.
+    """Create the table from existing files. The next `run` continues to write it.
 
-    Keys, ordering and partition are those of the configuration, the format is its `base_file_format`. Looks
-    at all keys first. Not beside a running `run`.
+    Keys, ordering, partition and `base_file_format` come from the configuration. All keys are validated
+    first. Rejected while a run is active.
     """
     from headwater.app.services.bootstrap import bootstrap_table
     from headwater.lake.migration.bootstrap_plan import BootstrapRequest
@@ -67,7 +67,7 @@ def render_plan(plan: "BootstrapPlan", *, dry_run: bool, as_json: bool) -> None:
     rows = [(found.path or "(the folder itself)", found.files, found.mode) for found in shown]
     render_table(("partition", "files", "mode"), rows)
     if len(plan.partitions) > len(shown):
-        render_text(f"The first {len(shown)} of {len(plan.partitions):,} partitions; --json has them all.")
+        render_text(f"{len(shown)} of {len(plan.partitions):,} partitions shown; --json prints all")
     files = sum(found.files for found in plan.partitions)
-    verb = "would become" if dry_run else "have become"
-    render_text(f"{plan.rows:,} rows in {files:,} files of {plan.source} {verb} the table")
+    verb = "would be bootstrapped from" if dry_run else "bootstrapped from"
+    render_text(f"{plan.rows:,} rows {verb} {files:,} files in {plan.source}")

@@ -12,7 +12,7 @@ from headwater.cli.tables.services import DryRun, open_table
 if TYPE_CHECKING:
     from headwater.lake.migration.versions import Direction, VersionPlan
 
-To = Annotated[int | None, typer.Option("--to", metavar="N", help="The version of the table afterwards.")]
+To = Annotated[int | None, typer.Option("--to", metavar="N", help="Target table version.")]
 
 
 def register(group: typer.Typer) -> None:
@@ -22,18 +22,18 @@ def register(group: typer.Typer) -> None:
 
 
 def upgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Make a table of an older version of Hudi one of a newer, by default the newest.
+    """Upgrade the table version, by default to the newest.
 
-    Also rewrites files whose lists have the structure of older releases of headwater. Says what changes
-    before anything does. Not beside a running `run`; older programs cannot read it afterwards.
+    Also rewrites files whose lists have the structure of older releases of headwater. Prints the plan first.
+    Rejected while a run is active. Older readers cannot read the table afterwards.
     """
     change(ctx, "upgrade", to, dry_run=dry_run, as_json=as_json)
 
 
 def downgrade(ctx: typer.Context, to: To = None, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Make a table one of an older version of Hudi, by default the one before its own.
+    """Downgrade the table version, by default to the previous one.
 
-    Says what changes before anything does. Not beside a running `run`.
+    Prints the plan first. Rejected while a run is active.
     """
     change(ctx, "downgrade", to, dry_run=dry_run, as_json=as_json)
 
@@ -53,9 +53,7 @@ def change(
     if not as_json:
         render_plan(plan)
         if lists:
-            render_text(
-                f"{len(lists)} files have lists in the structure of older releases; all are rewritten"
-            )
+            render_text(f"{len(lists)} files with lists in the structure of older releases to rewrite")
     if dry_run or not (plan.steps or lists):
         if as_json:
             render_json({"dry_run": dry_run, "plan": plan, "properties": [], "old_lists": lists})
@@ -69,15 +67,15 @@ def change(
         return
     render_text("")
     render_table(("property", "before", "after"), [(p.name, p.before, p.after) for p in done.properties])
-    render_text(f"the table has version {done.plan.after}")
+    render_text(f"table version is now {done.plan.after}")
 
 
 def render_plan(plan: "VersionPlan") -> None:
     """Print the steps in words."""
     if not plan.steps:
-        render_text(f"the table has version {plan.before} already")
+        render_text(f"table version is already {plan.before}")
         return
-    render_text(f"version {plan.before} to {plan.after}")
+    render_text(f"table version {plan.before} to {plan.after}")
     for text in plan.first:
         render_text(f"  first: {text}")
     for step in plan.steps:

@@ -27,9 +27,9 @@ def check(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare the files of the newest state with what the commits say they wrote: is one gone, or cut short?
+    """Compare the files of the newest state with the sizes that their commits recorded.
 
-    It only reads. Exit code 3: rows are lost.
+    Read-only. Exit code 3: files are missing or truncated, and rows are lost.
     """
     from headwater.lake.damage import build_damage_error, check_files
 
@@ -49,14 +49,14 @@ def render_check(found: "FileCheck") -> None:
     """Print a line per corrupt file, per compaction that skipped blocks, and per unreadable commit."""
     if found.damaged:
         rows = [(one.path, one.what, one.instant, one.rows, one.promised, one.found) for one in found.damaged]
-        render_table(("file", "what", "commit", "rows", "bytes written", "bytes now"), rows)
+        render_table(("file", "what", "commit", "rows", "bytes committed", "bytes found"), rows)
         render_text("")
     for one in found.skipped:
         render_text(
-            f"problem: compaction {one.instant} passed over {one.blocks:,} damaged blocks when it wrote "
-            f"{one.path}: what they held is lost; `headwater replay` reads the objects of that time again"
+            f"problem: compaction {one.instant} skipped {one.blocks:,} corrupt blocks when it wrote "
+            f"{one.path}; their rows are lost. Re-ingest the objects of that time: headwater replay"
         )
     for problem in found.problems:
         render_text(f"problem: {problem}")
-    told = f"{len(found.damaged):,} damaged" if found.damaged else "all as the commits wrote them"
-    render_text(f"{found.files:,} files of the newest state: {told}")
+    told = f"{len(found.damaged):,} corrupt" if found.damaged else "all complete"
+    render_text(f"{found.files:,} files in the newest state: {told}")

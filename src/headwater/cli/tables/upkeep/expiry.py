@@ -20,14 +20,16 @@ def expire(
     ctx: typer.Context,
     days: Annotated[
         int | None,
-        typer.Option("--days", min=1, help="So long after their newest commit; default: as configured."),
+        typer.Option(
+            "--days", min=1, help="Days since a partition's last commit. Default: `keep_partition_days`."
+        ),
     ] = None,
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete the partitions in which nothing was written for long, in one commit.
+    """Delete the partitions without recent writes, in one commit.
 
-    Without --days: `keep_partition_days` of the table. Beside a running `run` with a `lock`.
+    While a run is active, this requires a `lock`.
     """
     from headwater.lake.services.expiry import expire_partitions
 
@@ -38,5 +40,5 @@ def expire(
         return
     at = f" at {done.instant}" if done.instant else ""
     names = f": {', '.join(done.partitions)}" if done.partitions else ""
-    verb = "would be " if dry_run else ""
-    render_text(f"{len(done.partitions):,} partitions with {done.rows:,} rows {verb}deleted{at}{names}")
+    verb = "would delete" if dry_run else "deleted"
+    render_text(f"{verb} {len(done.partitions):,} partitions with {done.rows:,} rows{at}{names}")

@@ -16,7 +16,7 @@ _SHOWN = 20
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
-    metadata = typer.Typer(no_args_is_help=True, help="Hudi's metadata table: compared, built anew.")
+    metadata = typer.Typer(no_args_is_help=True, help="Validate or rebuild Hudi's metadata table.")
     metadata.callback()(describe)
     metadata.command("validate")(validate)
     metadata.command("rebuild")(rebuild)
@@ -24,13 +24,13 @@ def register(group: typer.Typer) -> None:
 
 
 def describe() -> None:
-    """Hudi's metadata table: compared, built anew."""
+    """Validate or rebuild Hudi's metadata table."""
 
 
 def validate(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Compare the metadata table with the files that lie there; exit code 1 where they differ.
+    """Compare the metadata table with the table's files. Exit code 1 if they differ.
 
-    It only reads.
+    Read-only.
     """
     from headwater.lake.services.metadata_table import validate_metadata
 
@@ -40,23 +40,25 @@ def validate(ctx: typer.Context, as_json: JsonFlag = False) -> None:
         render_json({"good": found.is_good, **asdict(found)})
     else:
         for what, paths in (
-            ("listed and not there", found.lost),
-            ("there and not listed", found.unknown),
-            ("of another size", found.resized),
+            ("in the metadata table only", found.lost),
+            ("in storage only", found.unknown),
+            ("different size", found.resized),
         ):
             for path in paths[:_SHOWN]:
                 render_text(f"{what}: {path}")
         wrong = len(found.lost) + len(found.unknown) + len(found.resized)
-        told = f"{wrong:,} differ; `metadata rebuild` makes it anew" if wrong else "all as they lie there"
+        told = (
+            f"{wrong:,} differ; rebuild it: metadata rebuild" if wrong else ("identical to the table's files")
+        )
         render_text(f"{found.files:,} files in the metadata table: {told}")
     if not found.is_good:
         raise typer.Exit(FAILED)
 
 
 def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = False) -> None:
-    """Make the metadata table from the table's files, with all its indexes; also where there is none yet.
+    """Build the metadata table and its indexes from the table's files, also if there is none yet.
 
-    Not beside a running `run`.
+    Rejected while a run is active.
     """
     from headwater.lake.options import list_kept_partitions
     from headwater.lake.services.metadata_table import rebuild_metadata
@@ -66,8 +68,8 @@ def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fal
     config = settings.tables.get(named.name)
     if config is None:
         raise UsageError(
-            f"{named.name} is headwater's own and has no metadata table",
-            hint=f"tables: {', '.join(settings.tables)}",
+            f"{named.name} is one of headwater's own tables and has no metadata table",
+            hint=f"name one of: {', '.join(settings.tables)}",
         )
     with open_table(ctx, "metadata rebuild", is_writing=not dry_run) as table:
         done = rebuild_metadata(table, list_kept_partitions(config), dry_run=dry_run)
