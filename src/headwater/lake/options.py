@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from headwater.config.hudi.table_option import OptionValue
 from headwater.config.hudi.table_sections import IndexType
 from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
 from headwater.lake.typed_options.clustering import NOT_PLANNED
-from headwater.lake.typed_options.declared import Value, render_options
+from headwater.lake.typed_options.rendering import render_options
 from headwater.lake.typed_options.services import NO_PLANNED_COMPACTION
 
 COMMIT_METADATA_PREFIX = "headwater."
@@ -123,8 +124,8 @@ class WriteOptions:
     `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
     `unique_keys` promises that no two rows of this write have the same key.
 
-    `typed` are the options of `typed_options/declared.py`. `cdc` is the mode of the change log. Hudi rejects
-    another mode than the table's, except `off`. `extra` (the user's `hoodie.*`) overrides everything.
+    `typed` are the options of `list_typed_options`. `cdc` is the mode of the change log. Hudi rejects another
+    mode than the table's, except `off`. `extra` (the user's `hoodie.*`) overrides everything.
     """
 
     table_name: str
@@ -141,7 +142,7 @@ class WriteOptions:
     unique_keys: bool = False
     plan_compaction: bool = True
     plan_clustering: bool = True
-    typed: Mapping[str, Value | None] = field(default_factory=dict)
+    typed: Mapping[str, OptionValue | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -219,7 +220,7 @@ def owner_options(config: TableConfig) -> dict[str, str]:
     return _keep_options(config.keep_commits or 0) | typed | dict(config.hoodie)
 
 
-def _render_typed(typed: Mapping[str, Value | None], table_type: TableType) -> dict[str, str]:
+def _render_typed(typed: Mapping[str, OptionValue | None], table_type: TableType) -> dict[str, str]:
     rendered = render_options(typed)
     if table_type == "copy_on_write" and typed.get("services") == "semi_async":
         # The writer schedules table services; for a copy-on-write table, these are only clusterings.

@@ -21,9 +21,9 @@ from headwater.lake.options import (
 )
 from headwater.lake.timeline import Timeline
 from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
-from headwater.lake.typed_options.declared import BY_SPARK, MERGE_STRATEGY_OPTION, find_merger
 from headwater.lake.typed_options.differences import check_is_same_table
 from headwater.lake.typed_options.locks import read_session_lock
+from headwater.lake.typed_options.rendering import BY_SPARK, MERGE_STRATEGY_OPTION, find_merger
 
 _log = logging.getLogger(__name__)
 

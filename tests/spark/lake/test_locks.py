@@ -12,8 +12,8 @@ from headwater.config.hudi.lock import LockConfig
 from headwater.errors import TableBusyError, WriteConflictError
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.typed_options.declared import render_options
 from headwater.lake.typed_options.locks import read_session_lock, render_lock, to_session_settings
+from headwater.lake.typed_options.rendering import render_options
 from tests.fixtures.catalogs.hive_metastore import start_metastore_with_locks
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
 

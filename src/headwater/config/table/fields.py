@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ByteSize, Field
 
 from headwater.config.file_format import FIXED_COLUMNS, FileFormat, infer_format
 from headwater.config.hudi.column_types import ColumnTypes
+from headwater.config.hudi.table_option import MERGE_MODE_OPTION, MERGER_OPTION, STREAMED_METADATA, HudiOption
 from headwater.config.hudi.table_sections import (
     BulkInsertConfig,
     ClusteringConfig,
@@ -101,24 +102,38 @@ class TableFields(Section):
         description="Ordering fields: the row with the higher value wins (merge). Default: the newer event.",
     )
     partition: FieldNames = Field((), description="Partition fields.")
-    partition_style: Literal["hive", "plain"] = Field(
+    partition_style: Annotated[
+        Literal["hive", "plain"],
+        HudiOption(
+            "hoodie.datasource.write.hive_style_partitioning", words={"hive": "true", "plain": "false"}
+        ),
+    ] = Field(
         "hive", description="Folder names of partitions: `day=2026-05-01` (hive) or `2026-05-01` (plain)."
     )
-    url_encode_partitions: bool | None = Field(
+    url_encode_partitions: Annotated[
+        bool | None, HudiOption("hoodie.datasource.write.partitionpath.urlencode")
+    ] = Field(
         None,
         description="URL-encode special characters in the folder names of partitions, such as `/` as `%2F`. "
         "Default: true for a new table; unchanged for an existing one.",
     )
-    drop_partition_columns: bool = Field(
-        False, description="Keep partition fields in the folder names only, not in the files."
-    )
+    drop_partition_columns: Annotated[
+        bool,
+        HudiOption(
+            "hoodie.datasource.write.drop.partition.columns",
+            table_type="copy_on_write",
+            because="Hudi 1.2 rejects the second write to such a merge-on-read table",
+        ),
+    ] = Field(False, description="Keep partition fields in the folder names only, not in the files.")
     partition_columns: FieldNames = Field(
         (), description="Columns parsed from `name=value` parts of the key."
     )
     table_type: Literal["copy_on_write", "merge_on_read"] = Field(
         "copy_on_write", description="Hudi table type."
     )
-    base_file_format: Literal["parquet", "orc"] = Field("parquet", description="Format of the base files.")
+    base_file_format: Annotated[Literal["parquet", "orc"], HudiOption("hoodie.table.base.file.format")] = (
+        Field("parquet", description="Format of the base files.")
+    )
     cdc: Literal["off", "op_key_only", "data_before", "data_before_after"] = Field(
         "off",
         description="Log every change for `sql --cdc` and `changes --cdc`: the keys only, with the before "
@@ -137,44 +152,85 @@ class TableFields(Section):
     bulk_insert: BulkInsertConfig | None = Field(
         None, description="Sorting and parallelism of `operation: bulk_insert`."
     )
-    merge_mode: Literal["commit_time", "event_time"] | None = Field(
+    merge_mode: Annotated[
+        Literal["commit_time", "event_time"] | None,
+        HudiOption(
+            MERGE_MODE_OPTION,
+            words={"commit_time": "COMMIT_TIME_ORDERING", "event_time": "EVENT_TIME_ORDERING"},
+        ),
+    ] = Field(
         None,
         description="Which of two rows with the same key wins (merge): the one written last (within a "
         "commit, the one of the newer event), or the one with the higher `ordering`. Default: event_time.",
     )
-    partial_updates: bool = Field(
-        False, description="Keep the stored value where a new row has null (merge)."
-    )
-    payload: JavaClassName | None = Field(
+    partial_updates: Annotated[
+        bool,
+        HudiOption(
+            "hoodie.datasource.write.payload.class",
+            words={"true": "org.apache.hudi.common.model.PartialUpdateAvroPayload"},
+            table_type="copy_on_write",
+            because="when Hudi 1.2 merges log files, a late row wins over a newer one",
+        ),
+    ] = Field(False, description="Keep the stored value where a new row has null (merge).")
+    payload: Annotated[JavaClassName | None, HudiOption("hoodie.datasource.write.payload.class")] = Field(
         None, description="Class of a Hudi payload that merges rows with the same key (merge)."
     )
-    merger: JavaClassName | None = Field(
+    merger: Annotated[
+        JavaClassName | None,
+        HudiOption(
+            MERGER_OPTION,
+            also={"*": {MERGE_MODE_OPTION: "CUSTOM"}},
+            table_type="copy_on_write",
+            because="every reader of log files would need the class; a `payload` has no such limit",
+        ),
+    ] = Field(
         None,
         description="Class of a Hudi record merger that merges rows with the same key (merge, "
         "copy_on_write).",
     )
-    filter_duplicates: bool = Field(
+    filter_duplicates: Annotated[bool, HudiOption("hoodie.datasource.write.insert.drop.duplicates")] = Field(
         False, description="Drop rows whose `record_key` already exists in the table (append)."
     )
     file_sizes: FileSizesConfig | None = Field(None, description="Target sizes of base files.")
-    keep_commits: int | None = Field(
+    keep_commits: Annotated[int | None, HudiOption("hoodie.clean.commits.retained", "commits")] = Field(
         None,
         ge=1,
         le=10_000,
         description="Commits for which old files are kept, for time travel. Default: 10.",
     )
-    keep_hours: int | None = Field(
-        None, ge=1, description="Hours for which old files are kept, instead of commits."
-    )
-    keep_file_versions: int | None = Field(
-        None, ge=1, description="Versions of each file to keep, instead of commits."
-    )
-    keep_partition_days: int | None = Field(
+    keep_hours: Annotated[
+        int | None,
+        HudiOption(
+            "hoodie.clean.hours.retained",
+            "hours",
+            also={"*": {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"}},
+        ),
+    ] = Field(None, ge=1, description="Hours for which old files are kept, instead of commits.")
+    keep_file_versions: Annotated[
+        int | None,
+        HudiOption(
+            "hoodie.clean.fileversions.retained",
+            "versions of a file",
+            also={"*": {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS"}},
+        ),
+    ] = Field(None, ge=1, description="Versions of each file to keep, instead of commits.")
+    keep_partition_days: Annotated[
+        int | None, HudiOption("hoodie.partition.ttl.strategy.days.retain", "days")
+    ] = Field(
         None,
         ge=1,
         description="Days after its last commit when a partition expires. See `table NAME expire`.",
     )
-    compact_after: int | None = Field(
+    compact_after: Annotated[
+        int | None,
+        HudiOption(
+            "hoodie.compact.inline.max.delta.commits",
+            "commits",
+            also={"*": {"hoodie.compact.inline": "true"}},
+            table_type="merge_on_read",
+            because="a copy-on-write table has no log files to compact",
+        ),
+    ] = Field(
         None,
         ge=0,
         description="Delta commits between compactions (merge_on_read). Default: Hudi's 5.",
@@ -182,7 +238,17 @@ class TableFields(Section):
     clustering: ClusteringConfig | None = Field(
         None, description="Rewrite small files into larger, sorted ones at regular intervals. Default: off."
     )
-    services: Literal["inline", "semi_async", "async"] = Field(
+    services: Annotated[
+        Literal["inline", "semi_async", "async"],
+        HudiOption(
+            "hoodie.compact.schedule.inline",
+            words={"semi_async": "true", "async": "false"},
+            also={
+                "async": {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"},
+                "*": {"hoodie.compact.inline": "false", "hoodie.datasource.compaction.async.enable": "false"},
+            },
+        ),
+    ] = Field(
         "inline",
         description="Where compaction, clustering, cleaning and archiving run. `inline`: in the writer, "
         "after its commits. `semi_async`: the writer plans compactions and clusterings, and `headwater "
@@ -199,23 +265,56 @@ class TableFields(Section):
         ge=1,
         description="Maximum number of pending clusterings before planning pauses (semi_async, async).",
     )
-    concurrency: Literal["optimistic", "non_blocking"] = Field(
+    concurrency: Annotated[
+        Literal["optimistic", "non_blocking"],
+        HudiOption(
+            "hoodie.write.concurrency.mode",
+            words={"non_blocking": "NON_BLOCKING_CONCURRENCY_CONTROL"},
+            # Hudi reads the table type from this key, which a Spark write does not set.
+            also={"non_blocking": {"hoodie.table.type": "MERGE_ON_READ"}},
+        ),
+    ] = Field(
         "optimistic",
         description="Concurrency control with a `lock`. `optimistic`: of two writers that change the same "
         "files, one retries. `non_blocking`: both write log files, which readers merge (merge_on_read with a "
         "bucket index).",
     )
-    metadata_table: bool | None = Field(
+    metadata_table: Annotated[
+        bool | None, HudiOption("hoodie.metadata.enable", also={"true": STREAMED_METADATA})
+    ] = Field(
         None,
         description="Maintain Hudi's metadata table: file listings and statistics for readers, at the cost "
         "of slower commits. Default: only if `index` or `column_stats` requires it.",
     )
-    column_stats: bool | FieldNames = Field(
+    column_stats: Annotated[
+        bool | FieldNames,
+        HudiOption(
+            "hoodie.metadata.index.column.stats.column.list",
+            "columns",
+            also={"*": {**STREAMED_METADATA, "hoodie.metadata.index.column.stats.enable": "true"}},
+        ),
+    ] = Field(
         False,
         description="Columns whose minimum and maximum per file are kept in the metadata table for data "
         "skipping (true: the first 32 columns).",
     )
-    indexing: Literal["inline", "async"] = Field(
+    indexing: Annotated[
+        Literal["inline", "async"],
+        HudiOption(
+            "hoodie.metadata.index.async",
+            words={"async": "true", "inline": "false"},
+            # With streaming writes, a commit fails if a configured index does not exist yet. With partition
+            # stats, queries skip rows of commits that the index missed at its start (Hudi 1.2). The build
+            # waits for earlier pending writes, including those that are killed in the meantime.
+            also={
+                "async": {
+                    "hoodie.metadata.streaming.write.enabled": "false",
+                    "hoodie.metadata.index.partition.stats.enable": "false",
+                    "hoodie.metadata.index.check.timeout.seconds": "300",
+                }
+            },
+        ),
+    ] = Field(
         "inline",
         description="Where `column_stats` of existing rows are built: in the writer's next commit, or in "
         "`headwater services run`, concurrently with commits (async; requires `services: async`).",

@@ -4,37 +4,13 @@ import re
 from collections.abc import Iterator
 
 from headwater.config.hudi.checking import PREFIX
+from headwater.config.hudi.table_option import OptionValue, iter_hudi_options
 from headwater.config.table.fields import TableFields
 from headwater.config.table.generated_keys import iter_generated_key_problems
 
-OptionValue = str | int | bool | tuple[str, ...]
-
-TYPED_FIELDS = (
-    "index",
-    "partition_style",
-    "url_encode_partitions",
-    "drop_partition_columns",
-    "base_file_format",
-    "merge_mode",
-    "partial_updates",
-    "payload",
-    "merger",
-    "file_sizes",
-    "keep_commits",
-    "keep_hours",
-    "keep_file_versions",
-    "keep_partition_days",
-    "compact_after",
-    "clustering",
-    "services",
-    "concurrency",
-    "filter_duplicates",
-    "bulk_insert",
-    "metadata_table",
-    "column_stats",
-    "indexing",
-)
-"""Fields of `TableFields` that only set Hudi options."""
+HUDI_OPTIONS = dict(iter_hudi_options(TableFields))
+"""The typed options by path below a table, such as `index.buckets`."""
+_TYPED_FIELDS = {path.partition(".")[0] for path in HUDI_OPTIONS}
 
 _CLASSES = ("payload", "merger")
 _KEEP = ("keep_commits", "keep_hours", "keep_file_versions")
@@ -55,7 +31,7 @@ Problem = tuple[tuple[str, ...], str]
 def list_typed_options(table: TableFields) -> dict[str, OptionValue]:
     """Return the options not at their default, by path below the table, such as `index.buckets`."""
     given: dict[str, OptionValue] = {}
-    for name, value in table.model_dump(include=set(TYPED_FIELDS), exclude_defaults=True).items():
+    for name, value in table.model_dump(include=_TYPED_FIELDS, exclude_defaults=True).items():
         if isinstance(value, dict):
             given |= {f"{name}.{below}": item for below, item in value.items()}
         else:
@@ -82,6 +58,7 @@ def list_ordering(table: TableFields) -> tuple[str, ...]:
 
 def iter_typed_problems(table: TableFields) -> Iterator[Problem]:
     """Yield conflicts, as keys below the table with a sentence."""
+    yield from _iter_type_problems(table)
     yield from _iter_index_problems(table)
     yield from _iter_layout_problems(table)
     yield from _iter_generator_problems(table)
@@ -92,6 +69,13 @@ def iter_typed_problems(table: TableFields) -> Iterator[Problem]:
     yield from _iter_cleaning_problems(table)
     yield from _iter_clustering_problems(table)
     yield from _iter_writers_problems(table)
+
+
+def _iter_type_problems(table: TableFields) -> Iterator[Problem]:
+    for path in list_typed_options(table):
+        option = HUDI_OPTIONS[path]
+        if option.table_type not in (None, table.table_type):
+            yield tuple(path.split(".")), f"needs `table_type: {option.table_type}`: {option.because}"
 
 
 def _iter_index_problems(table: TableFields) -> Iterator[Problem]:
@@ -126,12 +110,6 @@ def _iter_layout_problems(table: TableFields) -> Iterator[Problem]:
         for name in ("partition_style", "url_encode_partitions", "drop_partition_columns"):
             if name in list_typed_options(table):
                 yield (name,), "has no meaning without `partition`"
-    if table.drop_partition_columns and table.table_type == "merge_on_read":
-        yield (
-            ("drop_partition_columns",),
-            "Hudi 1.2 refuses the second write of such a table with `table_type: merge_on_read`; "
-            "use copy_on_write",
-        )
     if table.keep_partition_days is not None and not table.partition:
         yield ("keep_partition_days",), "has no meaning without `partition`"
     elif table.keep_partition_days is not None and table.effective_mode == "mirror":
@@ -191,12 +169,6 @@ def _iter_class_problems(table: TableFields) -> Iterator[Problem]:
             f"{table.cdc!r} cannot be with `{kind}`: the log would tell the rows as they came, not what "
             "the class makes of them. Allowed: off",
         )
-    if kind == "merger" and table.table_type == "merge_on_read":
-        yield (
-            ("merger",),
-            "cannot be with `table_type: merge_on_read`: whoever reads its log files would need the class; "
-            "use copy_on_write, or a `payload`",
-        )
 
 
 def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
@@ -204,12 +176,6 @@ def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
         for name in ("merge_mode", "partial_updates", *_CLASSES):
             if name in list_typed_options(table):
                 yield (name,), f"has no meaning with `mode: {table.effective_mode}`; use `mode: merge`"
-    if table.partial_updates and table.table_type == "merge_on_read":
-        yield (
-            ("partial_updates",),
-            "a late row would win over a newer one with `table_type: merge_on_read`: so Hudi 1.2 merges "
-            "log files; use copy_on_write",
-        )
     if table.partial_updates and table.merge_mode == "commit_time":
         yield ("partial_updates",), "has no meaning with `merge_mode: commit_time`; use event_time"
     if table.merge_mode == "commit_time" and table.ordering:
@@ -251,12 +217,7 @@ def _iter_cleaning_problems(table: TableFields) -> Iterator[Problem]:
     given = [name for name in _KEEP if getattr(table, name) is not None]
     for name in given[1:]:
         yield (name,), f"cannot be beside `{given[0]}`: one rule says which files are kept"
-    if table.compact_after is not None and table.table_type == "copy_on_write":
-        yield (
-            ("compact_after",),
-            "has no meaning with `table_type: copy_on_write`, which has nothing to compact",
-        )
-    elif table.compact_after == 0:
+    if table.compact_after == 0 and table.table_type == "merge_on_read":
         yield (
             ("compact_after",),
             "0 switches compaction off and nothing else compacts this table: each read would merge all log "

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from headwater.config.hudi.known_options import load_known_options
+from headwater.config.hudi.table_option import HudiOption
 from headwater.config.json_schema import Schema, describe_type, schema_at
-from headwater.lake.typed_options.declared import DECLARED, DeclaredOption
+from headwater.config.table.typed_options import HUDI_OPTIONS
 
 PAGE = Path("docs/reference/hudi-options.md")
 
@@ -40,8 +41,8 @@ What a table was made with stays: its type, `record_key` or `generated_keys`, `p
 `ordering` and buckets. A configuration that says otherwise ends the table's run with what differs, and
 nothing is written.
 
-| option | type | default | unit | meaning | Hudi key | since |
-| --- | --- | --- | --- | --- | --- | --- |
+| option | type | default | unit | only for | meaning | Hudi key | since |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -49,17 +50,18 @@ def render_page() -> str:
     """Return the text of the page."""
     known = load_known_options()
     head = _HEAD.format(bundle=f"`{known.bundle.partition(':')[2]}`")
-    return head + "".join(f"| {' | '.join(_list_cells(option))} |\n" for option in DECLARED)
+    return head + "".join(f"| {' | '.join(_list_cells(*option))} |\n" for option in HUDI_OPTIONS.items())
 
 
-def _list_cells(option: DeclaredOption) -> list[str]:
+def _list_cells(name: str, option: HudiOption) -> list[str]:
     known = load_known_options().by_key[option.key]
-    node = schema_at(("tables", "name", *option.name.split(".")))
+    node = schema_at(("tables", "name", *name.split(".")))
     return [
-        f"`{option.name}`",
+        f"`{name}`",
         describe_type(node),
         _render_default(node),
         option.unit,
+        option.table_type or "",
         str(node.get("description", "")).replace("|", "\\|"),
         f"`{option.key}`",
         known.since,

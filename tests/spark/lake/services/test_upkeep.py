@@ -7,7 +7,7 @@ from headwater.lake.options import WriteOptions
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.table import Table
-from headwater.lake.typed_options.declared import render_options
+from headwater.lake.typed_options.rendering import render_options
 
 pytestmark = pytest.mark.long
 
