@@ -12,7 +12,7 @@ from headwater.ingest.planning.selection import build_selector
 
 def source_provider(settings: Settings) -> str:
     """Return the provider that events of the source name."""
-    return "s3" if settings.source.type == "s3" else "local"
+    return settings.source.type
 
 
 def source_bucket(settings: Settings) -> str:
@@ -20,14 +20,12 @@ def source_bucket(settings: Settings) -> str:
 
     Moved objects (`source.moved_from`) keep their original bucket.
     """
-    source = settings.source
-    return str(source.moved_from or source_location(settings))
+    return settings.source.known_location
 
 
 def source_location(settings: Settings) -> str:
     """Return the bucket or folder in which the objects are now."""
-    source = settings.source
-    return source.bucket if source.type == "s3" else str(source.path)
+    return settings.source.location
 
 
 def rename_moved(settings: Settings, batch: Sequence[CapturedEvent]) -> Sequence[CapturedEvent]:
@@ -54,5 +52,4 @@ def build_scope(settings: Settings, name: str) -> Scope:
             f"table {name!r} is built from table {table.from_!r}, not from objects",
             hint=f"built from objects are: {', '.join(settings.object_tables)}",
         )
-    prefix = settings.source.prefix if settings.source.type == "s3" else ""
-    return Scope(source_bucket(settings), prefix, build_selector(table))
+    return Scope(source_bucket(settings), settings.source.prefix, build_selector(table))

@@ -69,7 +69,6 @@ def check_source(settings: Settings, known: str | None) -> None:
     provider, _, place = known.partition(":")
     source = settings.source
     key = "bucket" if source.type == "s3" else "path"
-    now = source.bucket if source.type == "s3" else str(source.path)
     what = f"the lake {settings.lake} was filled from {_describe(provider, place)}"
     if provider != source_provider(settings):
         raise UsageError(
@@ -77,7 +76,7 @@ def check_source(settings: Settings, known: str | None) -> None:
             hint="give the new source a lake of its own: set lake to another location",
         )
     raise UsageError(
-        f"{what}; source.{key} is now {now}",
+        f"{what}; source.{key} is now {source.location}",
         hint=f"the same objects at a new location: add `moved_from: {place}` to source; "
         "other objects: set lake to another location, so that they get tables of their own",
     )

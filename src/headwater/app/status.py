@@ -203,10 +203,9 @@ class StatusReader:
         )
 
     def _read_reconcile(self) -> ReconcilePass | None:
-        source = self._settings.source
-        prefix = source.prefix if source.type == "s3" else ""
-        path = reconciles_path(self._settings.lake)
-        return read_last_pass(path, source_bucket(self._settings), prefix, self._options)
+        settings = self._settings
+        path, bucket = reconciles_path(settings.lake), source_bucket(settings)
+        return read_last_pass(path, bucket, settings.source.prefix, self._options)
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source

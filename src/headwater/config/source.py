@@ -175,8 +175,13 @@ class S3SourceConfig(Section):
     )
 
     @property
-    def known_bucket(self) -> str:
-        """Return the bucket's name in the lake."""
+    def location(self) -> str:
+        """Return the bucket in which the objects are now."""
+        return self.bucket
+
+    @property
+    def known_location(self) -> str:
+        """Return the bucket's name in the lake: moved objects keep their original one."""
         return self.moved_from or self.bucket
 
     @property
@@ -250,6 +255,21 @@ class LocalSourceConfig(Section):
         description="Target folder of `clean_source: move`; relative to the configuration file.",
         examples=["archive"],
     )
+
+    @property
+    def prefix(self) -> str:
+        """Return the empty prefix: all files of the folder are ingested."""
+        return ""
+
+    @property
+    def location(self) -> str:
+        """Return the folder in which the files are now."""
+        return str(self.path)
+
+    @property
+    def known_location(self) -> str:
+        """Return the folder's name in the lake: moved files keep their original one."""
+        return str(self.moved_from or self.path)
 
     @model_validator(mode="after")
     def _check_clean_source(self) -> "LocalSourceConfig":

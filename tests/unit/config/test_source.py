@@ -19,5 +19,5 @@ def test_a_path_that_is_not_utf8_is_refused(key: str) -> None:
 
 def test_a_bucket_is_known_by_its_former_name() -> None:
     source = S3SourceConfig(type="s3", bucket="new", moved_from="old")
-    assert source.known_bucket == "old"
-    assert S3SourceConfig(type="s3", bucket="new").known_bucket == "new"
+    assert source.known_location == "old"
+    assert S3SourceConfig(type="s3", bucket="new").known_location == "new"

@@ -60,7 +60,7 @@ class CleanSource:
         app, now = self._app, self._now()
         report = CleanReport(self._policy.action, dry_run, now)
         pace, list_pace = self._build_paces(stop)
-        prefix = app.settings.source.prefix if app.settings.source.type == "s3" else ""
+        prefix = app.settings.source.prefix
         streams = [open_streams(app, name) for name in app.settings.object_tables]
         with open_lister(app.settings, list_pace) as lister, closing(self._build()) as cleaner:
             ports = CleaningPorts(cleaner, app.events.append, self._now, pace)

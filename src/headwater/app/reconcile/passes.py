@@ -89,7 +89,7 @@ class Reconcile:
         self._app = app
         self._source = source
         self._bucket = source_bucket(app.settings)
-        self._prefix = source.prefix if source.type == "s3" else ""
+        self._prefix = source.prefix
         self._config = app.settings.reconcile
         self._metrics = metrics
         self._clock = clock or SystemClock()
@@ -262,7 +262,7 @@ def build_listing(
 
     live = S3Lister(client, source.bucket, pace=pace)
     if inventory is None:
-        return Listing(live, source.known_bucket, source.prefix)
+        return Listing(live, source.known_location, source.prefix)
     from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
 
     files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
@@ -275,7 +275,7 @@ def build_listing(
 
     return Listing(
         report,
-        source.known_bucket,
+        source.known_location,
         source.prefix,
         name=inventory,
         as_of=report.manifest.created_at,
