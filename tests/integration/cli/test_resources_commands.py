@@ -98,7 +98,7 @@ def test_a_problem_is_shown_and_refused(shell: Shell, cloud: Cloud) -> None:
 def test_orphans_are_named_until_they_are_pruned(shell: Shell, cloud: Cloud) -> None:
     assert shell.run("--set", "source.notifications=sns", "up", "--no-probe").exit_code == 0
     left = shell.run("up", "--no-probe").stdout
-    assert f"Left as orphans: topic headwater-{cloud.bucket}" in left
+    assert f"Orphans kept: topic headwater-{cloud.bucket}" in left
     orphans = [item for item in shell.read("plan")["actions"] if item["orphan"]]
     assert [(item["kind"], item["change"]) for item in orphans] == [("topic", "delete")]
     assert "removed topic" in shell.run("down", "--prune", "--yes").stdout

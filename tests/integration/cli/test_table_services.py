@@ -63,7 +63,7 @@ def test_metadata_table_is_validated_and_rebuilt_and_partitions_are_asked_for_th
     (file,) = (tmp_path / "lake" / "orders").glob("day=mo/*.parquet")
     file.rename(file.with_name("hidden"))
     wrong = run_command("table", "orders", "metadata", "validate", folder=tmp_path).expect(1)
-    assert f"listed and not there: day=mo/{file.name}" in wrong.stdout
+    assert f"in the metadata table only: day=mo/{file.name}" in wrong.stdout
     file.with_name("hidden").rename(file)
     built = run_json("table", "orders", "metadata", "rebuild", folder=tmp_path)
     assert "files" in built["after"]
