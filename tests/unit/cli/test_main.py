@@ -58,7 +58,7 @@ def test_help_imports_nothing_heavy(folder: Path) -> None:
 def test_good_configuration_exits_0(folder: Path) -> None:
     done = run_process("config", "check", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "headwater.yaml is good." in done.stdout
+    assert "headwater.yaml is valid" in done.stdout
 
 
 def test_effective_configuration_is_printed_as_json(folder: Path) -> None:
