@@ -333,7 +333,7 @@ def test_stopped_table_leaves_the_others_and_is_not_tried_again(spark, build):
         told: list[str] = []
         runner = Runner(
             spark,
-            lake.app.events,
+            lake.app.events.signal,
             lake.app.build_pipelines(),
             lambda _: None,
             lambda table, _: told.append(table),  # noqa: B023 - the runner ends in this round

@@ -105,7 +105,7 @@ def test_failing_table_stops_alone_and_tells_why(spark, build):
     told: list[str] = []
     runner = Runner(
         spark,
-        lake.app.events,
+        lake.app.events.signal,
         lake.app.build_pipelines(),
         lambda result: batches.append(result.table),
         lambda table, _: told.append(table),
@@ -126,7 +126,7 @@ def test_changed_key_of_a_table_that_exists_ends_it_at_once_and_moves_no_checkpo
     lake.ingest("t")
     lake.change("t", record_key="code", table_type="merge_on_read")
     lake.put("2.json", '{"id": 2, "code": "a"}\n')
-    runner = Runner(spark, lake.app.events, [lake.pipeline("t")], lambda _: None, lambda *_: None)
+    runner = Runner(spark, lake.app.events.signal, [lake.pipeline("t")], lambda _: None, lambda *_: None)
     runner.start()
     runner.finish()
     failure = runner.failures["t"]
