@@ -141,8 +141,8 @@ class EventTail:
             raise LakeError(
                 f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} hold "
                 f"{promised:,} events, and {len(events):,} can be read",
-                hint="has a file of the table been removed? bring it back; or remove the events table, and "
-                "let `headwater reconcile` build it anew from the source",
+                hint="restore the missing files of the table; or remove the events table, and rebuild it "
+                "from the source with `headwater reconcile`",
             )
         return events
 
