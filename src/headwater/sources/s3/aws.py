@@ -1,4 +1,4 @@
-"""Maps errors of AWS and compatible services to headwater's; the only module that knows their error codes."""
+"""What all clients of AWS and compatible services share; the only module that knows their error codes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,9 @@ from headwater.errors import (
 )
 
 AwsError = BotoCoreError | ClientError
+
+FALLBACK_REGION = "us-east-1"
+"""For an endpoint of a compatible service: a signature needs a region, and most services ignore which."""
 
 NO_CREDENTIALS = (
     boto.NoCredentialsError,

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import SourceError, UsageError
 from headwater.sources.lister import ListedObject
-from headwater.sources.s3.aws import AwsPlace, error_code, explain_aws_failure
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsPlace, error_code, explain_aws_failure
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from headwater.config.source import S3SourceConfig
 
-FALLBACK_REGION = "us-east-1"
 # A listing takes minutes to hours: a busy or restarting store must not end it.
 _PATIENT = Config(
     retries={"mode": "adaptive", "total_max_attempts": 8},

@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from headwater import __version__
 from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 from headwater.sources.queue import Message, QueueDepth
-from headwater.sources.s3.aws import AwsError, AwsPlace, error_code, explain_aws_failure
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsPlace, error_code, explain_aws_failure
 from headwater.sources.s3.resource_names import name_resources
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ RETRY_SECONDS = (0.1, 0.2, 0.4)
 OVER_LIMIT_PAUSE_SECONDS = 1.0
 _USER_AGENT = f"headwater/{__version__} boto3/{boto3.__version__}"
 # For a service that is not AWS, a signature for any region is valid.
-FALLBACK_REGION = "us-east-1"
 # sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
 _AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
 

@@ -21,7 +21,7 @@ from headwater.errors import (
 from headwater.sources.finding import SetupFinding
 from headwater.sources.notifications.outcome import MessageParser
 from headwater.sources.provisioner import OnAction, Plan, ProvisioningScope, ResourceAction, ResourceKind
-from headwater.sources.s3.aws import NO_CREDENTIALS_HINT, AwsPlace, asking, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, AwsPlace, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
 from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site
@@ -41,7 +41,7 @@ from headwater.sources.s3.provisioning.probe import Probe
 from headwater.sources.s3.provisioning.s3 import BucketNotification
 from headwater.sources.s3.provisioning.sns import TopicResources
 from headwater.sources.s3.provisioning.sqs import QueueResources
-from headwater.sources.s3.queue import FALLBACK_REGION, SqsQueue, find_queue_place
+from headwater.sources.s3.queue import SqsQueue, find_queue_place
 from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of
 
 if TYPE_CHECKING:
