@@ -17,10 +17,17 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
 from headwater.sources.finding import SetupFinding, to_finding
-from headwater.sources.s3.aws import AwsError, AwsPlace, explain_aws_failure, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsPlace, explain_aws_failure, is_denied
 from headwater.sources.s3.checks.credentials import QUICK, check_credentials
 from headwater.sources.s3.checks.queue import check_queue
-from headwater.sources.s3.judging.bucket import QueueView, judge_cleaning, judge_region, judge_way
+from headwater.sources.s3.judging.bucket import (
+    VERSIONING,
+    QueueView,
+    judge_cleaning,
+    judge_region,
+    judge_versioning,
+    judge_way,
+)
 from headwater.sources.s3.judging.clock import judge_clock
 from headwater.sources.s3.judging.notification import NAME as NOTIFICATION
 from headwater.sources.s3.judging.notification import DesiredNotification
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "source.bucket"
-FALLBACK_REGION = "us-east-1"
 _RIGHTS = "allow s3:ListBucket on the bucket, s3:GetObject and s3:GetObjectVersion on its objects"
 _LAKE_RIGHTS = (
     "allow s3:GetObject, s3:PutObject and s3:DeleteObject under the lake, s3:ListBucket on its bucket"
@@ -147,33 +153,26 @@ def _check_bucket(
     region = judge_region("source", answer.region, source.region, client.meta.region_name)
     if region:
         yield region
-    versioning = _check_versioning(client, source.bucket)
-    yield versioning
+    versioning = _read_versioning(client, source.bucket)
+    yield versioning if isinstance(versioning, SetupFinding) else judge_versioning(versioning)
     if source.clean_source != "off":
-        yield from _check_cleaning(client, source, versioning)
+        yield from _check_cleaning(client, source, is_versioned=versioning == "Enabled")
     if queue:
         yield from _check_way(client, queue, wanted, None if source.endpoint else answer.region)
 
 
-def _check_versioning(client: "S3Client", bucket: str) -> SetupFinding:
-    name = "source.versioning"
+def _read_versioning(client: "S3Client", bucket: str) -> str | SetupFinding:
+    """Returns the bucket's status of versioning, or a finding if it cannot be read."""
     try:
-        status = client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
+        return client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
     except (BotoCoreError, ClientError) as error:
-        return _doubt(name, error, "s3:GetBucketVersioning")
-    if status == "Enabled":
-        return SetupFinding(name, "ok", "on: each event's very version is read")
-    return SetupFinding(
-        name, "ok", f"{status.lower()}: an object overwritten before it is read is read as it is then"
-    )
+        return _doubt(VERSIONING, error, "s3:GetBucketVersioning")
 
 
 def _check_cleaning(
-    client: "S3Client", source: S3SourceConfig, versioning: SetupFinding
+    client: "S3Client", source: S3SourceConfig, *, is_versioned: bool
 ) -> Iterator[SetupFinding]:
-    yield judge_cleaning(
-        source, is_versioned=versioning.status == "ok" and versioning.detail.startswith("on:")
-    )
+    yield judge_cleaning(source, is_versioned=is_versioned)
     if source.clean_source == "move":
         target = source.clean_source_target.partition("/")[0]
         name = "source.clean_source_move_to"

@@ -9,6 +9,7 @@ from headwater.sources.s3.judging.notification import DesiredNotification, Route
 from headwater.sources.s3.judging.queue_policy import Sender, judge_policy
 
 QUEUE_REGION = "source.queue.region"
+VERSIONING = "source.versioning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ def judge_region(
         detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
         return SetupFinding(name, "warning", detail, f"set {name} to {actual}")
     return SetupFinding(name, "ok", f"the bucket is in {actual}")
+
+
+def judge_versioning(status: str) -> SetupFinding:
+    """Judges which content is read for an event; `status` is `Enabled`, `Suspended` or `off`."""
+    if status == "Enabled":
+        return SetupFinding(VERSIONING, "ok", "on: each event's very version is read")
+    detail = f"{status.lower()}: an object overwritten before it is read is read as it is then"
+    return SetupFinding(VERSIONING, "ok", detail)
 
 
 def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> SetupFinding:
