@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from headwater.errors import PlatformError, UsageError
 from headwater.sources.cleaner import SourceCleaner
-from headwater.sources.message_parser import parse_message
 from headwater.sources.object_store import ObjectStore, ObjectStoreConfig, StoreKind
 from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope
 from headwater.sources.queue import Queue
@@ -18,6 +17,7 @@ from headwater.sources.relocated_store import RelocatedStore
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
+    from headwater.sources.notifications.outcome import MessageParser
 
 # Module and function of each builder. The queue of a folder is filled by its watcher, in this process.
 _QUEUES: Mapping[str, tuple[str, str]] = {
@@ -37,6 +37,8 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.sources.local.provisioner", "build_local_provisioner"),
     "s3": ("headwater.sources.s3.provisioning.provisioner", "build_aws_provisioner"),
 }
+# Only for setting up: executors, which build object stores, need no parsers.
+_PARSER = ("headwater.sources.message_parser", "parse_message")
 # What to install if the library of a type's vendor cannot be imported.
 _INSTALL: Mapping[str, str] = {"local": "pip install headwater", "s3": "pip install boto3"}
 
@@ -89,7 +91,8 @@ def build_provisioner(
         hint = f"one of {', '.join(_PROVISIONERS)}"
         raise UsageError(f"nothing can be set up for sources of type {source.type!r}", hint=hint)
     build = cast(BuildProvisioner, _load(entry))
-    return build(source, lake, scope or ProvisioningScope(), parse_message)
+    parse = cast("MessageParser", _load(_PARSER))
+    return build(source, lake, scope or ProvisioningScope(), parse)
 
 
 def _load(entry: tuple[str, str]) -> Any:
