@@ -60,16 +60,17 @@ CODE = '''"""Tables are
 created anew."""
 # a pass is cut
 # short
-REASON = "goes on"
-"""It goes on."""
+STATUS = "vanished"
+REASON = f"it goes on with {nobody} and is looked "
+"at again"
 def mend():
     """Say `mend`."""
     return "mend"  # mended
 '''
 
 
-def test_checks_comments_and_docstrings_of_python_and_no_other_code() -> None:
-    wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (10, "mended")]
+def test_checks_comments_docstrings_and_messages_of_python_and_no_names() -> None:
+    wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (7, 'looked " "at'), (11, "mended")]
     assert found(CODE, "src/headwater/a.py") == wanted
 
 
