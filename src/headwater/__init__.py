@@ -1,4 +1,4 @@
-"""headwater: keeps Apache Hudi tables equal to what lies in a bucket.
+"""headwater: keeps Apache Hudi tables equal to the objects in a bucket.
 
 The public Python API is what `__all__` names; everything else is internal.
 """
