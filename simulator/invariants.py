@@ -72,7 +72,6 @@ class Watch:
         self._checkpoints: dict[TableKind, Position] = {}
         self._applied: dict[tuple[TableKind, str], int] = {}
         self._undone: list[tuple[TableKind, str, int]] = []
-        self._rejected: dict[TableKind, list[ObjectOutcome]] = {}
         self._told: Counter[Identity] = Counter()
         self._stale: Counter[str] = Counter()
         self._due: dict[str, int] = {}
@@ -171,7 +170,11 @@ class Watch:
         answered = Counter(outcome.stored.event_id for outcome in outcomes)
         if decided != answered:
             raise InvariantBrokenError("I9", f"{kind}: {len(decided)} events, {len(answered)} outcomes")
-        self._rejected[kind] = [outcome for outcome in outcomes if outcome.status in QUARANTINED]
+        # A later batch may resolve an item before it commits itself; until then, each must have been there.
+        for outcome in outcomes:
+            if outcome.status in QUARANTINED and not self._is_quarantined(kind, outcome.stored.event_id):
+                key = outcome.stored.event.key
+                raise InvariantBrokenError("I9", f"{kind}: {key!r} is {outcome.status} and not in quarantine")
         if kind != "mirror":
             return
         self._looked = self._looks
@@ -189,10 +192,6 @@ class Watch:
 
     def _note_commit(self, kind: TableKind, commit: Commit, write: Write[DataRow]) -> None:
         self._check_checkpoint(kind, commit, write)
-        for outcome in self._rejected.pop(kind, ()):
-            if not self._is_quarantined(kind, outcome.stored.event_id):
-                key = outcome.stored.event.key
-                raise InvariantBrokenError("I9", f"{kind}: {key!r} is {outcome.status} and not in quarantine")
         for done_kind, key, order in self._undone:
             if done_kind == kind:
                 self._applied[kind, key] = max(order, self._applied.get((kind, key), 0))
@@ -217,13 +216,11 @@ class Watch:
     def note_forgotten(self, kind: TableKind) -> None:
         """Forgets decisions that were not committed; they will be made again."""
         self._undone = [entry for entry in self._undone if entry[0] != kind]
-        self._rejected.pop(kind, None)
         self._looked = {} if kind == "mirror" else self._looked
 
     def note_death(self) -> None:
         """Forgets uncommitted decisions of all tables."""
         self._undone.clear()
-        self._rejected.clear()
         self._looked = {}
 
     # --- at rest ---
