@@ -194,7 +194,8 @@ class TablePipeline(Generic[ReadT]):
         """Raises an error if the store is down; single objects that stay unavailable are quarantined."""
         unavailable = [outcome for outcome in outcomes if outcome.status == "unavailable"]
         readable = any(outcome.status == "ingested" for outcome in outcomes)
-        self._unavailable_attempts = self._unavailable_attempts + 1 if unavailable else 0
+        # An attempt during an outage of the whole store says nothing about single objects.
+        self._unavailable_attempts += bool(unavailable and readable)
         if unavailable and (not readable or self._unavailable_attempts < _UNAVAILABLE_ATTEMPTS):
             first = unavailable[0]
             raise IngestError(

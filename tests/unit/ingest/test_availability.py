@@ -52,6 +52,12 @@ def test_an_object_that_is_there_again_ends_the_count() -> None:
     assert [lake.passes(failing=1) for _ in range(3)] == [False, False, True]
 
 
+def test_attempts_during_an_outage_do_not_count_for_single_objects() -> None:
+    lake = Lake(2)
+    assert [lake.passes(failing=failing) for failing in (2, 2, 1, 2, 1, 1)] == [False] * 5 + [True]
+    assert lake.quarantined() == ["unavailable"]
+
+
 @pytest.mark.parametrize("attempts", [2, 10])
 def test_an_outage_never_passes(attempts: int) -> None:
     lake = Lake(2)
