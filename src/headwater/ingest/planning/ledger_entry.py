@@ -152,8 +152,8 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # Tags may overtake the object they are put on: its content has not been ingested.
         first = {} if prior else {**_decide(known, outcome, instant), "version": "", "etag": ""}
         return replace(known, **changes, **first)
-    if outcome.reason != "removal_ignored":
-        # A removal that the table ignores must not make the versions it overtook count as late.
+    if not _is_without_content(outcome):
+        # Otherwise the versions that it overtook would count as late.
         changes |= _advance(known, stored)
     if _confirms(known, outcome):
         changes["looked"] = False
@@ -166,6 +166,12 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         # The same bytes once more: a later removal is not of the cleaned content.
         changes["reason"] = ""
     return replace(known, **changes)
+
+
+def _is_without_content(outcome: ObjectOutcome) -> bool:
+    """True for a removal that the table ignores, and for a version that was deleted before it was read."""
+    is_deleted = outcome.status == outcome.reason == "superseded" and bool(outcome.stored.event.version_id)
+    return outcome.reason == "removal_ignored" or is_deleted
 
 
 def _is_shown(known: LedgerEntry, stored: StoredEvent) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import permutations
 
 import pytest
 
@@ -64,13 +65,17 @@ def test_ignored_removal_does_not_make_content_found_by_reading_forgotten():
     assert actions([build_event(sequence=3, version_id="v3")], state) == [("skip", "already_ingested")]
 
 
-def test_older_version_counts_where_the_newer_one_could_not_be_read_any_more():
-    lost = ObjectOutcome(build_stored(build_event(sequence=2, version_id="v2")), "superseded", "superseded")
-    older = ingested(build_event(sequence=1, version_id="v1"), "v1")
-    for outcomes in ((lost, older), (older, lost)):
-        state = state_of(*outcomes)
-        assert (state.status, state.version, state.rows) == ("ingested", "v1", 1)
-        assert state.order_key == lost.stored.event.order_key
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_newest_readable_version_counts_if_a_newer_one_was_deleted_before_it_was_read(order):
+    deleted = build_stored(build_event(sequence=3, version_id="v3"))
+    outcomes = [
+        ingested(build_event(sequence=1, version_id="v1"), "v1"),
+        ingested(build_event(sequence=2, version_id="v2"), "v2"),
+        ObjectOutcome(deleted, "superseded", "superseded"),
+    ]
+    state = state_of(*(outcomes[at] for at in order))
+    assert (state.status, state.version, state.rows) == ("ingested", "v2", 1)
+    assert state.order_key == outcomes[1].stored.event.order_key
 
 
 @pytest.mark.parametrize("sequencer", [True, False])
