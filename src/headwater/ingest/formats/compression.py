@@ -56,8 +56,8 @@ def decompress(key: str, data: bytes, max_bytes: int) -> bytes:
             chunks.append(chunk)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise ObjectUnreadableError(
-            f"{key!r} is truncated or corrupt {codec}; after {size} bytes, decompressed from an object of "
-            f"{len(data)} bytes: {error}"
+            f"{key!r} is truncated or corrupt {codec}: decompression failed after {size} bytes; "
+            f"compressed size {len(data)} bytes: {error}"
         ) from error
     return b"".join(chunks)
 

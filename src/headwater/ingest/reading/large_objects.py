@@ -67,7 +67,7 @@ class LargeObjectReader:
         self._scan = SplitScan(spark, config, scheme)
 
     def read(self, requests: Sequence[ReadRequest]) -> LargeRead:
-        """Scan the objects once to number their rows, then parses lazily."""
+        """Scan the objects once to number their rows, then parse lazily."""
         blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
         known = {block.object_index for block in blocks} - odd
