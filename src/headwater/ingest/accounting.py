@@ -21,7 +21,7 @@ QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
 
 def to_skip(decision: Decision) -> ObjectOutcome:
-    """Returns the outcome of an object that was decided without reading it."""
+    """Return the outcome of an object that was decided without reading it."""
     reason, stored = decision.reason or "", decision.stored
     status: OutcomeStatus = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
@@ -29,11 +29,11 @@ def to_skip(decision: Decision) -> ObjectOutcome:
 
 
 def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors: bool) -> ObjectOutcome:
-    """Returns the table's outcome for the result of reading an object.
+    """Return the table's outcome for the result of reading an object.
 
     A mirror removes an absent object. An object that `clean_source` may have deleted (`cleaned`: ids) may be
-    absent. A request for an object that does not exist changes nothing in other tables: its removal event, or
-    a listing, reports that.
+    absent. In other tables, a request for an object that does not exist changes nothing: the removal event,
+    or a listing, reports the removal.
     """
     stored = outcome.stored
     is_absent = outcome.status == "missing"
@@ -53,13 +53,13 @@ def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors:
 
 
 def find_cleaned(decisions: Iterable[Decision], states: Mapping[str, LedgerEntry]) -> set[str]:
-    """Returns ids of the objects cleaned before the batch or by one of its events."""
+    """Return ids of the objects cleaned before the batch or by one of its events."""
     marked = {d.stored.event.object_id for d in decisions if d.reason in CLEANED_REASONS}
     return marked | {object_id for object_id, state in states.items() if is_cleaned(state)}
 
 
 def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
-    """Returns the outcome of an object for which no column could be inferred."""
+    """Return the outcome of an object for which no column could be inferred."""
     if outcome.status != "ingested":
         return outcome
     detail = "no column could be inferred from its records; declare `schema:` for the table"
@@ -67,7 +67,7 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
 
 
 def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> ObjectOutcome:
-    """Returns the outcome according to the table's `on_bad_object` for its reason."""
+    """Return the outcome according to the table's `on_bad_object` for its reason."""
     if outcome.status in ("quarantined", "missing") and policy.get(outcome.reason) == "skip":
         return replace(outcome, status="skipped")
     if outcome.reason == "empty_object" and policy["empty"] == "quarantine":
@@ -76,7 +76,7 @@ def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> Object
 
 
 def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetime) -> list[QuarantineItem]:
-    """Returns one item for each object that could not be used at all."""
+    """Return one quarantine item for each object that was rejected as a whole."""
     return [
         QuarantineItem(
             level="object",
@@ -98,7 +98,7 @@ def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetim
 
 
 def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors: bool) -> Resolved | None:
-    """Returns the quarantined object that this outcome resolves; None if there is none.
+    """Return the quarantined object that this outcome resolves; None if there is none.
 
     A request resolves its object unless it fails again: overwritten content, and content that is already in
     the table, will never be read. A mirror needs only the newest content of an object.
@@ -121,7 +121,7 @@ def is_decided(outcome: ObjectOutcome) -> bool:
 
 
 def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:
-    """Counts the objects of the batch; each is in exactly one count."""
+    """Count the objects of the batch; each is in exactly one count."""
     by_status, by_reason = count_outcomes(outcomes)
     return {
         "objects": json.dumps(dict(by_status), sort_keys=True),

@@ -26,11 +26,11 @@ from headwater.lake.table import Table
 
 @dataclass(frozen=True, slots=True)
 class CommittedState:
-    """Committed together with the rows; the only state that a restart uses.
+    """The state committed together with the rows; a restart uses no other.
 
     `history` are the versions of the schema; `rescued_column` is the name of the table's column for values
-    without a column, if it ever had one. `buckets` is the rule that maps keys to files, if computed: Hudi
-    does not store it, and does not find rows written by another rule.
+    without a column, if it ever had one. `buckets` is the rule by which the index computes the file of a key,
+    if it does: Hudi does not store the rule, and does not find rows written by another one.
     """
 
     checkpoint: Position = BEGINNING
@@ -41,7 +41,7 @@ class CommittedState:
     buckets: str = ""
 
     def to_metadata(self) -> dict[str, str]:
-        """Returns the commit metadata, with keys without the prefix."""
+        """Return the commit metadata, with keys without the prefix."""
         metadata = {CHECKPOINT: self.checkpoint.to_text()}
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
@@ -57,7 +57,7 @@ class CommittedState:
 
 
 def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
-    """Parses the result of `CommittedState.to_metadata`; a table without metadata starts at the beginning.
+    """Parse the result of `CommittedState.to_metadata`; a table without metadata starts at the beginning.
 
     Raises `LakeError` if it is invalid.
     """
@@ -74,10 +74,10 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise LakeError(
-            f"what the newest commit of the table says for headwater cannot be read: {error!r}",
-            hint=f"has a newer headwater written it, or something else keys that begin with "
-            f"`{COMMIT_METADATA_PREFIX}`? `headwater table NAME commits --json` shows them; "
-            "`table NAME rollback` takes the commit back",
+            f"cannot parse headwater's metadata in the newest commit of the table: {error!r}",
+            hint="run `headwater table NAME commits --json` to check whether a newer version of headwater, "
+            f"or another program that writes keys starting with `{COMMIT_METADATA_PREFIX}`, made the commit; "
+            "to undo it, run `headwater table NAME rollback`",
         ) from error
 
 
@@ -86,7 +86,7 @@ def _parse_schema(text: str) -> StructType:
 
 
 def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
-    """Returns the metadata of the newest commit with a checkpoint; None if only others wrote the table.
+    """Return the metadata of the newest commit with a checkpoint; None if only other programs wrote it.
 
     Raises `TableMismatchError` for a table that was built from another table.
     """
@@ -96,15 +96,15 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
     found = timeline.find_metadata(CHECKPOINT)
     if found is None and timeline.find_metadata(FOLLOWED) is not None:
         raise TableMismatchError(
-            f"table {name}: what lies there was built from another table, not from objects",
-            hint="set `from` again, or configure a table of another name: rows of both would lie beside each "
-            "other",
+            f"table {name}: the existing table was built from another table, not from objects",
+            hint="restore `from`, or configure a table with another name: this one would mix rows of both "
+            "sources",
         )
     return found
 
 
 def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> CommittedState:
-    """Returns the state in a table's newest commit, or the initial state of a new table.
+    """Return the state in a table's newest commit, or the initial state of a new table.
 
     Raises `TableMismatchError` if its rows were assigned to files by another rule than the current `index`.
     """
@@ -112,15 +112,16 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
     if metadata is not None and state.buckets != buckets:
         there, here = (text or "no bucket index" for text in (state.buckets, buckets))
         raise TableMismatchError(
-            f"table {name}: `index` is {there} there and {here} here: rows that change would be doubled",
-            hint="set `index` back to what the table has, or configure a table of another name, which is "
-            "built anew from the events",
+            f"table {name}: `index` is {there} in the table but {here} in the configuration: "
+            "updates would duplicate rows",
+            hint="restore the `index` of the table, or configure a table with another name, which is built "
+            "from all events",
         )
     return replace(state, buckets=buckets)
 
 
 def begin_with(table: Table, config: TableConfig) -> CommittedState:
-    """Returns the state of an externally written table: its columns are known, no event is processed."""
+    """Return the state of an externally written table: its columns are known, no event is processed yet."""
     fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
     return CommittedState(
         schema=assign_old_names(StructType(fields)),
@@ -130,7 +131,7 @@ def begin_with(table: Table, config: TableConfig) -> CommittedState:
 
 
 def describe_buckets(index: IndexConfig | None) -> str:
-    """Describes how an index computes the file of a key; empty for one that looks it up."""
+    """Describe how an index computes the file of a key; empty for one that looks it up."""
     if index is None or index.type != "bucket":
         return ""
     # Consistent-hashing buckets split and merge; the configured number is only the initial one.
@@ -144,7 +145,7 @@ def with_columns(
     brought_by: Mapping[str, str],
     now: datetime,
 ) -> CommittedState:
-    """Returns the state with these columns: a new version of its schema if they differ.
+    """Return the state with these columns: a new version of its schema if they differ.
 
     `brought_by` maps column paths to addresses of objects.
     """
@@ -155,7 +156,7 @@ def with_columns(
 
 
 def name_version(state: CommittedState, table: Table) -> CommittedState:
-    """Returns the state with the commit that introduced the newest version of its schema.
+    """Return the state with the commit that introduced the newest version of its schema.
 
     A commit does not know its own instant, so the next one records it.
     """

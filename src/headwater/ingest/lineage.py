@@ -44,7 +44,7 @@ class ObjectLineage:
 
 
 def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str, ...]) -> ObjectLineage:
-    """Builds the lineage of an outcome's object, with the column values in its key."""
+    """Build the lineage of an outcome's object, with the column values in its key."""
     event = outcome.stored.event
     values = parse_partition_values(event.key, partition_columns)
     return ObjectLineage(
@@ -58,7 +58,7 @@ def build_lineage(at: int, outcome: ObjectOutcome, partition_columns: tuple[str,
 
 
 def build_uri(provider: str, bucket: str, key: str) -> str:
-    """Returns the object's address for display and for `explain`; keys are not encoded."""
+    """Return the object's address for display and for `explain`; keys are not encoded."""
     if provider == "local":
         return str(PurePosixPath(bucket) / key)
     scheme = {"gcs": "gs", "azure": "abfs"}.get(provider, "s3")
@@ -71,7 +71,7 @@ def with_lineage(
     lineages: Sequence[ObjectLineage],
     partition_columns: tuple[str, ...],
 ) -> DataFrame:
-    """Replaces `object_index` and `row_number` with lineage and path partition columns.
+    """Replace `object_index` and `row_number` with lineage and path partition columns.
 
     They override data columns of the same names, as in Spark's own readers.
     """
@@ -82,7 +82,7 @@ def with_lineage(
     numbered = numbered.withColumnRenamed("row_number", ROW)
     data = [name for name in numbered.columns if name not in {"object_index", ROW}]
     if len(lineages) <= _LITERAL_LIMIT:
-        # A literal instead of a join saves a Spark job for a small batch; its look-up is linear.
+        # A literal instead of a join saves a Spark job for a small batch; its lookup is linear.
         found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))
         joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
         joined = joined.select(*numbered.columns, "lineage.*")

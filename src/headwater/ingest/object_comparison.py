@@ -67,7 +67,7 @@ class ObjectComparison:
         self._records = compared.records
 
     def compare(self, objects: Sequence[tuple[ListedObject, LedgerEntry]]) -> list[ComparedObject]:
-        """Returns one result per object, in order. Raises `LakeError`, `SourceError` and `IngestError`."""
+        """Return one result per object, in order. Raises `LakeError`, `SourceError` and `IngestError`."""
         with explained_read(self._compared.name):
             requests = build_requests([Decision(_to_event(*found), "read") for found in objects])
             self._records.ensure_schema([], self._compared.state)
@@ -110,7 +110,7 @@ class ObjectComparison:
     def _count_differences(
         self, frame: DataFrame, objects: Sequence[tuple[ListedObject, LedgerEntry]]
     ) -> list[Row]:
-        """Returns rows (at, read, stored, `lost`, `foreign`), one per object that has any."""
+        """Return rows (at, read, stored, `lost`, `foreign`), one per object that has any."""
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         schema = frame.schema["record"].dataType
         assert isinstance(schema, StructType)  # noqa: S101 - as `ObjectReader` has it
@@ -134,7 +134,7 @@ class ObjectComparison:
         )
 
     def _list_columns(self, schema: StructType) -> list[str]:
-        """Lists columns that come from the object alone: not from its key, its event, or the day."""
+        """List columns that come from the object alone: not from its key, its event, or the day."""
         config, rescued = self._compared.config, self._records.rescued_column
         own = {name.lower() for name in (*LINEAGE_COLUMNS, *config.partition_columns, rescued or "")}
         return [name for name in schema.fieldNames() if name.lower() not in own]
@@ -163,7 +163,7 @@ class ObjectComparison:
 
 
 def _count_each_row(read: DataFrame, stored: DataFrame) -> DataFrame:
-    """Returns (at, hash, read, stored): how often each row was read, and its highest count in one write."""
+    """Return (at, hash, read, stored): how often each row was read, and its highest count in one write."""
     sides = read.select(
         "at", "hash", F.lit("").alias("write"), F.lit(1).alias("read"), F.lit(0).alias("stored")
     )
@@ -182,7 +182,7 @@ def _hash(columns: Sequence[Column]) -> Column:
 
 
 def _to_event(listed: ListedObject, entry: LedgerEntry) -> StoredEvent:
-    """Builds an event for exactly the content that the table has."""
+    """Build an event for exactly the content that the table has."""
     event = ObjectEvent(
         provider=entry.provider,
         bucket=entry.bucket,

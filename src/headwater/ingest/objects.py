@@ -58,7 +58,7 @@ class SparkObjects:
         return replace(read, outcomes=settled)
 
     def _read_with_columns(self, decisions: Sequence[Decision], find_ingested: FindIngested) -> BatchRead:
-        """Reads until the columns match those of the objects."""
+        """Read until the columns match those of the objects."""
         for rounds_left in reversed(range(_SCHEMA_ROUNDS)):
             read = read_batch(decisions, self._source.read, find_ingested)
             try:
@@ -85,7 +85,7 @@ class SparkObjects:
         count = sum(outcome.status == "ingested" for _, outcome in read.outcomes)
         if count > MAX_OBJECTS:
             self.most_objects = min(self.most_objects, count) // 2
-            _log.warning("table %s: halving a batch that fails: %s", self._name, error.message)
+            _log.warning("table %s: batch failed; halving it: %s", self._name, error.message)
             return True
         with explained_read(self._name):
             return self._bad_parts.find(read, written=written)

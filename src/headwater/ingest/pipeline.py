@@ -40,7 +40,7 @@ from headwater.ingest.ports import Ports, ReadT
 from headwater.sources.object_store import ObjectRef
 
 _UNAVAILABLE_ATTEMPTS = 3
-# So many outcomes without rows get their own commit: they are kept in memory until then.
+# This many outcomes without rows get their own commit: until then, they are kept in memory.
 _MANY_UNCOMMITTED = 10_000
 
 
@@ -68,13 +68,13 @@ class TablePipeline(Generic[ReadT]):
 
     @property
     def position(self) -> Position:
-        """Returns the offset of events read; may be ahead of the checkpoint by irrelevant events."""
+        """The offset of events read; may be ahead of the checkpoint by irrelevant events."""
         if self._position is None:
             self._position = self._ports.rows.load_checkpoint()
         return self._position
 
     def run_batch(self) -> BatchResult | None:
-        """Writes one batch from the events table to the data table; returns None if there are no new events.
+        """Write one batch from the events table to the data table; return None if there are no new events.
 
         If it fails because of its data, the bad parts are quarantined and the rest is committed. Raises
         `LakeError`, `SourceError` or `IngestError` for any other failure; then the checkpoint is unchanged
@@ -112,7 +112,7 @@ class TablePipeline(Generic[ReadT]):
         return BatchPlan(batch, tuple(self._decide(batch.events, states)), states)
 
     def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
-        """Returns the states for the decision: most tables ingest objects regardless of their state."""
+        """Return the states for the decision: most tables ingest objects regardless of their state."""
         mirrors = self._rules.fold.mirrors
         is_needed = mirrors or self._ledger.has_looked or any(map(is_from_listing, events))
         return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
@@ -121,7 +121,7 @@ class TablePipeline(Generic[ReadT]):
         return fold(events, states, self._rules.fold)
 
     def save_checkpoint(self) -> bool:
-        """Commits the offset if it is ahead by events without rows; writes the ledger."""
+        """Commit the offset if it is ahead by events without rows; write the ledger."""
         saved = self._save_checkpoint()
         self._ledger.write()
         return saved
@@ -137,7 +137,7 @@ class TablePipeline(Generic[ReadT]):
         return saved
 
     def _forget(self) -> None:
-        """Restarts from the table's state, because a failed commit may be complete."""
+        """Restart from the table's state, because a failed commit may be complete."""
         self._ports.rows.forget()
         self._position = None
         self._ledger = self._ports.build_ledger()
@@ -191,7 +191,7 @@ class TablePipeline(Generic[ReadT]):
         return apply_policy(outcome, self._rules.on_bad_object)
 
     def _check_available(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        """Raises an error if the store is down; single objects that stay unavailable are quarantined."""
+        """Raise an error if the store is down; single objects that stay unavailable are quarantined."""
         unavailable = [outcome for outcome in outcomes if outcome.status == "unavailable"]
         readable = any(outcome.status == "ingested" for outcome in outcomes)
         # An attempt during an outage of the whole store says nothing about single objects.
@@ -199,9 +199,9 @@ class TablePipeline(Generic[ReadT]):
         if unavailable and (not readable or self._unavailable_attempts < _UNAVAILABLE_ATTEMPTS):
             first = unavailable[0]
             raise IngestError(
-                f"table {self.name}: {len(unavailable)} of the batch's objects cannot be had now, "
+                f"table {self.name}: {len(unavailable)} objects of the batch are unavailable, "
                 f"first {first.stored.event.key!r}: {first.detail}",
-                hint="the batch is tried again; nothing is lost",
+                hint="the batch is retried; nothing is lost",
             )
         self._unavailable_attempts = 0
 

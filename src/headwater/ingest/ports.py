@@ -30,11 +30,11 @@ class ObjectsRead(Protocol):
 
     @property
     def outcomes(self) -> Sequence[tuple[int, ObjectOutcome]]:
-        """Returns one outcome for each object, with the index of its records."""
+        """One outcome for each object, with the index of its records."""
         ...
 
     def release(self) -> None:
-        """Frees the records."""
+        """Free the records."""
         ...
 
 
@@ -47,7 +47,7 @@ class Events(Protocol):
     """The events table."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Returns the events after an offset, in order. Raises `LakeError`."""
+        """Return the events after an offset, in order. Raises `LakeError`."""
         ...
 
 
@@ -55,7 +55,7 @@ class Objects(Protocol[_ReadT_co]):
     """The objects of the source, as records of the table. Used by one thread."""
 
     def read(self, decisions: Sequence[Decision], find_ingested: FindIngested, settle: Settle) -> _ReadT_co:
-        """Reads the object of each decision; `find_ingested` as in `resolve_reads`.
+        """Read the object of each decision; `find_ingested` as in `resolve_reads`.
 
         Raises `LakeError`, `SourceError`, `IngestError` and `TransformError`.
         """
@@ -63,11 +63,11 @@ class Objects(Protocol[_ReadT_co]):
 
     @property
     def most_objects(self) -> int:
-        """Returns the maximum number of objects in a batch: smaller after one failed because of its data."""
+        """The maximum number of objects in a batch: smaller after one failed because of its data."""
         ...
 
     def isolate(self, error: HeadwaterError) -> bool:
-        """Handles a failure of the last batch read; returns whether the next attempt may succeed.
+        """Handle a failure of the last batch read; return whether the next attempt may succeed.
 
         If it failed because of its data, a large batch is halved. The bad parts of a small one are found and
         excluded from then on.
@@ -75,11 +75,11 @@ class Objects(Protocol[_ReadT_co]):
         ...
 
     def note_committed(self) -> None:
-        """Records the commit of the batch: its excluded parts concern no other batch."""
+        """Record the commit of the batch: its excluded parts concern no other batch."""
         ...
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Returns failed checks that only warn, since the last call."""
+        """Return failed checks that only warn, since the last call."""
         ...
 
 
@@ -87,14 +87,14 @@ class Rows(Protocol[_ReadT_contra]):
     """The rows of the data table, and its checkpoint. Every method raises `LakeError`."""
 
     def load_checkpoint(self) -> Position:
-        """Returns the checkpoint of the newest commit that has one; looked up once.
+        """Return the checkpoint of the newest commit that has one; looked up once.
 
         Raises `TableMismatchError` if the table does not match its configuration.
         """
         ...
 
     def find_ingested(self, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
-        """Returns the contents of the objects that have rows, and how many rows per write of each."""
+        """Return the contents of the objects that have rows, and how many rows per write of each."""
         ...
 
     def write(
@@ -106,7 +106,7 @@ class Rows(Protocol[_ReadT_contra]):
         *,
         is_new: bool,
     ) -> bool:
-        """Commits new rows, the removal of outdated ones and the checkpoint atomically.
+        """Commit new rows, the removal of outdated ones and the checkpoint atomically.
 
         Without rows of either kind it commits nothing and returns False. `is_new` guarantees that the table
         has no row of any of the objects.
@@ -114,11 +114,11 @@ class Rows(Protocol[_ReadT_contra]):
         ...
 
     def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
-        """Commits the checkpoint without rows; False if the table already has it, or has no commit yet."""
+        """Commit the checkpoint without rows; False if the table already has it, or has no commit yet."""
         ...
 
     def forget(self) -> None:
-        """Drops cached table state: it is unknown whether the last commit is complete."""
+        """Drop cached table state: it is unknown whether the last commit is complete."""
         ...
 
 
@@ -126,11 +126,11 @@ class Rejects(Protocol[_ReadT_contra]):
     """The quarantine of one table."""
 
     def write(self, items: Sequence[QuarantineItem], read: _ReadT_contra | None) -> None:
-        """Commits unusable objects, and the bad records of those read. Raises `LakeError`."""
+        """Commit unusable objects, and the bad records of those read. Raises `LakeError`."""
         ...
 
     def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
-        """Removes the items about the objects, except those of the events `but`. Raises `LakeError`."""
+        """Remove the items about the objects, except those of the events `but`. Raises `LakeError`."""
         ...
 
 

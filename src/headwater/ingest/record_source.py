@@ -86,14 +86,14 @@ class RecordSource:
 
     @property
     def schema(self) -> StructType:
-        """Returns the data columns. Raises `IngestError` before `ensure_schema`."""
+        """The data columns. Raises `IngestError` before `ensure_schema`."""
         if self._schema is None:
-            raise IngestError(f"table {self._name}: its columns are not known yet")
+            raise IngestError(f"table {self._name}: the columns are not known yet")
         return self._schema
 
     @property
     def table_schema(self) -> StructType:
-        """Returns the same columns with their names in the table."""
+        """The same columns with their names in the table."""
         return rename_for_hudi(self.schema)
 
     @property
@@ -103,16 +103,16 @@ class RecordSource:
 
     @property
     def rescued_column(self) -> str | None:
-        """Returns the table's column for rescued values; a table keeps it once created."""
+        """The table's column for rescued values; a table keeps it once created."""
         return self._evolution.rescued_column or self._stored_rescued
 
     @property
     def brought_by(self) -> Mapping[str, str]:
-        """Returns addresses of the objects that changed columns, by column path."""
+        """Addresses of the objects that changed columns, by column path."""
         return self._evolution.brought_by
 
     def ensure_schema(self, events: Sequence[StoredEvent], state: CommittedState) -> None:
-        """Determines the columns: declared, else stored with the table, else inferred from these objects.
+        """Determine the columns: declared, else stored with the table, else inferred from these objects.
 
         Raises `ConfigError` if a key field is not among them.
         """
@@ -162,7 +162,7 @@ class RecordSource:
         return schema
 
     def _list_ordering(self) -> set[str]:
-        """Returns columns that order rows and whose types are not configured."""
+        """Return columns that order rows and whose types are not configured."""
         hinted = self._list_hinted()
         ordering = () if self._table.transform else list_ordering(self._table)
         return {name for name in ordering if name.lower() not in hinted}
@@ -173,7 +173,7 @@ class RecordSource:
         return {name.lower() for name in names}
 
     def _take_stored(self, schema: StructType) -> StructType:
-        """Uses the table's own columns, which also determine whether its CSV objects have headers."""
+        """Use the table's own columns, which also determine whether its CSV objects have headers."""
         if self._format == "csv" and not ReaderOptions(self._options).text("header"):
             hinted = self._list_hinted()
             names = [name for name in schema.fieldNames() if is_unnamed([name]) or name.lower() not in hinted]
@@ -181,7 +181,7 @@ class RecordSource:
         return schema
 
     def evolve(self, read: BatchRead, table: Table | None = None) -> bool:
-        """Adds the columns of the objects just read; returns True if they must be read again.
+        """Add the columns of the objects just read; return True if they must be read again.
 
         Raises `NewColumnsError` if the table's mode rejects new columns. A column of whole numbers does not
         become doubles if that would round values of `table`.
@@ -209,16 +209,19 @@ class RecordSource:
         return True
 
     def _warn_of_reserved(self, schema: StructType) -> None:
-        """Warns once of fields with names of Hudi's or headwater's own columns."""
+        """Warn once of fields with names of Hudi's or headwater's own columns."""
         for field, column in list_renamed(schema):
             if is_reserved(field) and field not in self._warned:
                 self._warned.add(field)
                 _log.warning(
-                    "table %s: the field %s has a reserved name; its column is %s", self._name, field, column
+                    "table %s: field %s has a reserved name; its column is named %s",
+                    self._name,
+                    field,
+                    column,
                 )
 
     def _collect_bad(self, read: BatchRead) -> list[BadRecord]:
-        """Returns texts of some records that do not fit; none for a format with its own types."""
+        """Return texts of some records that do not fit; none for a format with its own types."""
         is_typed = self._format in COLUMN_FORMATS
         has_bad = any(o.bad_rows or o.reason == UNPARSABLE for _, o in read.outcomes)
         has_misfits = self._evolution.rescued_column is not None
@@ -231,7 +234,7 @@ class RecordSource:
     def _list_bad(
         self, records: DataFrame, bad: Sequence[Row] | None, *, has_misfits: bool
     ) -> list[tuple[int, str]]:
-        """Returns some `object_index` and text."""
+        """Return some `object_index` and text."""
         if bad is not None and not has_misfits:
             found = ((row["object_index"], row["corrupt"]) for row in bad)
             return [(at, c["text"]) for at, c in found if c["reason"] == UNPARSABLE and c["text"] is not None]
@@ -244,7 +247,7 @@ class RecordSource:
         return [(row["object_index"], row["text"]) for row in sample]
 
     def read(self, requests: Sequence[ReadRequest]) -> Records:
-        """Returns the objects' lazy records: see `ObjectReader`. `corrupt` has reason and text."""
+        """Return the objects' lazy records: see `ObjectReader`. `corrupt` has reason and text."""
         prepared = self._prepare()
         large, small = self._divide(requests)
         frames = []
@@ -294,7 +297,7 @@ class RecordSource:
         return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
 
     def ensure_unchanged(self) -> None:
-        """Raises `IngestError` if an object was replaced while Spark read it: its splits may be of both.
+        """Raise `IngestError` if an object was replaced while Spark read it: its splits may be of both.
 
         Covers the reads since the last call; call it after the records are computed.
         """
@@ -302,7 +305,7 @@ class RecordSource:
         if len(keep_present(self._store, split)) < len(split):
             raise IngestError(
                 f"table {self._name}: a large object was replaced while it was read",
-                hint="the batch is tried again, and then takes what lies there now",
+                hint="the batch is retried, and then reads the current content",
             )
 
     def _build_config(self, schema: StructType) -> ReaderConfig:
@@ -320,7 +323,7 @@ class RecordSource:
         )
 
     def _list_numbers(self, schema: StructType) -> frozenset[str]:
-        """Returns columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
+        """Return columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
         if self._format in COLUMN_FORMATS or self._table.schema_:
             return frozenset()
         hinted, is_csv = self._list_hinted(), self._format == "csv"

@@ -56,7 +56,7 @@ class HudiRows:
         self._state: CommittedState | None = None
 
     def load_state(self) -> CommittedState:
-        """Returns the state in the newest commit with a checkpoint, cached. Raises `TableMismatchError`."""
+        """Return the state in the newest commit with a checkpoint, cached. Raises `TableMismatchError`."""
         if self._state is None:
             with explained_read(self._name):
                 found = load_metadata(self._name, self._table)
@@ -65,9 +65,7 @@ class HudiRows:
                 state = replace(state, checkpoint=build_position(self._config.start_from))
             if self._choose_rules(state) != self._config.rules:
                 # New events follow the new rules; existing rows keep theirs until a user decides.
-                _log.warning(
-                    "table %s: its path or filters have changed; see `headwater routing`", self._name
-                )
+                _log.warning("table %s: path or filters have changed; see `headwater routing`", self._name)
             self._state = state
         return self._state
 

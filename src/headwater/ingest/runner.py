@@ -65,11 +65,11 @@ class Pipeline(Protocol):
     name: str
 
     def run_batch(self) -> BatchResult | None:
-        """Ingests new events or a part of them; returns None if there are none."""
+        """Ingest new events or a part of them; return None if there are none."""
         ...
 
     def save_checkpoint(self) -> bool:
-        """Commits progress outside of batches; returns whether there was any."""
+        """Commit progress outside of batches; return whether there was any."""
         ...
 
 
@@ -111,7 +111,7 @@ class Runner:
         self.failures: dict[str, HeadwaterError] = {}
 
     def start(self) -> None:
-        """Starts one thread per table."""
+        """Start one thread per table."""
         for pipeline in self._pipelines:
             thread = InheritableThread(target=self._run, args=(pipeline,), name=f"table-{pipeline.name}")
             thread.daemon = True
@@ -119,17 +119,17 @@ class Runner:
             thread.start()
 
     def finish(self) -> None:
-        """Processes all remaining events, saves the checkpoints and returns. Failures are in `failures`."""
+        """Process all remaining events, save the checkpoints and return. Failures are in `failures`."""
         self._drained.set()
         self._join()
 
     def stop(self) -> None:
-        """Finishes the current batch, saves the checkpoints and returns."""
+        """Finish the current batch, save the checkpoints and return."""
         self._stop.set()
         self._join()
 
     def measure_batch(self, name: str) -> float:
-        """Returns the seconds since the start of the table's current or last batch."""
+        """Return the seconds since the start of the table's current or last batch."""
         return time.monotonic() - self._began.get(name, time.monotonic())
 
     def _join(self) -> None:
@@ -219,7 +219,7 @@ class Runner:
 
 @contextmanager
 def _explained_defect(table: str) -> Iterator[None]:
-    """Raises `LakeError` if the JVM is unreachable, `DefectError` for an unexpected exception.
+    """Raise `LakeError` if the JVM is unreachable, `DefectError` for an unexpected exception.
 
     The traceback of the latter is in the log.
     """
@@ -230,13 +230,14 @@ def _explained_defect(table: str) -> Iterator[None]:
     except ConnectionError as error:
         # py4j's errors: reads from a source have their own. The run ends with its JVM.
         raise LakeError(
-            f"table {table}: the JVM does not answer: {error}", hint=f"has it ended? {describe_run_log()}"
+            f"table {table}: the JVM is not responding: {error}",
+            hint=f"it may have ended; {describe_run_log()}",
         ) from error
     except Exception as error:
         _log.exception("table %s: unexpected error", table)
         raise DefectError(
             f"table {table}: unexpected {type(error).__name__}: {str(error)[:500]}",
-            hint=f"this is a defect of headwater: please report it with the log; {describe_run_log()}",
+            hint=f"this is a bug in headwater: please report it with the log; {describe_run_log()}",
         ) from error
 
 

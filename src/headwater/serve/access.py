@@ -27,7 +27,7 @@ class Caller:
 
 
 class Access:
-    """Admits a request or raises `RequestError`. Without keys every caller is admitted, at a rate per
+    """Admits a request or raises `RequestError`. Without keys, it admits every caller, with a rate limit per
     address."""
 
     def __init__(self, keys: Sequence[ApiKey], requests_per_minute: int) -> None:
@@ -36,11 +36,11 @@ class Access:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def admit(self, request: Request) -> Caller:
-        """Return the caller. A dependency of every route except health and the page's files."""
+        """Return the caller. Every route depends on it, except health, readiness and the page's files."""
         address = request.client.host if request.client else ""
         given = _read_key(request)
         key = find_key(self._keys, given) if self._keys and given else None
-        # A wrong key counts for its address: guessing is limited, too.
+        # A wrong key counts against its address, which limits guessing.
         self._count(f"key:{key.name}" if key else f"address:{address}")
         if not self._keys:
             return Caller("", is_operator=True)
@@ -51,11 +51,11 @@ class Access:
         return Caller(key.name, key.tenant, key.is_admin, key.is_admin or key.tenant is None)
 
     async def admit_operator(self, request: Request) -> Caller:
-        """Return the caller, unless it only has a tenant's key."""
+        """Return the caller. Raises `RequestError` if its key is a tenant's without scope admin."""
         caller = await self.admit(request)
         if not caller.is_operator:
             raise RequestError(
-                "forbidden", "the state of the pipeline is for keys without a tenant, or of scope admin"
+                "forbidden", "the pipeline state requires a key without a tenant, or with scope admin"
             )
         return caller
 
@@ -64,7 +64,7 @@ class Access:
             return
         reset = self._limiter.get_window_stats(self._rate, who).reset_time
         seconds = max(1, math.ceil(reset - time.time()))
-        detail = f"at most {self._rate.amount} a minute"
+        detail = f"the limit is {self._rate.amount} requests per minute"
         raise RequestError("rate_limited", detail, headers={"Retry-After": str(seconds)})
 
 

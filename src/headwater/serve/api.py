@@ -38,7 +38,7 @@ from headwater.serve.service import Service
 
 _PROBLEM = {
     "model": ProblemBody,
-    "description": "What is wrong, with a `code`.",
+    "description": "An error, identified by its `code`.",
     "content": {PROBLEM_TYPE: {}},
 }
 log = structlog.stdlib.get_logger(__name__)
@@ -79,8 +79,8 @@ def build_api(
     close: Callable[[], None] | None = None,
     learn: Callable[[], None] | None = None,
 ) -> FastAPI:
-    """Build the application. While it runs, `refresh` is called repeatedly; `learn` at the start and at
-    intervals; `close` once at the end."""
+    """Build the application. While it runs, `refresh` is called repeatedly, and `learn` at the start and at
+    intervals; `close` is called once at the end."""
 
     @asynccontextmanager
     async def live(api: FastAPI) -> AsyncIterator[None]:

@@ -10,9 +10,10 @@ from headwater.serve.service import LagSample, Service
 
 SAMPLE_SECONDS = 5.0
 LOOK_SECONDS = 2.0
-"""Seconds between two reads of the index's age, where another process keeps it up to date."""
+"""Seconds between two reads of the index's age if another process keeps the index up to date."""
 LEARN_SECONDS = 600.0
-"""Seconds between two reads of all rows' words, for misspelt queries: each takes seconds of CPU."""
+"""Seconds between two reads of the words of all rows, used to correct misspelt queries: each takes seconds
+of CPU."""
 _LONGEST_PAUSE = 60.0
 log = structlog.stdlib.get_logger(__name__)
 
@@ -20,7 +21,7 @@ log = structlog.stdlib.get_logger(__name__)
 async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: str = "sync") -> None:
     """Call `refresh` repeatedly, `interval` seconds apart, in a separate thread called `name`.
 
-    After a failure the pauses double, up to a minute: requests use the last good index.
+    After a failure the pause doubles, up to a minute; requests use the last good index.
     """
     pause = interval = interval or LOOK_SECONDS
     loop = asyncio.get_running_loop()
@@ -33,7 +34,7 @@ async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: s
             # On any error, a server that still has an index keeps answering from it.
             except Exception as error:
                 pause = min(_LONGEST_PAUSE, pause * 2)
-                log.warning("index could not be refreshed", step=name, error=str(error), again_in=pause)
+                log.warning("index refresh failed; retrying", step=name, error=str(error), again_in=pause)
             await asyncio.sleep(pause)
     finally:
         thread.shutdown(wait=False, cancel_futures=True)

@@ -15,7 +15,7 @@ _LISTS = frozenset({"in", "not_in"})
 
 
 def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) -> list[IndexCondition]:
-    """Return the conditions. Raises `RequestError` with every invalid field, and the allowed ones."""
+    """Return the conditions. Raises `RequestError` with all unknown fields or the first bad condition."""
     unknown = [name for name in filters if name not in known]
     if unknown:
         errors = [
@@ -28,17 +28,17 @@ def parse_filters(filters: Mapping[str, Any], known: Mapping[str, FieldKind]) ->
         for condition in _iter_conditions(name, value, known[name])
     ]
     if len(conditions) > MAX_CONDITIONS:
-        raise RequestError("filter_invalid", f"at most {MAX_CONDITIONS} conditions")
+        raise RequestError("filter_invalid", f"the limit is {MAX_CONDITIONS} conditions")
     return conditions
 
 
 def _iter_conditions(name: str, value: Any, kind: FieldKind) -> Iterator[IndexCondition]:
     if isinstance(value, dict):
         if not value:
-            raise _refuse(name, "an empty object", sorted(OPERATORS))
+            raise _refuse(name, "the condition is an empty object", sorted(OPERATORS))
         for operator, operand in value.items():
             if operator not in OPERATORS:
-                raise _refuse(name, f"no operator {operator[:32]!r}", sorted(OPERATORS))
+                raise _refuse(name, f"unknown operator {operator[:32]!r}", sorted(OPERATORS))
             yield _build(name, operator, operand, kind)
     else:
         yield _build(name, "in" if isinstance(value, list) else "eq", value, kind)
@@ -50,7 +50,7 @@ def _build(name: str, operator: Operator, value: Any, kind: FieldKind) -> IndexC
             raise _refuse(name, f"`{operator}` takes a list of 1 to {MAX_VALUES} values", kind)
         return IndexCondition(name, operator, [_check(name, item, kind) for item in value])
     if operator in _RANGES and kind != "number":
-        raise _refuse(name, f"`{operator}` is for numbers", ["eq", "ne", "in", "not_in"])
+        raise _refuse(name, f"`{operator}` requires a number field", ["eq", "ne", "in", "not_in"])
     return IndexCondition(name, operator, _check(name, value, kind))
 
 
@@ -63,7 +63,9 @@ def _check(name: str, value: Any, kind: FieldKind) -> str | int | float | bool:
     if kind == "keyword" and isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable():
         return value
     raise _refuse(
-        name, f"not a {kind}" if kind != "keyword" else f"not a text of at most {MAX_TEXT} characters", kind
+        name,
+        f"not a {kind}" if kind != "keyword" else f"not printable text of at most {MAX_TEXT} characters",
+        kind,
     )
 
 

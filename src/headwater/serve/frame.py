@@ -82,13 +82,13 @@ class Frame:
         limit = self._max_body_bytes
         length = headers.get("Content-Length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > limit:
-            raise RequestError("body_too_large", f"at most {limit} bytes")
+            raise RequestError("body_too_large", f"the limit is {limit} bytes")
         body = bytearray()
         while True:
             message = await receive()
             body += message.get("body", b"")
             if len(body) > limit:
-                raise RequestError("body_too_large", f"at most {limit} bytes")
+                raise RequestError("body_too_large", f"the limit is {limit} bytes")
             if not message.get("more_body") or message["type"] == "http.disconnect":
                 break
         kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -97,14 +97,14 @@ class Frame:
         try:
             body.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise RequestError("not_utf8", f"byte {error.start}") from error
+            raise RequestError("not_utf8", f"invalid byte at offset {error.start}") from error
         return bytes(body)
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
         self._metrics.count("requests", route=route, status=str(status or 499))
         self._metrics.observe("request_seconds", seconds, route=route)
-        # Not the query: users may include personal data.
+        # The query is not logged: it may contain personal data.
         log.info(
             "request",
             method=scope["method"],

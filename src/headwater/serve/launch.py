@@ -50,7 +50,7 @@ def open_lake_search(settings: Settings, environ: Mapping[str, str], *, syncs: b
 
 
 def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveSearch) -> FastAPI:
-    """Build the API of a lake; it closes `search` when it ends. Raises `ConfigError` for bad keys."""
+    """Build the API of a lake, which closes `search` when it ends. Raises `ConfigError` for bad keys."""
     config = find_search(settings)
     keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=config.tenant is not None)
     language = config.language_model
@@ -67,8 +67,8 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a bound socket; port 0 selects a free one. Raises `PlatformError` when it is taken or
-    forbidden."""
+    """Return a bound socket; port 0 selects a free one. Raises `PlatformError` if the port is in use or not
+    permitted."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -78,7 +78,7 @@ def bind(host: str, port: int) -> socket.socket:
         bound.close()
         raise PlatformError(
             f"cannot listen on {host}:{port}: {error.strerror}",
-            hint="another process has the port: take another one with --port, or 0 for a free one",
+            hint="choose another port with --port, or 0 for a free one: this one may be in use",
         ) from error
     bound.set_inheritable(True)
     return bound
@@ -128,12 +128,12 @@ def create_worker() -> FastAPI:
 
 
 def check_workers(settings: Settings, workers: int) -> None:
-    """Raise `UsageError` when the store allows only one process."""
+    """Raise `UsageError` if the store supports only one process."""
     store = settings.search.store.type if settings.search else ""
     if workers > 1 and store != "qdrant":
         raise UsageError(
-            f"--workers {workers}: a `{store}` store is for one process",
-            hint="use a Qdrant server: search.store: {type: qdrant, url: ...}; or one worker",
+            f"--workers {workers}: a `{store}` store supports only one process",
+            hint="use a Qdrant server (search.store: {type: qdrant, url: ...}), or --workers 1",
         )
 
 
@@ -152,7 +152,7 @@ def _configure(app: FastAPI | str, **options: bool | int) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Stopping is no failure: uvicorn would raise the signal again at its end."""
+    """A server that exits normally on a signal: uvicorn would raise the signal again at its end."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -179,7 +179,7 @@ def _keep_synced(settings: Settings) -> Iterator[None]:
             try:
                 index.sync()
             except HeadwaterError as error:
-                log.warning("index could not be brought up to date", error=str(error))
+                log.warning("index sync failed; retrying", error=str(error))
                 stop.wait(interval * 5)
 
     thread = threading.Thread(target=follow, name="sync", daemon=True)

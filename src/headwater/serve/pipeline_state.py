@@ -16,7 +16,7 @@ ReadState = Callable[[], Mapping[str, Any]]
 
 
 class PipelineState:
-    """The last state read; while the lake does not answer, the last good state with an error word."""
+    """The last state read; while the lake is unavailable, the last good state with the name of the error."""
 
     def __init__(self, read: ReadState) -> None:
         self._read = read
@@ -27,7 +27,7 @@ class PipelineState:
         self._error = ""
 
     async def get(self) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the state (None before the first good read) and why it is not newer."""
+        """Return the state (None before the first successful read) and the error of the last read."""
         if time.monotonic() - self._read_at > KEPT_SECONDS:
             if self._reading is None or self._reading.done():
                 self._reading = asyncio.create_task(self._refresh())
@@ -44,8 +44,8 @@ class PipelineState:
         try:
             self._found = await loop.run_in_executor(self._thread, self._read)
             self._error = ""
-        # On any error, the page says that the state is old, and the log says why.
+        # On any error, the page shows that the state is old, and the log has the reason.
         except Exception as error:
-            log.warning("status could not be read", error=str(error))
+            log.warning("pipeline state read failed", error=str(error))
             self._error = type(error).__name__
         self._read_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457): a status, a code, a sentence; never a trace, never a path."""
+"""Errors as problem+json (RFC 9457): a status, a code and a sentence, without stack traces and paths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,38 +14,38 @@ PROBLEM_TYPE = "application/problem+json"
 RETRY_SECONDS = 2
 
 _TITLES: Mapping[str, tuple[int, str]] = {
-    "bad_json": (400, "The body is not JSON."),
-    "not_utf8": (400, "The body is not UTF-8."),
-    "key_missing": (401, "A key is needed: `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
-    "key_wrong": (401, "This key is not known."),
-    "forbidden": (403, "This key may not do that."),
-    "not_found": (404, "There is no such address."),
-    "product_not_found": (404, "There is no such product."),
-    "method_not_allowed": (405, "This address takes another method."),
-    "body_too_large": (413, "The body is too large."),
-    "unsupported_media_type": (415, "The body has to be application/json."),
-    "invalid": (422, "The request is not as it should be."),
+    "bad_json": (400, "The request body is not valid JSON."),
+    "not_utf8": (400, "The request body is not valid UTF-8."),
+    "key_missing": (401, "An API key is required: `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
+    "key_wrong": (401, "The API key is invalid."),
+    "forbidden": (403, "The API key does not permit this request."),
+    "not_found": (404, "There is no resource at this path."),
+    "product_not_found": (404, "The product does not exist."),
+    "method_not_allowed": (405, "The method is not allowed for this path."),
+    "body_too_large": (413, "The request body is too large."),
+    "unsupported_media_type": (415, "The request body must be application/json."),
+    "invalid": (422, "The request is invalid."),
     "query_empty": (422, "The query is empty."),
     "query_too_long": (422, "The query is too long."),
-    "query_not_text": (422, "The query is not text."),
-    "filter_unknown_field": (422, "A filter names a field that cannot be filtered on."),
-    "filter_invalid": (422, "A filter is not as it should be."),
-    "as_of_unavailable": (422, "There is no answer as of that instant."),
+    "query_not_text": (422, "The query is not valid text."),
+    "filter_unknown_field": (422, "A filter names a field that cannot be filtered."),
+    "filter_invalid": (422, "A filter is invalid."),
+    "as_of_unavailable": (422, "No answer is available as of that instant."),
     "rate_limited": (429, "Too many requests."),
-    "internal": (500, "Something went wrong here; the log has it under the request id."),
-    "search_failed": (500, "The index could not be searched; the log has it under the request id."),
-    "no_index": (503, "There is no index yet."),
-    "index_unavailable": (503, "The index cannot be reached now."),
+    "internal": (500, "An internal error occurred; see the server log for the request ID."),
+    "search_failed": (500, "The index search failed; see the server log for the request ID."),
+    "no_index": (503, "The index does not exist yet."),
+    "index_unavailable": (503, "The index is temporarily unavailable."),
     "overloaded": (503, "Too many searches are waiting."),
-    "status_unavailable": (503, "The state of the pipeline could not be read yet."),
-    "timeout": (504, "The search took too long."),
+    "status_unavailable": (503, "The pipeline state is not available yet."),
+    "timeout": (504, "The search timed out."),
 }
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 _RETRYABLE = frozenset({"index_unavailable", "overloaded", "timeout", "no_index", "status_unavailable"})
 
 
 class RequestError(Exception):
-    """Ends a request. `errors` name locations in the request, and what is allowed there."""
+    """Ends a request with a problem. `errors` name locations in the request and the values allowed there."""
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class RequestError(Exception):
         return body
 
     def to_response(self, request_id: str) -> JSONResponse:
-        """Return the whole response."""
+        """Return the complete response."""
         return JSONResponse(
             self.to_body(request_id), self.status, headers=self.headers, media_type=PROBLEM_TYPE
         )
 
 
 def translate_error(error: HeadwaterError) -> RequestError:
-    """Convert a search error to a problem. The error's text stays in the log: it names paths. Only an
-    unavailable instant's text is shown: it names instants only."""
+    """Convert a search error to a problem. The error's text names paths, so only the log has it. The text of
+    an unavailable instant is an exception: it names only instants."""
     if isinstance(error, AsOfUnavailableError):
         return RequestError("as_of_unavailable", error.message)
     if isinstance(error, IndexNotFoundError):
@@ -120,5 +120,5 @@ def translate_http(error: HTTPException) -> RequestError:
 
 
 def list_problems() -> list[tuple[str, int, str]]:
-    """Return code, status and sentence of all problems."""
+    """Return the code, status and sentence of each problem."""
     return [(code, status, title) for code, (status, title) in _TITLES.items()]

@@ -13,8 +13,8 @@ Scalar = str | int | float | bool
 Filters = Annotated[
     dict[str, Any],
     Field(
-        description="Conditions that hold for every row found, by field: a value, a list of values of which "
-        "one must be met, or an object of `eq`, `ne`, `in`, `not_in`, `lt`, `lte`, `gt`, `gte`.",
+        description="Conditions that every returned row meets, by field: a value, a list of values of which "
+        "one must match, or an object with `eq`, `ne`, `in`, `not_in`, `lt`, `lte`, `gt` or `gte`.",
         examples=[{"price": {"lte": 50}, "brand": "Acme", "category": ["audio", "sport"]}],
     ),
 ]
@@ -22,26 +22,27 @@ Filters = Annotated[
 
 def _check_text(text: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise PydanticCustomError(
-            "query", "half of a surrogate pair is no character", {"code": "query_not_text"}
-        )
+        raise PydanticCustomError("query", "the query has an unpaired surrogate", {"code": "query_not_text"})
     plain = remove_hidden(text).strip()
     if not plain:
-        raise PydanticCustomError("query", "there is no visible character in it", {"code": "query_empty"})
+        raise PydanticCustomError("query", "the query has no visible character", {"code": "query_empty"})
     return plain
 
 
 QueryText = Annotated[
     str,
     AfterValidator(_check_text),
-    Field(description="What is looked for, in plain words.", examples=["headphones for swimming under 50"]),
+    Field(
+        description="The question or search terms, in plain language.",
+        examples=["headphones for swimming under 50"],
+    ),
 ]
 AsOf = Annotated[
     str,
     Field(
         pattern=r"^([0-9]{17})?$",
         description="Answer as of this instant, `yyyyMMddHHmmssSSS` in UTC: from the newest indexed commit "
-        "that is not behind it. Absent: now.",
+        "at or before it. Default: now.",
     ),
 ]
 
@@ -51,7 +52,7 @@ def _example(**body: Any) -> ConfigDict:
 
 
 class Request(BaseModel):
-    """Unknown keys are refused: a misspelt filter would otherwise find too much."""
+    """Unknown keys are rejected: a misspelt filter would otherwise match too many rows."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,77 +60,81 @@ class Request(BaseModel):
     filters: Filters = {}
     as_of: AsOf = ""
     diversity: float | None = Field(
-        None, ge=0, le=1, description="0: most relevant, 1: most unlike each other; absent: as ranked."
+        None, ge=0, le=1, description="0: most relevant rows; 1: most diverse rows; default: as ranked."
     )
 
 
 class SearchBody(Request):
-    """What `POST /search` takes."""
+    """Request body of `POST /search`."""
 
     model_config = _example(query="headphones for swimming", limit=10, filters={"price": {"lte": 60}})
 
-    limit: int = Field(10, ge=1, le=MAX_LIMIT, description="Most rows found.")
-    raw_scores: bool = Field(False, description="Scores as the index gives them; for keys of scope `admin`.")
+    limit: int = Field(10, ge=1, le=MAX_LIMIT, description="Maximum number of rows.")
+    raw_scores: bool = Field(
+        False, description="Return the scores of the index; requires a key with scope `admin`."
+    )
 
 
 class RecommendBody(Request):
-    """What `POST /recommend` takes."""
+    """Request body of `POST /recommend`."""
 
     model_config = _example(query="headphones for swimming with a great value-to-price ratio")
 
-    limit: int = Field(5, ge=1, le=20, description="Products to choose among.")
+    limit: int = Field(5, ge=1, le=20, description="Maximum number of products to choose from.")
     stream: bool = Field(
-        False, description="Answer as server-sent events, as with `Accept: text/event-stream`."
+        False, description="Send the answer as server-sent events, as with `Accept: text/event-stream`."
     )
 
 
 class Stamp(BaseModel):
-    """How old an answer is, and what it was made from."""
+    """Age of an answer, and the index version that it is based on."""
 
     index_version: str = Field(
-        description="Version of the index that was asked; `VERSION@COMMIT` as of an earlier commit."
+        description="Version of the index that was searched; `VERSION@COMMIT` as of an earlier commit."
     )
     as_of: str = Field(
-        description="Completion time of the newest commit of the table in what was asked, in UTC."
+        description="Completion time, in UTC, of the newest table commit in the searched index."
     )
     lag_seconds: float | None = Field(
-        description="The index had all that the lake had this many seconds ago; null when that is not known. "
-        "As of an earlier commit: the seconds since then."
+        description="The index has all that the lake had this many seconds ago; null if unknown. "
+        "As of an earlier commit: seconds since that commit."
     )
-    took_ms: float = Field(description="Time in this server.")
+    took_ms: float = Field(description="Processing time in this server, in milliseconds.")
 
 
-RowId = Annotated[str | int, Field(description="What names the row; a number where its column has numbers.")]
+RowId = Annotated[str | int, Field(description="ID of the row; a number if its column has numbers.")]
 
 
 class Hit(BaseModel):
-    """One row found."""
+    """One matching row."""
 
     id: RowId
     rank: int
-    score: float = Field(description="Falls with the rank, from 1; says nothing about other answers.")
+    score: float = Field(
+        description="Decreases with the rank, starting at 1; not comparable between answers."
+    )
     text: str = Field(
-        description="The part of the row's text that matched best. Sellers wrote it: escape it."
+        description="The best-matching part of the row's text, untrusted seller content: escape it."
     )
     fields: Mapping[str, Any]
     matched_terms: list[str]
 
 
 class SearchAnswer(Stamp):
-    """What `POST /search` and `GET /products/{id}/similar` give."""
+    """Response of `POST /search` and `GET /products/{id}/similar`."""
 
     hits: list[Hit]
     understood: Mapping[str, str] = Field(
-        default={}, description="Conditions and corrections that were read out of the query's words."
+        default={}, description="Conditions and corrections that were derived from the words of the query."
     )
 
 
 class RecommendedProduct(BaseModel):
-    """A product that the answer chose among."""
+    """A product from which the answer was chosen."""
 
     id: RowId
     matched_content: list[str] = Field(
-        description="The parts of the row's text that matched best. Sellers wrote them: escape them."
+        description="The best-matching parts of the row's text, untrusted seller content: escape them."
     )
     title: str
     score: float
@@ -138,54 +143,58 @@ class RecommendedProduct(BaseModel):
 
 
 class Recommendation(Stamp):
-    """What `POST /recommend` gives."""
+    """Response of `POST /recommend`."""
 
     success: bool = Field(
-        description="Whether there is an answer with at least one product. False: no row is what was asked "
-        "for; `products` is empty, and `message` says so."
+        description="Whether the answer has at least one product. False: no row matches the question; "
+        "`products` is empty, and `message` states this."
     )
     query: str
     message: str = Field(description="The answer. Every statement in it was checked against the rows.")
     products: list[RecommendedProduct]
     mode: Literal["llm", "extractive"] = Field(
-        description="`extractive`: sentences of the rows themselves, no model."
+        description="`extractive`: sentences from the rows themselves, without a language model."
     )
-    degraded: bool = Field(description="A model should have answered and did not, or not to the end.")
+    degraded: bool = Field(
+        description="Whether a configured language model failed to answer, or was interrupted."
+    )
     degraded_reason: str = ""
-    citations: list[str | int] = Field(description="Ids of the rows that the message speaks of.")
+    citations: list[str | int] = Field(description="IDs of the rows that the message refers to.")
     removed: Mapping[str, int] = Field(
-        description="Statements that rows did not bear out, by fault: id, uncited, price, attribute, "
-        "off_topic."
+        description="Statements removed because the rows do not support them, by fault: id, uncited, "
+        "price, attribute, off_topic."
     )
     prompt_version: str = ""
     understood: Mapping[str, str] = {}
 
 
 class Health(BaseModel):
-    """What `GET /healthz` gives."""
+    """Response of `GET /healthz`."""
 
     status: Literal["ok"] = "ok"
 
 
 class Readiness(BaseModel):
-    """What `GET /readyz` gives."""
+    """Response of `GET /readyz`."""
 
     ready: bool
-    reason: str = Field(description="Why not; empty when ready.")
+    reason: str = Field(description="Why the server is not ready; empty if it is.")
     index_version: str
     as_of: str
     lag_seconds: float | None
-    ready_lag: float = Field(description="The most that is allowed, in seconds.")
-    rows: int = Field(description="Chunks in the index.")
+    ready_lag: float = Field(description="Maximum lag of a ready server, in seconds.")
+    rows: int = Field(description="Number of chunks in the index.")
 
 
 class ProblemBody(BaseModel):
-    """`application/problem+json`: every answer that is not a good one."""
+    """Body of every error response: `application/problem+json`."""
 
     type: str
     title: str
     status: int
-    code: str = Field(description="What programs tell problems apart by.")
+    code: str = Field(description="Identifies the kind of problem for programs.")
     request_id: str
     detail: str = ""
-    errors: list[Mapping[str, Any]] = Field(default=[], description="Places in the request.")
+    errors: list[Mapping[str, Any]] = Field(
+        default=[], description="Locations in the request, with the error or the allowed values."
+    )

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 class SearchPool:
     """Runs `threads` calls at a time and queues four times as many; rejects others at once.
 
-    A call that times out keeps its thread until it ends: hanging calls never multiply.
+    A call that times out keeps its thread until it ends, so that hanging calls never accumulate.
     """
 
     def __init__(self, threads: int, seconds: float) -> None:
@@ -27,12 +27,12 @@ class SearchPool:
 
     @property
     def taken(self) -> int:
-        """Return the number of running and waiting calls."""
+        """The number of running and waiting calls."""
         return self._taken
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Return the call's result. Raises `RequestError` (overloaded, timeout) and the errors of the
-        call."""
+        """Run the call in a thread and return its result. Raises `RequestError` (overloaded, timeout) and the
+        errors of the call."""
         if self._taken >= self._places:
             raise RequestError("overloaded")
         loop = asyncio.get_running_loop()
@@ -43,10 +43,10 @@ class SearchPool:
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
         except asyncio.TimeoutError as error:
-            raise RequestError("timeout", f"not within {self._seconds:g} s") from error
+            raise RequestError("timeout", f"the limit is {self._seconds:g} s") from error
 
     def close(self) -> None:
-        """Reject new calls; running calls end by themselves."""
+        """Reject new calls; running calls finish."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _give_back(self) -> None:

@@ -33,7 +33,7 @@ def read_clock() -> datetime:
 
 @dataclass(slots=True)
 class Service:
-    """Built once per process. `history` holds the last lags, oldest first."""
+    """The state shared by the routes, built once per process. `history` holds the last lags, oldest first."""
 
     config: ServeConfig
     searcher: Searcher
@@ -64,7 +64,7 @@ class Service:
 
 
 def id_of(service: Service, row: FoundRow) -> str | int:
-    """Return the row's key as its table has it: a number stays a number."""
+    """Return the row's key in the type of its column: a number stays a number."""
     is_number = service.searcher.freshness().has_integer_ids and row.row_key.lstrip("-").isdecimal()
     return int(row.row_key) if is_number else row.row_key
 

@@ -125,7 +125,7 @@ def test_verify_finds_rows_that_are_there_twice_and_repairs_them(build) -> None:
     verify = Verify(App(lake.settings, spark=lake.app.spark))
     (problem,) = verify.run().tables["rows"].problems
     assert problem.kind == "wrong_rows"
-    assert "is in the table 2 times, and was put once" in problem.detail
+    assert "is in the table 2 times but was put once" in problem.detail
     assert verify.repair() == 1
     assert lake.rows("rows", "n") == [(1,), (1,), (2,), (2,), (3,)]
     assert Verify(App(lake.settings, spark=lake.app.spark)).run().is_complete

@@ -37,7 +37,7 @@ def test_it_answers_from_the_last_good_index_while_the_lake_is_away(address):
     assert found["lag_seconds"] is None
     ready = httpx.get(f"{address}/readyz")
     assert ready.status_code == 503
-    assert "not known how old" in ready.json()["reason"]
+    assert "age of the index is unknown" in ready.json()["reason"]
     status = httpx.get(f"{address}/status").json()
     assert status["index_error"]
     assert str(Path(__file__).anchor + "tmp") not in json.dumps(status["index_error"])

@@ -17,5 +17,5 @@ def test_changed_path_is_told_and_holds_for_new_events(build, spark, caplog):
     pipeline = App(Settings.model_validate(data), spark=spark).build_pipeline("things")
     with caplog.at_level(logging.WARNING):
         pipeline.run_batch()
-    assert "table things: its path or filters have changed" in caplog.text
+    assert "table things: path or filters have changed" in caplog.text
     assert lake.rows("things", "id") == [(1,), (2,)]

@@ -70,7 +70,7 @@ def test_a_jvm_that_does_not_answer_is_no_defect(spark, caplog: pytest.LogCaptur
         runner, noted, _ = start(spark, failures=1, error=ConnectionRefusedError(111, "Connection refused"))
         runner.finish()
     assert [type(error) for error in noted] == [LakeError]
-    assert noted[0].message.startswith("table orders: the JVM does not answer: ")
+    assert noted[0].message.startswith("table orders: the JVM is not responding: ")
     assert "Traceback" not in caplog.text
 
 

@@ -114,7 +114,7 @@ def test_objects_are_not_put_into_the_folder_of_a_derived_table(spark: SparkSess
     plain = lake.settings.model_dump(by_alias=True, exclude_unset=True)
     lake.settings = Settings.model_validate({**plain, "tables": {"products": PRODUCTS, "titles": titles}})
     with pytest.raises(
-        TableMismatchError, match="table titles: what lies there was built from another table"
+        TableMismatchError, match="table titles: the existing table was built from another table"
     ):
         lake.ingest("titles")
     assert lake.rows("titles", "id", "title") == [(1, "MUG")]

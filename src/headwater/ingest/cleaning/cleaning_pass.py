@@ -1,4 +1,4 @@
-"""`CleaningPass`: announces which objects may leave the source, then has them tagged, moved or deleted.
+"""`CleaningPass`: announces which objects may leave the source, then tags, moves or deletes them.
 
 The announcement is committed to the events table before the action. No table can then mistake the removal
 for one by another process.
@@ -42,7 +42,7 @@ class CleanReport:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, reason: str, key: str) -> None:
-        """Keeps some keys of each reason."""
+        """Record the key as an example of the reason, up to a limit."""
         examples = self.examples.setdefault(reason, [])
         if len(examples) < _EXAMPLES_A_REASON:
             examples.append(key)
@@ -58,7 +58,7 @@ class Cleaner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CleaningPorts:
-    """`append` commits events; `pace` is called before an object is acted on."""
+    """`append` commits events; `pace` is called before the action on each object."""
 
     cleaner: Cleaner
     append: Callable[[Sequence[CapturedEvent]], object]
@@ -75,7 +75,7 @@ class CleaningPass:
         self._stop = stop
 
     def run(self, decisions: Iterable[CleanDecision]) -> CleanReport:
-        """Processes the due objects; `finished_at` is None if `stop` was set first.
+        """Process the due objects; `finished_at` is None if `stop` was set first.
 
         Raises the errors of reading the decisions, `LakeError`, and `SourceError` if the source rejects it.
         """
@@ -84,7 +84,7 @@ class CleaningPass:
         return self._report
 
     def iter_progress(self, decisions: Iterable[CleanDecision]) -> Iterator[None]:
-        """Runs like `run`, with a pause before and after each announcement, and after each object."""
+        """Run like `run`, with a pause before and after each announcement, and after each object."""
         report, due = self._report, list[CleanDecision]()
         for decision in decisions:
             if self._stop.is_set():
@@ -102,7 +102,7 @@ class CleaningPass:
             report.finished_at = self._ports.now()
 
     def _act(self, due: Sequence[CleanDecision]) -> Iterator[None]:
-        """Announces and cleans the objects. A crash leaves announced objects, which a later pass cleans."""
+        """Announce and clean the objects. After a crash, a later pass cleans the announced ones."""
         yield
         self._announce([decision for decision in due if not decision.is_announced], CLEANED_EVENT)
         crash_point("after_clean_commit")
@@ -122,7 +122,7 @@ class CleaningPass:
                 self._announce(cleaned, TAGGED_EVENT)
 
     def _announce(self, decisions: Sequence[CleanDecision], name: str) -> None:
-        """Commits one control event per object: it may leave the bucket, or is tagged."""
+        """Commit one control event per object: the object may be removed, or was tagged."""
         now = self._ports.now()
         self._ports.append([event for d in decisions for event in _build_events(d, name, now)])
 
@@ -133,7 +133,7 @@ class CleaningPass:
             result = self._ports.cleaner.clean(decision.listed)
         except ObjectError as error:
             result = "failed"
-            log.warning("an object could not be cleaned", key=key, error=error.message, hint=error.hint)
+            log.warning("object cleaning failed", key=key, error=error.message, hint=error.hint)
         self._report.results[result] += 1
         self._report.note(result, key)
         return result

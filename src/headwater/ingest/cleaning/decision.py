@@ -37,9 +37,10 @@ CleanReason = Literal[
     "wrong_rows",
     "done",
 ]
-"""`due`, or the reason against it. The delay has not passed; no table selects the object; an event of it
-waits; it is tagged already. It, or some of its records, are quarantined; some table has not ingested it, or
-has another version; verify would fail.
+"""`due`, or why the object is not cleaned now: the delay has not passed (`too_young`), no table selects it
+(`unclaimed`), one of its events is not processed yet (`pending`), it is quarantined or some of its records
+are (`quarantined`, `bad_records`), a table has not ingested it (`not_ingested`) or has another version
+(`other_version`), verify would fail (`wrong_rows`), or it is already tagged (`done`).
 """
 
 # These objects have no rows. Other reasons to skip depend on the configuration and may change.
@@ -64,8 +65,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class CleanDecision:
-    """`entries` are the claiming tables' ledger entries of the object. `is_announced`: all of them processed
-    a control event that it may be cleaned, and only the action remains.
+    """`entries` are the claiming tables' ledger entries of the object. `is_announced`: all of them
+    have processed the control event that announces the cleaning, so only the action remains.
     """
 
     listed: ListedObject
@@ -77,7 +78,7 @@ class CleanDecision:
 def iter_clean_decisions(
     present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: SourceCleanPolicy, now: datetime
 ) -> Iterator[CleanDecision]:
-    """Yields one decision per object of the bucket, in key order. `tables` are all configured tables."""
+    """Yield one decision per object of the bucket, in key order. `tables` are all configured tables."""
     for key, listed, knowns in merge_streams(present, tables):
         if listed is None:
             continue
@@ -92,7 +93,7 @@ def iter_clean_decisions(
 def decide_cleaning(
     listed: ListedObject, claims: Sequence[Claim], policy: SourceCleanPolicy, now: datetime
 ) -> CleanDecision:
-    """Decides whether every table that selects the object has its current content for long enough."""
+    """Decide whether every table that selects the object has had its current content long enough."""
     entries = tuple(claim.known.entry for claim in claims if claim.known.entry is not None)
     if not claims:
         return CleanDecision(listed, "unclaimed")
@@ -102,14 +103,14 @@ def decide_cleaning(
         return CleanDecision(listed, obstacle, entries)
     if policy.action == "tag" and all(entry.reason == TAGGED for entry in entries):
         return CleanDecision(listed, "done", entries)
-    # A control event makes no new decision: the instant is still that of the content.
+    # A control event does not change the instant: it is still that of the content.
     since = max(parse_instant(entry.instant) for entry in entries)
     reason: CleanReason = "due" if now - since >= policy.delay else "too_young"
     return CleanDecision(listed, reason, entries, is_announced=all(map(is_cleaned, entries)))
 
 
 def _find_obstacle(listed: ListedObject, claim: Claim) -> CleanReason | None:
-    """Returns the reason why this table needs the object; None if it does not."""
+    """Return the reason why this table needs the object; None if it does not."""
     known, entry = claim.known, claim.known.entry
     if known.is_pending:
         return "pending"

@@ -30,11 +30,11 @@ _SPELLED = {
 }
 
 _Rule = Callable[[Sequence[StructField], Mapping[str, StructField]], Mapping[str, str]]
-"""Fields of one level and the table's existing ones -> names in the table by names in objects."""
+"""Fields of one level, and the table's existing ones: returns the names in the table by names in objects."""
 
 
 def assign_names(schema: StructType, stored: StructType | None = None) -> StructType:
-    """Assigns each field, including nested ones, its name in the table.
+    """Assign each field, including nested ones, its name in the table.
 
     Fields of `stored`, the table's current columns, keep theirs. Of new fields, those with storable names
     come first: `a_b` is never the name of `a b` while both are new.
@@ -43,7 +43,7 @@ def assign_names(schema: StructType, stored: StructType | None = None) -> Struct
 
 
 def assign_old_names(schema: StructType) -> StructType:
-    """Returns the columns of a table from before names were stored: they follow the rule of that time."""
+    """Return the columns of a table created before names were stored, named by the rule of that time."""
     is_old = any(_NAME not in f.metadata and not _STORABLE.fullmatch(f.name) for f in _iter_fields(schema))
     return _apply(schema, StructType(), _choose_old_names) if is_old else schema
 
@@ -54,14 +54,14 @@ def is_reserved(name: str) -> bool:
 
 
 def rename_for_hudi(schema: StructType) -> StructType:
-    """Returns the columns with their names in the table."""
+    """Return the columns with their names in the table."""
     return StructType(
         [StructField(_find_name(f), _map_structs(f.dataType, rename_for_hudi), f.nullable) for f in schema]
     )
 
 
 def list_renamed(schema: StructType, path: tuple[str, str] = ("", "")) -> Iterator[tuple[str, str]]:
-    """Lists dotted paths in objects and in the table, for fields whose names differ."""
+    """Yield the dotted paths in objects and in the table of fields whose names differ."""
     for field in schema:
         names = (f"{path[0]}{field.name}", f"{path[1]}{_find_name(field)}")
         if field.name != _find_name(field):
@@ -119,7 +119,7 @@ def _choose_old_names(fields: Sequence[StructField], known: Mapping[str, StructF
 
 
 def _spell(name: str) -> str:
-    """Returns an ASCII name: `größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
+    """Return an ASCII name: `größe` -> `grosse`, `a b` -> `a_b`, `价格` -> `u4ef7u683c`."""
     spelled = "".join(map(_spell_character, unicodedata.normalize("NFC", name))) or "_"
     if is_reserved(spelled):
         return f"field{spelled}"
@@ -140,7 +140,7 @@ def _find_name(field: StructField) -> str:
 
 
 def _find_struct(field: StructField | None) -> StructType:
-    """Returns the struct in a field's type, or an empty one."""
+    """Return the struct in a field's type, or an empty one."""
     return next(_iter_structs(field.dataType), StructType()) if field is not None else StructType()
 
 
@@ -152,7 +152,7 @@ def _iter_fields(schema: StructType) -> Iterator[StructField]:
 
 
 def _iter_structs(kind: DataType) -> Iterator[StructType]:
-    """Yields the outermost structs in a type."""
+    """Yield the outermost structs in a type."""
     if isinstance(kind, StructType):
         yield kind
     elif isinstance(kind, ArrayType):

@@ -12,7 +12,7 @@ _EXACT = 2**53
 
 
 def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
-    """Returns the wanted columns in order, widened or null, then the frame's other columns."""
+    """Return the wanted columns in order, widened or null, then the frame's other columns."""
     known = {field.name.lower(): field for field in frame.schema}
     columns = []
     for field in wanted:
@@ -28,7 +28,7 @@ def conform_frame(frame: DataFrame, wanted: StructType) -> DataFrame:
 
 
 def make_storable(frame: DataFrame) -> DataFrame:
-    """Returns the columns with types and nested names that Hudi can store; top-level names stay."""
+    """Return the columns with types and nested names that Hudi can store; top-level names stay."""
     casts = {}
     for field in frame.schema:
         renamed = rename_for_hudi(assign_names(StructType([field])))[0].dataType
@@ -38,9 +38,9 @@ def make_storable(frame: DataFrame) -> DataFrame:
 
 
 def find_rounded(table: Table, present: StructType, merged: StructType) -> frozenset[str]:
-    """Finds columns, in lower case, that will become doubles and hold numbers too precise for a double.
+    """Find columns, by lower-case name, that will become doubles but hold numbers too precise for a double.
 
-    Reads these columns of the whole table, and nothing if none becomes a double.
+    Reads only these columns, but in the whole table; reads nothing if no column becomes a double.
     """
     names = dict(zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True))
     widened = {

@@ -35,7 +35,7 @@ class RowAddress:
 
     @classmethod
     def of(cls, table: TableConfig) -> "RowAddress":
-        """Returns the address of the rows of a table."""
+        """Return the address of the rows of a table."""
         return cls(
             tuple(table.record_key),
             tuple(table.ordering),
@@ -45,7 +45,7 @@ class RowAddress:
         )
 
     def iter_faults(self, record: Column, schema: StructType) -> Iterator[tuple[str, Column]]:
-        """Yields reasons, each with the condition for its records."""
+        """Yield each reason to reject records, with the condition that holds for such records."""
         texts = {field.name for field in schema if isinstance(field.dataType, StringType)}
         keys = self.record_key if len(self.record_key) > 1 else ()
         for at, name in enumerate(keys):

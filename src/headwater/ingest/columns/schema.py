@@ -82,7 +82,7 @@ _UNORDERED = (BinaryType, ArrayType, MapType, StructType)
 
 
 def parse_ddl(table: str, key: str, ddl: str) -> StructType:
-    """Parses columns of a DDL text, all nullable: no file can guarantee more.
+    """Parse the columns of a DDL text, all nullable: no file guarantees that values are present.
 
     Needs a running JVM. Raises `ConfigError` with table and key.
     """
@@ -105,7 +105,7 @@ def _parse_with_spark(ddl: str) -> StructType:
 
 
 def apply_hints(schema: StructType, hints: StructType) -> StructType:
-    """Replaces the types of hinted columns; appends hinted columns that are absent."""
+    """Replace the types of hinted columns; append hinted columns that are absent."""
     wanted = {field.name: field for field in hints}
     fields = [wanted.pop(field.name, field) for field in schema]
     return StructType([*fields, *wanted.values()])
@@ -114,7 +114,7 @@ def apply_hints(schema: StructType, hints: StructType) -> StructType:
 def apply_column_types(
     schema: StructType, types: Mapping[str, ColumnType], given: Sequence[str]
 ) -> StructType:
-    """Gives columns of Hudi's own types, by their names in the table, the types for reading.
+    """Assign columns of Hudi's own types, by their names in the table, the types used for reading.
 
     Columns in `given` keep theirs.
     """
@@ -134,7 +134,7 @@ def infer_from_lines(
     lines: Sequence[str],
     options: Mapping[str, str],
 ) -> StructType | None:
-    """Infers columns with Spark from sample lines; None if no line can be parsed."""
+    """Infer columns with Spark from sample lines; None if no line can be parsed."""
     reader = spark.read.options(**parser_options(file_format, options))
     texts = spark.sparkContext.parallelize(list(lines), 1)
     if file_format == "csv":
@@ -151,24 +151,24 @@ def infer_from_lines(
 
 
 def from_arrow(schema: pa.Schema) -> StructType:
-    """Converts the columns of a Parquet, ORC or Avro file to Spark's."""
+    """Convert the columns of a Parquet, ORC or Avro file to Spark's."""
     try:
         return _nullable(from_arrow_schema(schema, prefer_timestamp_ntz=False))
     except Exception as error:  # PySpark raises several errors for unknown types
         raise IngestError(
-            f"the file has a column type Spark does not know: {error}",
+            f"the file has a column of a type that Spark does not support: {error}",
             hint="declare `schema:` without that column",
         ) from error
 
 
 def as_instants(schema: StructType) -> StructType:
-    """Returns nullable columns; times without a zone are instants in UTC, as in `from_arrow`."""
+    """Return nullable columns; times without a zone are instants in UTC, as in `from_arrow`."""
     text = schema.json().replace('"timestamp_ntz"', '"timestamp"')
     return _nullable(StructType.fromJson(json.loads(text)))
 
 
 def parser_options(file_format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Returns the user's reader options for parsing one record, with headwater's defaults."""
+    """Return the user's reader options for parsing one record, with headwater's defaults."""
     given = {name: value for name, value in options.items() if name.lower() not in NOT_FOR_PARSER}
     if file_format == "csv":
         # Option names are case-insensitive, so a default must not occur twice.
@@ -180,7 +180,7 @@ def parser_options(file_format: str, options: Mapping[str, str]) -> dict[str, st
 def check_names(
     table: str, schema: StructType, keys: Mapping[str, Sequence[str]], extra: Sequence[str]
 ) -> None:
-    """Raises `ConfigError` unless every key, ordering and partition field is a column."""
+    """Raise `ConfigError` unless every key, ordering and partition field is a column."""
     present = {*schema.fieldNames(), *extra, *LINEAGE_COLUMNS}
     problems = [
         f"tables.{table}.{key}: no column {name!r}; the columns are {', '.join(schema.fieldNames())}"
@@ -193,31 +193,32 @@ def check_names(
 
 
 def check_ordering(table: str, schema: StructType, ordering: Collection[str]) -> None:
-    """Raises `ConfigError` for ordering by nested or binary values."""
+    """Raise `ConfigError` for ordering by nested or binary values."""
     for field in schema:
         name, kind = field.name, field.dataType
         if name in ordering and isinstance(kind, _UNORDERED):
             raise ConfigError(
-                f"tables.{table}.ordering: column {name!r} is {kind.simpleString()}, which has no order",
-                hint="order by a number, a time, a date or a string; a step of `transform` makes one of "
-                f"bytes: `hex({name}) as {name}_hex`, then `ordering: {name}_hex`",
+                f"tables.{table}.ordering: column {name!r} has type {kind.simpleString()}, "
+                "which has no order",
+                hint="order by a number, a time, a date or a string; to order by bytes, add "
+                f"`hex({name}) as {name}_hex` to `transform` and set `ordering: {name}_hex`",
             )
 
 
 def check_partition(table: str, schema: StructType, partition: Collection[str]) -> None:
-    """Rejects times as partitions of a new table: Spark reads Hudi's folder names, microseconds, as null.
+    """Reject timestamps as partitions of a new table: Spark reads Hudi's folder names for them as null.
 
     Raises `ConfigError`.
     """
     for field in schema:
         if field.name in partition and isinstance(field.dataType, TimestampType):
             raise ConfigError(
-                f"tables.{table}.partition: column {field.name!r} is timestamp, which Spark reads as null",
-                hint=f'add `schema_hints: "{field.name} string"` to partition by the text, or partition by a '
-                "day that a `transform` makes: docs/how-to/write-to-a-table.md#partitions-by-time",
+                f"tables.{table}.partition: column {field.name!r} is a timestamp, which Spark reads as null",
+                hint=f'to partition by the text, add `schema_hints: "{field.name} string"`; to partition by '
+                "day, derive a day column in `transform`: docs/how-to/write-to-a-table.md#partitions-by-time",
             )
 
 
 def _nullable(schema: StructType) -> StructType:
-    """Returns the columns with types that Hudi can store, all nullable."""
+    """Return the columns with types that Hudi can store, all nullable."""
     return StructType([StructField(f.name, find_storable(f.dataType), True) for f in schema])

@@ -27,7 +27,7 @@ _NO_DATE = re.compile(r"T?\d{1,2}:\d.*|\d{4,}-\d{1,2}", re.IGNORECASE)
 
 
 def keep_texts(types: Sequence[DataType], records: Iterable[Sequence[str]]) -> list[DataType]:
-    """Returns the inferred types of a CSV object's columns; string if a value would not round-trip.
+    """Return the inferred types of a CSV object's columns; string if a value would not round-trip.
 
     `01234` would lose its zero, `10:00` would become a time of today, `2024-01` a first of January.
     """
@@ -50,7 +50,7 @@ def _is_kept(text: str, kind: DataType) -> bool:
 
 
 def fold_names(schema: StructType) -> StructType:
-    """Merges columns, also nested ones, whose names differ only in case; keeps the first spelling.
+    """Merge columns, also nested ones, whose names differ only in case; keep the first spelling.
 
     If their types differ, the column is a string: Spark has read each from other records.
     """

@@ -16,13 +16,13 @@ MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 
 def parse_docx(data: bytes) -> ParsedDocument:
-    """Parses DOCX. The title is the document's property, else its Title paragraph. Raises `ValueError`."""
+    """Parse DOCX. The title is the document's property, else its Title paragraph. Raises `ValueError`."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         size = sum(part.file_size for part in packed.infolist())
         if size > MAX_UNPACKED_BYTES:
             raise MemoryError(f"it unpacks to {size} bytes; the limit is {MAX_UNPACKED_BYTES}")
         if "word/document.xml" not in packed.namelist():
-            raise ValueError("it is a ZIP archive, but holds no word/document.xml")
+            raise ValueError("it is a ZIP archive without word/document.xml")
     document = docx.Document(io.BytesIO(data))
     title = (document.core_properties.title or "").strip()
     sections: list[DocumentSection] = []
@@ -39,7 +39,7 @@ def parse_docx(data: bytes) -> ParsedDocument:
 
 
 def _iter_lines(content: Iterator[Paragraph | Table]) -> Iterator[tuple[int | None, str]]:
-    """Yields heading level (0: the document's title, None: no heading) and text."""
+    """Yield heading level (0: the document's title, None: no heading) and text."""
     for block in content:
         if isinstance(block, Table):
             for row in block.rows:

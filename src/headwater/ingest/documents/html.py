@@ -33,7 +33,7 @@ _BLOCKS = frozenset(
 
 
 def parse_html(data: bytes) -> ParsedDocument:
-    """Parses HTML. The title is `<title>`, else the first `<h1>`. Raises `ValueError` if it is not text."""
+    """Parse HTML. The title is `<title>`, else the first `<h1>`. Raises `ValueError` if it is not text."""
     source = SourceText(data, declares=True)
     # Python's own parser reports source positions; it never fails and opens no resources.
     soup = BeautifulSoup(source.text, "html.parser")
@@ -46,7 +46,7 @@ def parse_html(data: bytes) -> ParsedDocument:
 
 
 def _iter_elements(soup: BeautifulSoup) -> Iterator[PageElement]:
-    """Yields tags and texts in document order; a loop, since HTML may nest deeper than Python's stack."""
+    """Yield tags and texts in document order; a loop, since HTML may nest deeper than Python's stack."""
     waiting: list[PageElement] = list(reversed(soup.contents))
     while waiting:
         element = waiting.pop()

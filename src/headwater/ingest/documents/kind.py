@@ -22,7 +22,7 @@ _PDF_WITHIN = 1_024
 
 
 def find_kind(name: str, data: bytes) -> DocumentKind | None:
-    """Returns the kind, or None for other files."""
+    """Return the kind, or None for other files."""
     if b"%PDF-" in data[:_PDF_WITHIN]:
         return "pdf"
     if data.startswith(b"PK\x03\x04"):

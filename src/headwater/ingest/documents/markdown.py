@@ -11,7 +11,7 @@ from headwater.ingest.documents.source_text import SourceText
 
 
 def parse_markdown(data: bytes) -> ParsedDocument:
-    """Parses Markdown. The title is the first heading of the highest level. Raises `ValueError`."""
+    """Parse Markdown. The title is the first heading of the highest level. Raises `ValueError`."""
     source = SourceText(data)
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(source.text)
     headings = list(_iter_headings(tokens))
@@ -28,7 +28,7 @@ def parse_markdown(data: bytes) -> ParsedDocument:
 
 
 def _iter_headings(tokens: list[Token]) -> Iterator[tuple[int, int, str]]:
-    """Yields line, level and text."""
+    """Yield line, level and text."""
     for opening, inline in pairwise(tokens):
         # Only outermost ones: a heading in a quotation or a list is part of it.
         if opening.type == "heading_open" and opening.level == 0 and opening.map:

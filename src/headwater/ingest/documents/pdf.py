@@ -13,7 +13,7 @@ MAX_PAGES = 20_000
 
 
 def parse_pdf(data: bytes) -> ParsedDocument:
-    """Parses a PDF; skips pages without text (scans). Raises `ValueError`, also for password protection."""
+    """Parse a PDF; skip pages without text (scans). Raises `ValueError`, also for password protection."""
     try:
         reader = PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
@@ -35,7 +35,7 @@ def parse_pdf(data: bytes) -> ParsedDocument:
 
 
 def _find_bookmarks(reader: PdfReader) -> dict[int, tuple[str, int]]:
-    """Returns the first bookmark of each page, by page index."""
+    """Return the first bookmark of each page, by page index."""
     found: dict[int, tuple[str, int]] = {}
     waiting: list[tuple[Any, int]] = [(entry, 1) for entry in reversed(reader.outline)]
     while waiting:

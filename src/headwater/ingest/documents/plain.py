@@ -5,7 +5,7 @@ from headwater.ingest.documents.source_text import SourceText
 
 
 def parse_plain(data: bytes) -> ParsedDocument:
-    """Parses plain text, which has no title. Raises `ValueError` for bytes that are not text."""
+    """Parse plain text, which has no title. Raises `ValueError` for bytes that are not text."""
     source = SourceText(data)
     sections, start = [], 0
     for page, text in enumerate(source.text.split("\f"), start=1):

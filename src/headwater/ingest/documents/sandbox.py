@@ -23,9 +23,9 @@ _ERRORS = {"oversize": ObjectTooLargeError, "unparsable": ObjectUnreadableError}
 
 @lru_cache(maxsize=4)
 def get_sandbox(timeout_seconds: float, max_memory_bytes: int) -> "Sandbox":
-    """Returns the sandbox of this process for these bounds: a start takes longer than most documents.
+    """Return this process's sandbox for these bounds; a new one takes longer to start than most documents.
 
-    Raises `MissingExtraError` without the extra: missing parser libraries are not an error of a document.
+    Raises `MissingExtraError` without the extra: missing parser libraries are no error of the document.
     """
     ensure_extra("documents", "`format: document`")
     return Sandbox(timeout_seconds, max_memory_bytes)
@@ -42,20 +42,20 @@ class Sandbox:
         atexit.register(self.close)
 
     def parse(self, uri: str, kind: DocumentKind, data: bytes) -> ParsedDocument:
-        """Parses the document. Raises `ObjectUnreadableError`, also on timeout, and `ObjectTooLargeError`."""
+        """Parse the document. Raises `ObjectUnreadableError`, also on timeout, and `ObjectTooLargeError`."""
         with self._lock:
             answer = self._ask(kind, data)
         if "error" in answer:
             raise _ERRORS[answer["reason"]](
                 f"{uri} cannot be read as {kind}: {answer['error']}",
-                hint="repair the document, or leave it out by `path`",
+                hint="repair the document, or exclude it with `path`",
             )
         return ParsedDocument(
             answer["title"], tuple(DocumentSection(*section) for section in answer["sections"])
         )
 
     def close(self) -> None:
-        """Ends the process if there is one."""
+        """End the process if there is one."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -91,7 +91,9 @@ class Sandbox:
             return found
         code = process.wait()
         self.close()
-        why = f"it took longer than {self._timeout:g} s" if is_late.is_set() else f"its parser died ({code})"
+        why = f"its parser exited with code {code}"
+        if is_late.is_set():
+            why = f"parsing took longer than {self._timeout:g} s"
         return {"reason": "unparsable", "error": why}
 
     def _start(self) -> "subprocess.Popen[bytes]":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MAX_SECTION_CHARS = 100_000
-"""Longer ones are split, at a paragraph if possible."""
+"""Maximum length of a section; longer ones are split, at a paragraph if possible."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,14 @@ class SourceText:
             raise ValueError(f"{junk} of {len(self.text)} characters cannot be decoded as {self._encoding}")
 
     def offset(self, position: int) -> int:
-        """Returns the byte offset of a character; fastest for ascending positions."""
+        """Return the byte offset of a character; fastest for ascending positions."""
         at, found = self._last if self._last[0] <= position else (0, self._skipped)
         found += len(self.text[at:position].encode(self._encoding, "replace"))
         self._last = (position, found)
         return found
 
     def line_start(self, line: int) -> int:
-        """Returns the position of a line's first character; lines start at 0."""
+        """Return the position of a line's first character; lines start at 0."""
         if self._line_starts is None:
             ends = (match.end() for match in re.finditer(r"\r\n|\r|\n", self.text))
             self._line_starts = [0, *ends]

@@ -25,14 +25,14 @@ _MODULES = {"text": "plain"}
 
 
 def load_parser(kind: str) -> Callable[[bytes], ParsedDocument]:
-    """Returns the parser of that kind and imports its libraries."""
+    """Import the libraries of a kind and return its parser."""
     module = import_module(f"headwater.ingest.documents.{_MODULES.get(kind, kind)}")
     found: Callable[[bytes], ParsedDocument] = getattr(module, _PARSERS[kind])
     return found
 
 
 def run(max_memory_bytes: int) -> None:
-    """Runs until the end of the input."""
+    """Parse the documents from standard input until it ends."""
     resource.setrlimit(resource.RLIMIT_AS, (max_memory_bytes, max_memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
@@ -54,7 +54,10 @@ def _answer(kind: str, data: bytes) -> dict[str, Any]:
     try:
         found = load_parser(kind)(data)
     except MemoryError as error:
-        return {"reason": "oversize", "error": str(error) or "it needs more memory than is allowed"}
+        return {
+            "reason": "oversize",
+            "error": str(error) or "parsing needs more memory than `maxMemoryMb` allows",
+        }
     except Exception as error:  # a library's error on malicious bytes concerns this document only
         return {"reason": "unparsable", "error": f"{type(error).__name__}: {error}"}
     sections = [replace(s, title=_clean(s.title), text=_clean(s.text)) for s in found.sections]
@@ -62,5 +65,5 @@ def _answer(kind: str, data: bytes) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Returns text that any store accepts: without lone surrogates and zeros."""
+    """Return text that any store accepts: without lone surrogates and NUL characters."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -38,7 +38,7 @@ class ColumnSampler:
     def sample_lines(
         self, lines_format: LinesFormat, source: ObjectData, lines: Lines
     ) -> tuple[Sequence[str], Sequence[str | None], SchemaSample | None]:
-        """Returns the texts (with the table's spelling of names), their rescued data, and any sample."""
+        """Return the texts (with the table's spelling of names), their rescued data, and any sample."""
         if self._records_name_fields:
             found = self._scanner.scan(lines.texts, rescues=self._rescues)
             if not found.sample:
@@ -52,7 +52,7 @@ class ColumnSampler:
         return lines.texts, lines.rescued, SchemaSample(names=head.names, records=head.lines)
 
     def sample_table(self, columns: pa.Schema) -> SchemaSample | None:
-        """Returns the object's columns unless they are the table's, with the same types."""
+        """Return the object's columns unless they are the table's, with the same types."""
         key = columns.to_string(show_field_metadata=False, show_schema_metadata=False)
         if key not in self._known:
             found = to_spark_schema(columns)
@@ -61,7 +61,7 @@ class ColumnSampler:
         return self._known[key]
 
     def rescue_table(self, table: pa.Table, misfits: Sequence[str]) -> Sequence[str | None]:
-        """Returns per row the JSON of values without a column and of misfits; None if there are none."""
+        """Return per row the JSON of values without a column and of misfits; None if there are none."""
         rescued: list[str | None] = []
         for row in table.to_pylist():
             found = self._scanner.find_in_row(row)

@@ -1,6 +1,6 @@
 """Widens columns to the numbers that did not fit them. Pure.
 
-Of all misfits, only a number in a numeric column can be solved by a wider type.
+A wider type helps only one kind of misfit: a number in a numeric column.
 """
 
 import json
@@ -37,7 +37,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number
 def find_numbers_in_json(
     texts: Iterable[str], schema: StructType, *, quoted: bool = False
 ) -> list[StructType]:
-    """Returns for each record text its numeric columns, with types for its numbers; none if it is not JSON.
+    """Return for each record text its numeric columns, with types for its numbers; none if it is not JSON.
 
     With `quoted`, strings that are numbers count: XML has no other values.
     """
@@ -54,7 +54,7 @@ def find_numbers_in_json(
 
 
 def find_numbers_in_fields(records: Iterable[Sequence[str]], schema: StructType) -> list[StructType]:
-    """Returns the same for records of text fields in column order; skips other records."""
+    """Return the same for records given as text fields in column order; skip other records."""
     found: list[StructType] = []
     for fields in records:
         if len(fields) != len(schema):
@@ -101,7 +101,7 @@ def _widest(kinds: Sequence[DataType]) -> DataType:
 
 
 def _type_number(text: str, present: DataType) -> DataType | None:
-    """Returns the narrowest type for a number and the column's type; None if it is not a number."""
+    """Return the narrowest type for a number and the column's type; None if it is not a number."""
     if not isinstance(present, NumericType):
         return None
     text = text.strip()

@@ -22,7 +22,7 @@ from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
 from headwater.sources.registry import build_object_store
 
 Effect = Literal["added", "widened", "rescued", "refused", "ignored", "stops"]
-"""`refused`: records with such a value go to quarantine. `stops`: the table ends with an error."""
+"""`refused`: records with such a value go to quarantine. `stops`: the table stops with an error."""
 
 MAX_PREVIEW_BYTES = 512 * 1024 * 1024
 
@@ -30,7 +30,7 @@ MAX_PREVIEW_BYTES = 512 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class ColumnEffect:
     """The effect of an object on one column. `before` is the table's type, `after` the new type, or the
-    object's if the table's stays.
+    object's if the table keeps its own.
     """
 
     effect: Effect
@@ -65,7 +65,7 @@ class SchemaPreview:
     def preview(
         self, objects: Sequence[tuple[ObjectStoreConfig, ObjectRef]], stored: StructType | None
     ) -> list[ObjectPreview]:
-        """Compares each object with the columns that the previous ones would produce.
+        """Compare each object with the columns that the previous ones would produce.
 
         `stored` are the table's own; None before its first commit.
         """

@@ -16,7 +16,7 @@ _TEXTS = MapType(StringType(), StringType())
 def build_misfits(
     file_format: str, schema: StructType, options: Mapping[str, str], value: Column, parsed: Column
 ) -> Column:
-    """Builds JSON of the field texts that did not fit, from a record's text and its parsed form.
+    """Build JSON of the field texts that did not fit, from a record's text and its parsed form.
 
     Null if no single field is the cause: the whole record is malformed. More expensive than parsing, so call
     it only for records marked as corrupt.
@@ -54,13 +54,13 @@ def _corrupt_field() -> StructField:
 
 
 def join_json(first: Column, second: Column) -> Column:
-    """Merges two JSON objects; either may be null."""
+    """Merge two JSON objects; either may be null."""
     merged = F.concat(F.regexp_replace(first, r"\}$", ","), F.regexp_replace(second, r"^\{", ""))
     return F.coalesce(merged, first, second)
 
 
 def add_file_path(rescued: Column, address: Column) -> Column:
-    """Adds the object's address as the last JSON field; null stays null."""
+    """Add the object's address as the last JSON field; null stays null."""
     return F.when(rescued.isNotNull(), join_json(rescued, F.to_json(F.struct(address.alias(FILE_PATH)))))
 
 

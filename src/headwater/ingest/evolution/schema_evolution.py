@@ -69,12 +69,12 @@ class SchemaEvolution:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Returns columns with another origin, which objects cannot set."""
+        """Columns with another origin, which objects cannot set."""
         own = (self.rescued_column,) if self.rescued_column else ()
         return (*self._table.partition_columns, *own)
 
     def build_rules(self, present: StructType) -> MergeRules:
-        """Returns the rules for changes of this table's columns."""
+        """Return the rules for changes of this table's columns."""
         if self._hinted is None:
             hints = self._table.schema_hints
             names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else ()
@@ -92,7 +92,7 @@ class SchemaEvolution:
         )
 
     def keep_types(self, columns: frozenset[str]) -> None:
-        """Pins the current types of these columns, in lower case."""
+        """Pin the current types of these columns, named in lower case."""
         self._kept |= columns
 
     def merge(
@@ -103,7 +103,7 @@ class SchemaEvolution:
         *,
         is_first: bool = False,
     ) -> StructType:
-        """Returns the columns that the table needs for these objects and records.
+        """Return the columns that the table needs for these objects and records.
 
         Raises `NewColumnsError` if the mode rejects new columns, but not while the columns are inferred from
         the first batch (`is_first`).
@@ -122,7 +122,7 @@ class SchemaEvolution:
         return merged
 
     def _infer(self, samples: Sequence[ObjectSample]) -> list[tuple[StructType, Sequence[ObjectSample]]]:
-        """Returns the samples' columns and origins; samples with equal names are inferred together."""
+        """Return the samples' columns and origins; samples with equal names are inferred together."""
         found: list[tuple[StructType, Sequence[ObjectSample]]] = []
         by_names: dict[tuple[str, ...] | None, list[ObjectSample]] = {}
         for entry in samples:
@@ -145,9 +145,9 @@ class SchemaEvolution:
         raise NewColumnsError(
             f"table {self._name}: {_find_bringer(added[0], objects)} has columns that the table does not "
             f"have: {shown}" + (" ..." if len(added) > _SHOWN_COLUMNS else ""),
-            hint=f"set tables.{self._name}.schema_evolution_mode to add_new_columns to take them in (the "
-            "table goes on where it stopped), to rescue to keep their values in one column, or to none to "
-            "leave them out; or add them to `schema`",
+            hint=f"set tables.{self._name}.schema_evolution_mode to add_new_columns to add them (the table "
+            "resumes where it stopped), to rescue to keep their values in one column, or to none to ignore "
+            "them; or add them to `schema`",
         )
 
     def _note(self, changes: Sequence[ColumnEvolution], objects: Sequence[ObjectSample]) -> None:
@@ -155,7 +155,7 @@ class SchemaEvolution:
             uri = _find_bringer(change, objects)
             self.brought_by[change.column] = uri
             what = (self._name, change.column, change.kind, change.after, uri)
-            _log.info("table %s: column %s is %s as %s, brought by %s", *what)
+            _log.info("table %s: column %s %s as %s; introduced by %s", *what)
 
     def _widen(self, present: StructType, bad: Sequence[BadRecord], rules: MergeRules) -> StructType:
         merged = present
@@ -175,7 +175,7 @@ class SchemaEvolution:
 
 
 def _find_bringer(change: ColumnEvolution, objects: Sequence[ObjectSample]) -> str:
-    """Returns the first object whose sample has the column, else the first object."""
+    """Return the first object whose sample has the column, else the first object."""
     name = change.column.rsplit(".", 1)[-1].rstrip("[]{}")
     mark = f"{json.dumps(name, ensure_ascii=False)}:"
     for entry in objects:

@@ -45,12 +45,12 @@ def add_version(
     brought_by: Mapping[str, str],
     now: datetime,
 ) -> tuple[SchemaVersion, ...]:
-    """Returns the history, with a new version if columns differ. `brought_by`: object by column path."""
+    """Return the history, with a new version if columns differ. `brought_by`: object by column path."""
     if after is None or before == after:
         return tuple(history)
     if before is None:
         return (SchemaVersion(1, now),)
-    # A table from before the history was introduced has a first version, too.
+    # A table that was created before the history existed gets a first version, too.
     known = tuple(history) or (SchemaVersion(1),)
     changes = tuple(_record(change, brought_by) for change in compare_schemas(before, after))
     if not changes:
@@ -65,14 +65,14 @@ def _record(change: ColumnEvolution, brought_by: Mapping[str, str]) -> RecordedC
 
 
 def name_commit(history: Sequence[SchemaVersion], commit: str) -> tuple[SchemaVersion, ...]:
-    """Returns the history with the newest version's commit, if that was unknown."""
+    """Return the history with the newest version's commit, if that was unknown."""
     if not history or history[-1].commit:
         return tuple(history)
     return (*history[:-1], replace(history[-1], commit=commit))
 
 
 def write_history(history: Sequence[SchemaVersion]) -> str:
-    """Returns the text for the commit metadata."""
+    """Return the text for the commit metadata."""
     return json.dumps([_to_plain(version) for version in history], ensure_ascii=False)
 
 
@@ -84,7 +84,7 @@ def _to_plain(version: SchemaVersion) -> dict[str, object]:
 
 
 def parse_history(text: str) -> tuple[SchemaVersion, ...]:
-    """Parses the result of `write_history`."""
+    """Parse the result of `write_history`."""
     return tuple(
         SchemaVersion(
             version=item["version"],

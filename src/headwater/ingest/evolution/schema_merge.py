@@ -57,12 +57,12 @@ class SchemaMerge:
 
     @property
     def accepted(self) -> tuple[ColumnEvolution, ...]:
-        """Returns the changes that are in `schema`."""
+        """The changes that are in `schema`."""
         return tuple(change for change in self.changes if change.kind != "refused")
 
 
 def merge_schemas(present: StructType, found: StructType, rules: MergeRules) -> SchemaMerge:
-    """Appends the columns that only `found` has, and widens those whose values need it.
+    """Append the columns that only `found` has, and widen those whose values need it.
 
     Names are compared without case, and the present spelling stays. A column that `found` lacks stays, too:
     its rows are null.
@@ -128,7 +128,7 @@ class _Merger:
 
 
 def compare_schemas(before: StructType, after: StructType) -> tuple[ColumnEvolution, ...]:
-    """Returns new columns and changed types in `after`, whatever rules produced them."""
+    """Return new columns and changed types in `after`, whatever rules produced them."""
     return tuple(_iter_differences(before, after, ""))
 
 

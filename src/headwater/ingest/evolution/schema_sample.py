@@ -21,14 +21,14 @@ class SchemaSample:
     records: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """Returns the text for the outcome."""
+        """Return the text for the outcome."""
         if self.columns is not None:
             return json.dumps({"columns": base64.b64encode(self.columns.serialize()).decode()})
         return json.dumps({"names": self.names, "records": self.records})
 
 
 def parse_schema_sample(text: str) -> SchemaSample:
-    """Parses the result of `SchemaSample.to_text`."""
+    """Parse the result of `SchemaSample.to_text`."""
     found = json.loads(text)
     if "columns" in found:
         return SchemaSample(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["columns"]))))

@@ -1,4 +1,4 @@
-"""The type of a column after objects bring another one. Pure: types only, no session.
+"""The type of a column after objects introduce another one. Pure: types only, no session.
 
 The rules follow the measured behaviour of Hudi 1.2 on both table types, see
 docs/decisions/0006-schema-evolution.md. Whole numbers and floats widen, decimals grow. Hudi rejects dates
@@ -27,7 +27,7 @@ _MAX_DIGITS = 38
 
 
 def widen_leaf(present: DataType, found: DataType, *, is_text: bool, is_key: bool = False) -> DataType | None:
-    """Returns the type that holds both, reachable from `present`; None if there is none.
+    """Return the type that holds both, reachable from `present`; None if there is none.
 
     `is_text` means that values are text, which a string column stores unchanged. `is_key` allows whole
     numbers only: any other widening would change how a key is written. Structs, arrays and maps are not

@@ -12,7 +12,7 @@ _TEXTS = MapType(StringType(), StringType())
 def has_unknown_fields(
     text: Column, schema: StructType, ignored: Iterable[str] = (), *, with_values: bool = False
 ) -> Column:
-    """Returns true, false, or null if it is not a JSON object. Names in another case count as unknown.
+    """Return true, false, or null if it is not a JSON object. Names in another case count as unknown.
 
     With `with_values` an unknown name counts only if it has a value other than null, which is slower.
     """

@@ -86,7 +86,7 @@ class FieldScanner:
         self._root = _Fields({f.name: _build_node(f.type) for f in schema}, frozenset(ignored))
 
     def scan(self, texts: Sequence[str], *, rescues: bool) -> ScannedTexts:
-        """Scans the texts; leaves texts that are not JSON objects unchanged: the record parser judges them.
+        """Scan the texts; leave texts that are not JSON objects to the record parser, unchanged.
 
         Marks a record that has more text after its document. Marks one that names a field twice, or in two
         spellings unless the second one is rescued.
@@ -129,7 +129,7 @@ class FieldScanner:
         return any(_find(value.get(name), node) for name, node in root.nested)
 
     def find_in_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Returns the fields of a typed row that have no column."""
+        """Return the fields of a typed row that have no column."""
         return _find_fields(row, self._root)
 
     def is_novel(self, name: str) -> bool:
@@ -138,7 +138,7 @@ class FieldScanner:
 
 
 def write_json(value: object) -> str:
-    """Returns JSON of a typed row's fields: times as ISO text, bytes as base64, decimals as text."""
+    """Return JSON of a typed row's fields: times as ISO text, bytes as base64, decimals as text."""
     return json.dumps(value, ensure_ascii=False, default=_to_text)
 
 
@@ -156,7 +156,7 @@ def _build_node(kind: pa.DataType) -> _Node:
 
 
 def _find(value: Any, node: _Node) -> Any:
-    """Returns the parts of a value without a column; empty if there are none."""
+    """Return the parts of a value without a column; empty if there are none."""
     if isinstance(node, _Fields):
         return _find_fields(value, node) if isinstance(value, dict) else None
     if node is None or not value:
@@ -186,7 +186,7 @@ def _tells(item: object) -> bool:
 
 
 def _is_repeated(unknown: Any, node: _Node) -> bool:
-    """True if a field is another spelling of one that the record also has: `_respell` left it."""
+    """True if a field is another spelling of one that the record also has, which `_respell` leaves."""
     if isinstance(node, _Fields) and isinstance(unknown, dict):
         return any(
             _is_repeated(item, node.names[name]) if name in node.names else name.lower() in node.folded
@@ -199,7 +199,7 @@ def _is_repeated(unknown: Any, node: _Node) -> bool:
 
 
 def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:
-    """Yields paths of fields whose names are not just another spelling of a known one."""
+    """Yield paths of fields whose names are not just another spelling of a known one."""
     if isinstance(node, _Fields) and isinstance(unknown, dict):
         for name, item in unknown.items():
             if name in node.names:
@@ -212,7 +212,7 @@ def _iter_novel(unknown: Any, node: _Node, path: str) -> Iterable[str]:
 
 
 def _respell(value: Any, node: _Node) -> bool:
-    """Renames fields to the table's spelling where it is free; returns whether any was renamed."""
+    """Rename fields to the table's spelling where it is free; return whether any was renamed."""
     if isinstance(node, _Items) and value:
         items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return _any_respelled((item, node.inside) for item in items)

@@ -42,7 +42,7 @@ class Download:
 def iter_downloads(
     requests: Iterator[FetchRequest], store: ObjectStore, max_object_bytes: int, threads: int
 ) -> Iterator[Download]:
-    """Yields downloads of all objects, in any order. Buffers at most about `MAX_WAITING_BYTES`.
+    """Yield downloads of all objects, in any order. Buffers at most about `MAX_WAITING_BYTES`.
 
     Raises errors of the whole source: CredentialsError, and SourceUnavailableError if all objects are
     unavailable.
@@ -102,12 +102,12 @@ class _OutageWatch:
         if self._in_a_row >= _UNAVAILABLE_IN_A_ROW:
             raise SourceUnavailableError(
                 f"the source is down: none of {self._in_a_row} objects could be read; last: {result.detail}",
-                hint="nothing is lost; the batch is done again",
+                hint="nothing is lost; the batch is retried",
             )
 
 
 def download(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectContent | FetchOutcome:
-    """Downloads one object, or returns its outcome."""
+    """Download one object, or return its outcome."""
     if ref.size == 0:
         return skip_empty(ref)
     try:
@@ -146,11 +146,11 @@ def _names(ref: ObjectRef, present: ObjectState) -> bool:
 
 
 def skip_empty(ref: ObjectRef) -> FetchOutcome:
-    """Returns the outcome of an object without bytes."""
+    """Return the outcome of an object without bytes."""
     reason = "folder_marker" if ref.key.endswith("/") else "empty_object"
     return FetchOutcome("skipped", ref.etag, ref.version_id, reason)
 
 
 def describe(error: ObjectError) -> str:
-    """Returns message and hint on one line, as in quarantine."""
+    """Return message and hint on one line, as in quarantine."""
     return f"{error.message} -> {error.hint}" if error.hint else error.message

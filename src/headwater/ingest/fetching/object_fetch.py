@@ -58,7 +58,7 @@ class FetchPlan:
 
 
 def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
-    """Reads every object named in `batches`, in any order.
+    """Read every object named in `batches`, in any order.
 
     In: object_index int32, provider, bucket, key, version_id, etag (strings), size int64. Out:
     object_index, row_number (int64), value (text, or the struct of the target schema), outcome
@@ -128,7 +128,7 @@ class _ObjectReader:
         self._sample: SchemaSample | None = None
 
     def read(self, download: Download) -> tuple[_Rows, FetchOutcome]:
-        """Returns rows and outcome; no rows unless the status is `read`."""
+        """Return rows and outcome; no rows unless the status is `read`."""
         nothing = _Rows((), pa.nulls(0, self.value_type))
         result, ref = download.result, download.request.ref
         if isinstance(result, FetchOutcome):

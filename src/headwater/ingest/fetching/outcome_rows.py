@@ -50,7 +50,7 @@ class FetchOutcome:
     def superseded(
         cls, etag: str | None, version_id: str | None, detail: str, now: ObjectState
     ) -> "FetchOutcome":
-        """Returns the outcome for an object that was replaced."""
+        """Return the outcome for an object that was replaced."""
         return cls(
             "superseded",
             etag,
@@ -64,7 +64,7 @@ class FetchOutcome:
 
 
 def to_arrow(outcomes: list[FetchOutcome]) -> pa.StructArray:
-    """Returns one struct per outcome."""
+    """Return one struct per outcome."""
     columns = [
         pa.array([getattr(outcome, field.name) for outcome in outcomes], field.type) for field in OUTCOME_TYPE
     ]

@@ -38,7 +38,7 @@ class RowBatches:
         outcome: FetchOutcome,
         rescued: Sequence[str | None] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Adds one object; yields the full batches. `rescued` is empty if nothing is rescued."""
+        """Add one object; yields the full batches. `rescued` is empty if nothing is rescued."""
         start = 0
         for piece in _split(values):
             if self._rows and not self._has_room(piece):
@@ -56,7 +56,7 @@ class RowBatches:
             yield self.build()
 
     def build(self) -> pa.RecordBatch:
-        """Returns everything collected since the last batch; may be empty."""
+        """Return everything collected since the last batch; may be empty."""
         no_rows, no_outcomes = pa.nulls(self._rows, OUTCOME_TYPE), len(self._outcomes)
         value_type = self._schema.field("value").type
         columns = [
@@ -85,7 +85,7 @@ class RowBatches:
 
 
 def _split(values: pa.Array) -> Iterator[pa.Array]:
-    """Yields slices of about the maximum batch size; never splits a row."""
+    """Yield slices of about the maximum batch size; never splits a row."""
     if not len(values):
         return
     rows_by_bytes = len(values) * MAX_BATCH_BYTES // max(values.nbytes, 1)

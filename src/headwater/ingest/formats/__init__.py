@@ -61,7 +61,7 @@ def is_lines_format(name: str) -> bool:
 
 @cache
 def load_format(name: str) -> LinesFormat | ColumnsFormat:
-    """Returns the format of that name; raises `ConfigError` for others."""
+    """Return the format of that name. Raises `ConfigError` for an unknown name."""
     if name not in _FORMATS:
         raise ConfigError(f"format {name!r} does not exist", hint=f"use one of {', '.join(FORMAT_NAMES)}")
     module = importlib.import_module(f"headwater.ingest.formats.{name}")
@@ -70,7 +70,7 @@ def load_format(name: str) -> LinesFormat | ColumnsFormat:
 
 
 def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_MAX_BYTES) -> ObjectData:
-    """Opens the object, decompressed by the extension of its address and its first bytes.
+    """Open the object, decompressed by the extension of its address and its first bytes.
 
     Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay unchanged.
     """
@@ -81,7 +81,7 @@ def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_M
 
 
 def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping[str, str]) -> pa.Schema:
-    """Infers the columns of an object in a columns format, in types that Spark supports.
+    """Infer the columns of an object in a columns format, in types that Spark supports.
 
     `key` is for messages and for its compression extension. Raises ObjectError.
     """
@@ -95,7 +95,7 @@ def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping
 def sample_lines(
     data: bytes, key: str, format_name: str, options: Mapping[str, str], max_lines: int = 1000
 ) -> tuple[tuple[str, ...] | None, list[str]]:
-    """Returns the first records of an object in a lines format, for schema inference; CSV without header.
+    """Return the first records of an object in a lines format, for schema inference; CSV without header.
 
     The names are those of the columns, or None if each record names its own (JSON, XML).
     Raises ObjectError.

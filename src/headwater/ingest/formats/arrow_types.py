@@ -13,7 +13,7 @@ from headwater.errors import ObjectSchemaError
 
 
 def to_spark_schema(schema: pa.Schema) -> pa.Schema:
-    """Returns the nearest Spark types and unambiguous names.
+    """Return the nearest Spark types and unambiguous names.
 
     Of names that differ only in case, a later one gets its position as suffix.
     """
@@ -21,7 +21,7 @@ def to_spark_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def unify_columns(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Returns all columns of at least one schema, with the first type seen, widened if a later one is wider.
+    """Return all columns of at least one schema, with the first type seen, widened if a later one is wider.
 
     Types that have nothing in common do not change it.
     """
@@ -46,7 +46,7 @@ def _takes(target: pa.DataType, source: pa.DataType) -> bool:
 def conform_table(
     uri: str, table: pa.Table, target: pa.Schema, misfits: list[str] | None = None
 ) -> tuple[pa.RecordBatch, tuple[str, ...], tuple[str, ...]]:
-    """Returns the target's columns in order with exactly its types, then the dropped and null-filled names.
+    """Return the target's columns in order with exactly its types, then the dropped and null-filled names.
 
     Columns are found by name, in any case if the exact name is absent. Numbers are widened, and narrowed if
     every value fits. A column that does not fit raises ObjectSchemaError with its name and both types. With
@@ -71,15 +71,15 @@ def conform_table(
             found = table.schema.field(index).type
             why = f": {error}" if str(error) else ""
             raise ObjectSchemaError(
-                f"column {field.name} of {uri} is {found}; the table's is {field.type}{why}",
-                hint="change the table's schema or schema_hints, or leave such objects out by `path`",
+                f"column {field.name} of {uri} has type {found}; the table's type is {field.type}{why}",
+                hint="change the table's `schema` or `schema_hints`, or exclude such objects with `path`",
             ) from error
     dropped = tuple(name for index, name in enumerate(table.column_names) if index not in used)
     return pa.RecordBatch.from_arrays(arrays, schema=target.remove_metadata()), dropped, tuple(missing)
 
 
 class _IncompatibleError(Exception):
-    """Raised for types that no value makes compatible."""
+    """Raised for types that are incompatible whatever the values."""
 
 
 def _index_names(names: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
@@ -94,7 +94,7 @@ def _first_places(names: Sequence[str]) -> dict[str, int]:
 
 
 def _make_unique(names: Sequence[str]) -> list[str]:
-    """Returns the names with the position as suffix where they differ only in case."""
+    """Return the names with the position as suffix where they differ only in case."""
     taken = {name.lower() for name in names}
     seen: set[str] = set()
     found = []
@@ -138,7 +138,7 @@ def _conform(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _conform_keys(keys: pa.Array, target: pa.DataType) -> pa.Array:
-    """Converts keys to text, because Hudi's maps have no others. Nested keys are JSON, binary ones base64."""
+    """Convert keys to text, because Hudi's maps have no others. Nested keys are JSON, binary ones base64."""
     if not types.is_string(target) or _is_text(keys.type) or types.is_dictionary(keys.type):
         return _conform(keys, target)
     if (texts := _write_texts(keys)) is not None:
@@ -151,7 +151,7 @@ def _conform_keys(keys: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _unwrap(array: pa.Array) -> pa.Array:
-    """Returns the same values in a type that Spark supports; the array itself if it needs no unwrapping."""
+    """Return the same values in a type that Spark supports; the array itself if it needs no unwrapping."""
     if types.is_dictionary(array.type):
         return array.dictionary_decode()
     if isinstance(array.type, pa.BaseExtensionType):
@@ -166,7 +166,7 @@ def _unwrap(array: pa.Array) -> pa.Array:
 
 
 def _write_texts(array: pa.Array) -> pa.Array | None:
-    """Returns the texts of values whose type no table has; None for other types."""
+    """Return the texts of values whose type no table has; None for other types."""
     kind = array.type
     if types.is_time(kind) or (types.is_decimal(kind) and kind.precision > _MAX_DIGITS):
         return pc.cast(array, pa.string())
@@ -185,7 +185,7 @@ def _write_json(array: pa.Array, separators: tuple[str, str] = (", ", ": ")) -> 
 
 
 def write_json(value: object, separators: tuple[str, str] = (", ", ": ")) -> str:
-    """Returns JSON of a value that no column type holds: bytes as base64, times and decimals as text."""
+    """Return JSON of a value that no column type holds: bytes as base64, times and decimals as text."""
     return json.dumps(value, default=_write_value, separators=separators)
 
 
@@ -194,13 +194,13 @@ def _write_value(value: object) -> str:
 
 
 def _write_duration(count: int, unit: str) -> str:
-    """Returns ISO 8601, in seconds: `PT-1.5S`."""
+    """Return ISO 8601, in seconds: `PT-1.5S`."""
     seconds = Decimal(count).scaleb(-{"s": 0, "ms": 3, "us": 6, "ns": 9}[unit])
     return f"PT{seconds:f}S"
 
 
 def _to_lists(array: pa.FixedSizeListArray) -> pa.ListArray:
-    """Converts to lists of any size; null lists, which have values in the array, get none."""
+    """Convert to lists of any size; null lists, which have values in the array, get none."""
     sizes = pc.multiply(pc.cast(array.is_valid(), pa.int32()), pa.scalar(array.type.list_size, pa.int32()))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
     return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
@@ -229,7 +229,7 @@ def _conform_list(array: pa.Array, target: pa.ListType) -> pa.Array:
 
 
 def _mask_offsets(array: pa.Array) -> pa.Array:
-    """Returns offsets with null for null lists, as `from_arrays` expects."""
+    """Return offsets with null for null lists, as `from_arrays` expects."""
     if not array.null_count:
         return array.offsets
     is_valid = pa.concat_arrays([array.is_valid(), pa.array([True])])

@@ -37,7 +37,7 @@ class AvroFormat:
     """No options: the writer's schema is in the file."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns all fields of the records; a container of other values has one column, `value`."""
+        """Return all fields of the records; a container of other values has one column, `value`."""
         try:
             column, records = _open(source)
             change = column.convert
@@ -50,7 +50,7 @@ class AvroFormat:
         return pa.Table.from_arrays(array.flatten(), schema=pa.schema(list(column.data_type)))
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the columns of the writer's schema."""
+        """Return the columns of the writer's schema."""
         try:
             data_type = _open(source)[0].data_type
         except _UNREADABLE as error:
@@ -61,19 +61,19 @@ class AvroFormat:
 
 
 def _open(source: ObjectData) -> tuple[AvroColumn, Iterator[object]]:
-    """Returns the column for the records, and the records."""
+    """Return the column for the records, and the records."""
     file = io.BytesIO(source.data)
     reader = fastavro.reader(file)
     header_end = file.tell()
     # Avro has no footer: without this check, a file truncated inside a block's length would only be shorter.
     if source.data[-_SYNC_BYTES:] != source.data[header_end - _SYNC_BYTES : header_end]:
-        raise EOFError("it does not end with its sync marker, so its end is missing")
+        raise EOFError("the file does not end with its sync marker: it is truncated")
     named: dict[str, dict[str, object]] = {}
     schema = fastavro.parse_schema(reader.writer_schema, named)
     try:
         return map_schema(schema, named), reader
     except UnsupportedAvroError as error:
-        raise ObjectSchemaError(f"{source.uri} has a schema that no table can take: {error}") from error
+        raise ObjectSchemaError(f"{source.uri} has a schema that no table can store: {error}") from error
 
 
 def _unreadable(source: ObjectData, error: Exception) -> ObjectUnreadableError:

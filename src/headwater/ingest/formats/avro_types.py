@@ -56,7 +56,7 @@ class AvroColumn:
 
 
 def map_schema(schema: Schema, named: Mapping[str, Schema], path: tuple[str, ...] = ()) -> AvroColumn:
-    """Returns the column of a parsed schema. `named` resolves names; `path` are the records around it."""
+    """Return the column of a parsed schema. `named` resolves names; `path` are the records around it."""
     if isinstance(schema, list):
         return _map_union(schema, named, path)
     if isinstance(schema, str):

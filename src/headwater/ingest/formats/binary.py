@@ -19,10 +19,10 @@ class BinaryFormat:
     """No options."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns path, modification time, length in bytes and content."""
+        """Return path, modification time, length in bytes and content."""
         columns = [[source.uri], [source.last_modified], [len(source.data)], [source.data]]
         return pa.table(columns, schema=BINARY_SCHEMA)
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the same four columns for every object."""
+        """Return the same four columns for every object."""
         return BINARY_SCHEMA

@@ -6,10 +6,10 @@ _MAX_NAMES = 10
 
 
 def describe_differences(unknown: Sequence[str], missing: Sequence[str]) -> str:
-    """Returns the names of columns that were dropped or filled with nulls; empty if there are none."""
+    """Return the names of columns that were dropped or filled with nulls; empty if there are none."""
     parts = [
-        f"{len(names)} {what}: {', '.join(names[:_MAX_NAMES])}"
-        for names, what in ((unknown, "columns left out"), (missing, "columns missing"))
+        f"{what} ({len(names)}): {', '.join(names[:_MAX_NAMES])}"
+        for names, what in ((unknown, "columns dropped"), (missing, "columns missing"))
         if names
     ]
     return "; ".join(parts)

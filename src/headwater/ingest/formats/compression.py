@@ -15,7 +15,7 @@ _CHUNK_BYTES = 256 * 1024
 
 
 def find_codec(key: str, data: bytes) -> str | None:
-    """Returns `gzip`, `bz2`, `zstd`, or None for plain bytes.
+    """Return `gzip`, `bz2`, `zstd`, or None for plain bytes.
 
     The key's extension takes precedence. Without one the first bytes decide, since many writers omit the
     extension. Raises ObjectUnreadableError if the bytes contradict the extension.
@@ -27,15 +27,15 @@ def find_codec(key: str, data: bytes) -> str | None:
     skippable = promised == "zstd" and data.startswith(_SKIPPABLE)
     if not data.startswith(_MAGIC[promised]) and not skippable:
         raise ObjectUnreadableError(
-            f"{key!r} is named as {promised} but begins with {data[:4].hex(' ')} instead of "
+            f"{key!r} has the extension of {promised} but begins with {data[:4].hex(' ')} instead of "
             f"{_MAGIC[promised].hex(' ')}",
-            hint="write it compressed, or without that ending",
+            hint="compress the object, or remove the extension from its key",
         )
     return promised
 
 
 def decompress(key: str, data: bytes, max_bytes: int) -> bytes:
-    """Returns the plain bytes of an object; `data` itself if it is not compressed.
+    """Return the plain bytes of an object; `data` itself if it is not compressed.
 
     Raises ObjectUnreadableError (truncated, corrupt, wrong extension), and ObjectTooLargeError as soon as
     there are more than `max_bytes`.
@@ -51,13 +51,13 @@ def decompress(key: str, data: bytes, max_bytes: int) -> bytes:
             if size > max_bytes:
                 raise ObjectTooLargeError(
                     f"{key!r} grows from {len(data)} to more than {max_bytes} bytes when decompressed",
-                    hint="raise the limit for one object, or split it",
+                    hint="raise the limit for one object, or split the object",
                 )
             chunks.append(chunk)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise ObjectUnreadableError(
-            f"{key!r} is truncated or corrupt {codec}: after {size} decompressed bytes of "
-            f"{len(data)} compressed ones: {error}"
+            f"{key!r} is truncated or corrupt {codec}: decompression failed after {size} bytes; "
+            f"compressed size {len(data)} bytes: {error}"
         ) from error
     return b"".join(chunks)
 

@@ -25,7 +25,7 @@ class CsvFormat:
     """
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns record texts whose fields are in the order of `target.columns`.
+        """Return record texts whose fields are in the order of `target.columns`.
 
         Without `header`, fields go by position. With it, fields of unknown columns are dropped (named in the
         note), missing ones are empty. Raises ObjectSchemaError if no name is known.
@@ -48,7 +48,7 @@ class CsvFormat:
         return Lines(numbers, [reorder(record) for record in records], order.note, order.unknown, rescued)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the names, from the header or Spark's `_c0`, `_c1` ..., and records without the header."""
+        """Return the names, from the header or Spark's `_c0`, `_c1` ..., and records without the header."""
         dialect = CsvDialect.from_options(options)
         _, records = _read_records(source, options, dialect)
         good = [r for r in records[: max_lines + 1] if not r.startswith(MARK) and UNDECODED not in r]
@@ -68,12 +68,12 @@ def _check_separator(uri: str, options: ReaderOptions, names: Sequence[str], rec
     if sign is not None:
         raise ObjectSchemaError(
             f"{uri} has one column, {names[0]!r}; {describe_separator(sign)}",
-            hint="`options: {sep: ','}` takes it as it is",
+            hint="to ingest it as one column, set `options: {sep: ','}`",
         )
 
 
 def name_columns(dialect: CsvDialect, header: str) -> tuple[str, ...]:
-    """Returns a header's names with Spark's fixes: `_c2` for an empty one, `id0`, `id3` for equal ones."""
+    """Return a header's names with Spark's fixes: `_c2` for an empty one, `id0`, `id3` for equal ones."""
     names = [dialect.unquote(field) for field in dialect.split(header)]
     count = Counter(name.lower() for name in names)
     return tuple(
@@ -93,7 +93,7 @@ def _read_records(
 
 def _name_columns(uri: str, dialect: CsvDialect, header: str) -> tuple[str, ...]:
     if header.startswith(MARK) or UNDECODED in header:
-        what = "a quote that is not closed" if header.startswith(MARK) else "bytes that cannot be decoded"
+        what = "an unclosed quote" if header.startswith(MARK) else "bytes that cannot be decoded"
         raise ObjectUnreadableError(
             f"{uri} has a header with {what}: {header.removeprefix(MALFORMED).replace(UNDECODED, '?')[:200]}",
             hint="check the reader options `encoding`, `quote` and `escape`",
@@ -111,7 +111,7 @@ class ColumnOrder:
 
     @classmethod
     def build(cls, uri: str, names: Sequence[str], columns: Sequence[str]) -> "ColumnOrder":
-        """Builds the order by name, in any case if the exact name is absent.
+        """Build the order by name, in any case if the exact name is absent.
 
         Raises ObjectSchemaError if no name is known.
         """
@@ -121,9 +121,9 @@ class ColumnOrder:
         indexes = tuple(exact.get(c, folded.get(c.lower(), absent)) for c in columns)
         if all(index == absent for index in indexes):
             raise ObjectSchemaError(
-                f"{uri} has a header with none of the table's columns: it has {', '.join(names[:20])}; "
+                f"the header of {uri} has none of the table's columns: it has {', '.join(names[:20])}; "
                 f"the table has {', '.join(columns[:20])}",
-                hint="without a header in the objects, set the reader option header to false",
+                hint="if the objects have no header, set the reader option `header` to false",
             )
         unknown = [name for index, name in enumerate(names) if index not in indexes]
         missing = [c for c, index in zip(columns, indexes, strict=True) if index == absent]
@@ -133,7 +133,7 @@ class ColumnOrder:
 def _build_rescue(
     dialect: CsvDialect, names: Sequence[str], order: ColumnOrder
 ) -> Callable[[str], str | None]:
-    """Returns a function: record -> its fields without a column as JSON; None if none, or if malformed."""
+    """Return a function: record -> its fields without a column as JSON; None if none, or if malformed."""
     wanted = [(index, name) for index, name in enumerate(names) if name in order.unknown]
 
     def rescue(record: str) -> str | None:

@@ -32,7 +32,7 @@ class CsvDialect:
 
     @classmethod
     def from_options(cls, options: ReaderOptions) -> "CsvDialect":
-        """Builds the dialect of Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace.
+        """Build the dialect of Spark's options sep, quote, escape, comment, ignoreLeadingWhiteSpace.
 
         Without `escape`, quotes are doubled (RFC 4180); Spark's own default is a backslash.
         """
@@ -49,18 +49,18 @@ class CsvDialect:
         for name in ("quote", "escape", "comment"):
             if len(getattr(found, name)) > 1:
                 raise ConfigError(
-                    f"reader option {name} is {getattr(found, name)!r}", hint="give one character"
+                    f"reader option {name} is {getattr(found, name)!r}", hint="set it to one character"
                 )
         return found
 
     def split(self, record: str) -> list[str]:
-        """Returns the record's fields unchanged, including quotes."""
+        """Return the record's fields unchanged, including quotes."""
         if not self.quote or self.quote not in record:
             return record.split(self.delimiter)
         return [record[start:end] for start, end, _ in self._iter_fields(record)]
 
     def split_movable(self, record: str) -> list[str] | None:
-        """Returns the fields if each has the same meaning at any position.
+        """Return the fields if each has the same meaning at any position.
 
         Returns None for a record with an unclosed quote, or one followed by an escape that would absorb the
         next delimiter.
@@ -79,7 +79,7 @@ class CsvDialect:
         return not self.is_strict and not self.is_open(record)
 
     def build_pattern(self, *, is_open: bool = False) -> str:
-        """Builds a Java regular expression for a whole line that is complete by the strict rules.
+        """Build a Java regular expression for a whole line that is complete by the strict rules.
 
         With `is_open`, it matches a line whose last field opens a quote without closing it. Possessive: it
         never backtracks.
@@ -116,14 +116,14 @@ class CsvDialect:
         return self.quote in line and not self.is_open(self.quote + line)
 
     def unquote(self, field: str) -> str:
-        """Returns the text of a field without quotes and escapes."""
+        """Return the text of a field without quotes and escapes."""
         text = field.strip()
         if not self.quote or len(text) < 2 or text[0] != self.quote or text[-1] != self.quote:
             return text
         return text[1:-1].replace(self.escape + self.quote, self.quote) if self.escape else text[1:-1]
 
     def read(self, record: str) -> list[str]:
-        """Returns the texts of the record's fields."""
+        """Return the texts of the record's fields."""
         return [self.unquote(field) for field in self.split(record)]
 
     def _iter_fields(self, record: str) -> Iterator[tuple[int, int, FieldEnding]]:
@@ -136,7 +136,7 @@ class CsvDialect:
             start = end + len(self.delimiter)
 
     def _scan_field(self, record: str, start: int) -> tuple[int, FieldEnding]:
-        """Returns the position after the field at `start`."""
+        """Return the position after the field at `start`."""
         blanks = self._leading_blanks.match(record, start) if self.skip_leading_blanks else None
         opening = blanks.end() if blanks else start
         if not record.startswith(self.quote, opening):

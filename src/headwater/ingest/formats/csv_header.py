@@ -34,7 +34,7 @@ def has_header(
 
 
 def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
-    """Whether the first of an object's records is a header; None if they do not determine it.
+    """Whether the first of an object's records is a header; None if the records do not show it.
 
     It is a header if a column has text there and only numbers, dates or booleans below. It is not a header if
     it has such a value itself.
@@ -53,7 +53,7 @@ def detect_header(dialect: CsvDialect, records: Sequence[str]) -> bool | None:
 
 
 def find_other_delimiter(dialect: CsvDialect, records: Sequence[str]) -> str | None:
-    """Returns the object's likely delimiter, if the dialect's finds one column in its first line."""
+    """Return the object's likely delimiter if the dialect's own finds only one column in its first line."""
     if not records or len(dialect.split(records[0])) > 1:
         return None
     for delimiter in _DELIMITERS:
@@ -70,7 +70,7 @@ def is_unnamed(columns: Sequence[str]) -> bool:
 
 
 def with_header(options: Mapping[str, str], *, header: bool) -> dict[str, str]:
-    """Returns the options with `header` set."""
+    """Return the options with `header` set."""
     return {**options, "header": "true" if header else "false"}
 
 

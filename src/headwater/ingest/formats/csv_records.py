@@ -13,7 +13,7 @@ _LINE_END = re.compile(r"(\r\n|\n|\r)")
 def read_records(
     text: str, dialect: CsvDialect, separator: str = "", *, joins_lines: bool = True
 ) -> tuple[Sequence[int], list[str]]:
-    """Returns records that are neither blank nor comments, with the 1-based numbers of their first lines.
+    """Return records that are neither blank nor comments, with the 1-based numbers of their first lines.
 
     A record with an unclosed quote, or by the strict rules with a stray one, is marked as malformed. Only its
     first line is lost: the lines below it are read as separate records.
@@ -52,7 +52,7 @@ def _iter_records(
 
 
 def _split(text: str, separator: str) -> tuple[list[str], list[str]]:
-    """Returns the lines without their ends, and the ends."""
+    """Return the lines without their ends, and the ends."""
     if separator:
         lines = text.split(separator)
         return lines, [separator] * len(lines)
@@ -64,7 +64,7 @@ def _split(text: str, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _find_last(lines: Sequence[str], first: int, dialect: CsvDialect) -> int:
-    """Returns the line that closes the open quote of `first`; `first` if there is none."""
+    """Return the line that closes the open quote of `first`; `first` if there is none."""
     if not dialect.is_open(lines[first]):
         return first
     return next((at for at in range(first + 1, len(lines)) if dialect.closes(lines[at])), first)

@@ -30,22 +30,22 @@ class DocumentFormat:
     """Options: timeoutSeconds (60) and maxMemoryMb (1024) per document; beyond them it is quarantined."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns the document's title, kind, and its sections in order, numbered from 1.
+        """Return the document's title, kind, and its sections in order, numbered from 1.
 
         `byte_*` are null if the object does not contain the text unchanged.
         """
         kind = find_kind(source.uri, source.data)
         if kind is None:
             raise ObjectUnreadableError(
-                f"{source.uri} is no document that can be read; it begins with {source.data[:8].hex(' ')}",
-                hint="known are PDF, HTML, Markdown, DOCX and plain text, by their endings",
+                f"{source.uri} is not a supported document; it begins with {source.data[:8].hex(' ')}",
+                hint="supported are PDF, HTML, Markdown, DOCX and plain text, by content or extension",
             )
         sandbox = get_sandbox(
             _number(options, "timeoutSeconds", 60), int(_number(options, "maxMemoryMb", 1024)) * 1024**2
         )
         found = sandbox.parse(source.uri, kind, source.data)
         if sum(len(section.text) for section in found.sections) > max_bytes:
-            raise ObjectTooLargeError(f"{source.uri} holds more than {max_bytes} characters")
+            raise ObjectTooLargeError(f"{source.uri} contains more than {max_bytes} characters")
         sections = [piece for section in found.sections for piece in _cut(section)]
         rows = [
             (found.title, kind, at, s.title, s.level, s.page, s.start, s.end, s.text)
@@ -58,12 +58,12 @@ class DocumentFormat:
         return pa.Table.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the same columns for every object."""
+        """Return the same columns for every object."""
         return DOCUMENT_SCHEMA
 
 
 def _cut(section: DocumentSection) -> Iterator[DocumentSection]:
-    """Yields pieces of at most `MAX_SECTION_CHARS`; only a whole section has byte offsets."""
+    """Yield pieces of at most `MAX_SECTION_CHARS`; only a whole section has byte offsets."""
     text = section.text
     if len(text) <= MAX_SECTION_CHARS:
         yield section
@@ -85,5 +85,7 @@ def _number(options: ReaderOptions, name: str, default: float) -> float:
     except ValueError:
         value = 0
     if not 0 < value < 1e6:
-        raise ConfigError(f"reader option {name} is {text!r}", hint=f"a number above 0; default: {default:g}")
+        raise ConfigError(
+            f"reader option {name} is {text!r}", hint=f"set a number above 0; default: {default:g}"
+        )
     return value

@@ -17,7 +17,7 @@ class JsonFormat:
     """Options: multiLine, lineSep, encoding; the record parser handles the others."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns one record per line, with the line number; blank lines are not records but count.
+        """Return one record per line, with the line number; blank lines are not records but count.
 
         A line with an array gives its elements, as in Spark. A line with several documents gives all of them
         (Firehose writes no line ends; Spark would read only the first). Numbers must be unique in an object,
@@ -27,7 +27,7 @@ class JsonFormat:
         return Lines(numbers, mark_lone_surrogates(mark_undecodable(records)))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the first records; they name their own columns."""
+        """Return the first records; they name their own columns."""
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))
 
 

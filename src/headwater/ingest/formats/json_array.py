@@ -12,7 +12,7 @@ class JsonArrayFormat:
     """Options: encoding; the record parser handles the others."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns the elements' own texts, numbered from 1; rejects the whole object if it is not JSON."""
+        """Return the texts of the elements, numbered from 1. Rejects the whole object if it is not JSON."""
         text = decode_text(source.uri, source.data, options)
         if text.lstrip()[:1] not in ("", "[", "{"):
             raise ObjectUnreadableError(
@@ -24,5 +24,5 @@ class JsonArrayFormat:
         return Lines(range(1, len(elements) + 1), texts)
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the first elements; they name their own columns."""
+        """Return the first elements; they name their own columns."""
         return Sample(None, tuple(self.read_lines(source, options, Target()).texts[:max_lines]))

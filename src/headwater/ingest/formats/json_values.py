@@ -19,7 +19,7 @@ class RepeatedNameError(ValueError):
 
 
 def refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds the dict, or raises RepeatedNameError; an `object_pairs_hook` for decoders."""
+    """Build the dict, or raise RepeatedNameError; an `object_pairs_hook` for decoders."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise RepeatedNameError
@@ -45,7 +45,7 @@ _NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
 
 
 def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
-    """Marks records with a lone surrogate, which Spark would replace with a question mark."""
+    """Mark records with a lone surrogate, which Spark would replace with a question mark."""
     marked = {at: UNDECODABLE + text for at, text in enumerate(texts) if _has_lone_surrogate(text)}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
 
@@ -63,7 +63,7 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def mark_ambiguous(texts: Sequence[str]) -> Sequence[str]:
-    """Marks records in which an object names a field twice, or that have text after their document.
+    """Mark records in which an object names a field twice, or that have text after their document.
 
     Text that is not JSON is left to the parser.
     """
@@ -91,7 +91,7 @@ def has_more(text: str, end: int) -> bool:
 
 
 def find_value(text: str, name: str) -> object:
-    """Returns the value of a field of a record; None if there is no such field, or no record."""
+    """Return the value of a field of a record; None if there is no such field, or no record."""
     try:
         found = _DECODER.decode(text)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def find_value(text: str, name: str) -> object:
 
 
 def iter_documents(uri: str, text: str) -> Iterator[str]:
-    """Yields the top-level values of a text; arrays give their elements instead.
+    """Yield the top-level values of a text; arrays give their elements instead.
 
     Raises ObjectUnreadableError with line and column.
     """
@@ -116,7 +116,7 @@ def iter_documents(uri: str, text: str) -> Iterator[str]:
 
 
 def _iter_elements(uri: str, text: str, start: int) -> Generator[str, None, int]:
-    """Yields the elements of the array at `start`; returns the position after it."""
+    """Yield the elements of the array at `start`; return the position after it."""
     position = _skip_blanks(text, start + 1)
     if text[position : position + 1] == "]":
         return position + 1

@@ -24,7 +24,7 @@ UNDECODED = "\udcff"
 
 
 def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
-    """Marks texts with undecodable bytes, which U+FFFD replaces."""
+    """Mark texts with undecodable bytes, which U+FFFD replaces."""
     if not any(UNDECODED in text for text in texts):
         return texts
     return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]

@@ -15,14 +15,14 @@ class OrcFormat:
     """No options: an ORC file is self-describing."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns all columns. ORC's footer lacks the uncompressed size, so `max_bytes` is not checked."""
+        """Return all columns. ORC's footer lacks the uncompressed size, so `max_bytes` is not checked."""
         try:
             return orc.ORCFile(pa.BufferReader(source.data)).read()
         except _UNREADABLE as error:
             raise _unreadable(source, error) from error
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the columns of the footer."""
+        """Return the columns of the footer."""
         try:
             return orc.ORCFile(pa.BufferReader(source.data)).schema
         except _UNREADABLE as error:

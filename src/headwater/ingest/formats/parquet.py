@@ -15,7 +15,7 @@ class ParquetFormat:
     """No options: a Parquet file is self-describing."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns all columns; the footer's uncompressed size counts against `max_bytes`."""
+        """Return all columns; the footer's uncompressed size counts against `max_bytes`."""
         try:
             file = _open(source)
             size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.num_row_groups))
@@ -28,7 +28,7 @@ class ParquetFormat:
             raise _unreadable(source, error) from error
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the columns of the footer."""
+        """Return the columns of the footer."""
         try:
             return _open(source).schema_arrow
         except _UNREADABLE as error:

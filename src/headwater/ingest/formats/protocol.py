@@ -63,11 +63,11 @@ class LinesFormat(Protocol):
     """Numbered texts. Every method raises ObjectUnreadableError, and ConfigError for wrong options."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns all records of the object in order, ready for the record parser."""
+        """Return all records of the object in order, ready for the record parser."""
         ...
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the first records, ready for schema inference."""
+        """Return the first records, ready for schema inference."""
         ...
 
 
@@ -76,9 +76,9 @@ class ColumnsFormat(Protocol):
     """Typed columns. Every method raises ObjectUnreadableError."""
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
-        """Returns all rows. Raises ObjectTooLargeError if the object declares more than `max_bytes`."""
+        """Return all rows. Raises ObjectTooLargeError if the object declares more than `max_bytes`."""
         ...
 
     def read_schema(self, source: ObjectData, options: ReaderOptions) -> pa.Schema:
-        """Returns the columns with the object's types."""
+        """Return the columns with the object's types."""
         ...

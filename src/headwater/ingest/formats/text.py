@@ -10,7 +10,7 @@ class TextFormat:
     """Options: wholetext, lineSep, encoding."""
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns every line, including blank ones."""
+        """Return every line, including blank ones."""
         text = decode_text(source.uri, source.data, options)
         lines = (
             [text]
@@ -20,6 +20,6 @@ class TextFormat:
         return Lines(range(1, len(lines) + 1), mark_undecodable(lines))
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the first lines, as column `value`."""
+        """Return the first lines, as column `value`."""
         lines = self.read_lines(source, options, Target()).texts
         return Sample(("value",), tuple(lines[:max_lines]))

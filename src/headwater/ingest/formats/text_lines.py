@@ -25,7 +25,7 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
-    """Decodes an object without byte order mark, in the encoding of option `encoding` (UTF-8).
+    """Decode an object without byte order mark, in the encoding of option `encoding` (UTF-8).
 
     `UNDECODED` replaces each piece that cannot be decoded: see `mark_undecodable`. Raises
     ObjectUnreadableError for bytes that are not text at all.
@@ -44,7 +44,7 @@ def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
 
 
 def split_lines(text: str, separator: str = "") -> list[str]:
-    """Returns the physical lines without their ends; the last one may lack its end.
+    """Return the physical lines without their ends; the last one may lack its end.
 
     Without a `separator`, only `\\n`, `\\r\\n` and `\\r` end a line. `str.splitlines` would also split at
     form feeds and U+2028, which are data.
@@ -61,13 +61,13 @@ def split_lines(text: str, separator: str = "") -> list[str]:
 
 
 def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
-    """Returns the codec, and the length of the byte order mark to skip."""
+    """Return the codec, and the length of the byte order mark to skip."""
     try:
         encoding = codecs.lookup(named or "utf-8").name
     except LookupError as error:
         raise ConfigError(
-            f"reader option encoding is {named!r}, which no codec is called",
-            hint="for instance UTF-8 or ISO-8859-1",
+            f"reader option encoding is {named!r}, which is not a known encoding",
+            hint="set it to UTF-8 or ISO-8859-1, for instance",
         ) from error
     for mark, marked_encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark) and (not named or marked_encoding.startswith(encoding)):
@@ -91,8 +91,8 @@ def _refuse_junk(uri: str, data: bytes, text: str, encoding: str, where: str) ->
     share = len(_JUNK.findall(sample)) / len(sample)
     if foreign is None and share < _JUNK_SHARE:
         return
-    what = f"looks like {foreign}" if foreign else f"{share:.0%} of it cannot be decoded"
+    what = f"it looks like {foreign}" if foreign else f"{share:.0%} of it cannot be decoded"
     raise ObjectUnreadableError(
-        f"{uri} is no {encoding} text: {what}; {where}",
-        hint="set the table's `format`, or the reader option `encoding`; or leave the object out by `path`",
+        f"{uri} is not {encoding} text: {what}; {where}",
+        hint="set the table's `format` or the reader option `encoding`, or exclude the object with `path`",
     )

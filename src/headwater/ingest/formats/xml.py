@@ -29,7 +29,7 @@ class XmlFormat:
     """
 
     def read_lines(self, source: ObjectData, options: ReaderOptions, target: Target) -> Lines:
-        """Returns one JSON object per element, numbered by elements."""
+        """Return one JSON object per element, numbered by elements."""
         conventions = XmlConventions(options)
         rows = _read_rows(source, options, conventions)
         row_type = pa.struct(list(target.schema)) if target.schema is not None else None
@@ -37,7 +37,7 @@ class XmlFormat:
         return Lines(range(1, len(texts) + 1), texts, "" if rows else f"no <{conventions.row_tag}> element")
 
     def sample(self, source: ObjectData, options: ReaderOptions, max_lines: int) -> Sample:
-        """Returns the first rows, with a shape and types that fit all of them."""
+        """Return the first rows, with a shape and types that fit all of them."""
         conventions = XmlConventions(options)
         rows = _read_rows(source, options, conventions)[:max_lines]
         return Sample(None, tuple(_to_json(rows, infer_row_type(rows, conventions.value_tag), conventions)))
@@ -58,8 +58,8 @@ def _read_rows(
     if isinstance(document, str) and UNDECODED in document:
         line = document.count("\n", 0, document.index(UNDECODED)) + 1
         raise ObjectUnreadableError(
-            f"{source.uri} has bytes in line {line} that are no {named} text",
-            hint="correct the reader option `encoding`; without it the document's own declaration counts",
+            f"{source.uri} has bytes in line {line} that are not {named} text",
+            hint="correct the reader option `encoding`, or remove it to use the document's own declaration",
         )
     parser = DefusedXMLParser(target=TreeBuilder())
     try:
@@ -71,7 +71,7 @@ def _read_rows(
 
 
 def _iter_rows(root: Element, row_tag: str) -> Iterator[Element]:
-    """Yields outermost elements of that name; a loop, since XML may nest deeper than Python's stack."""
+    """Yield outermost elements of that name; a loop, since XML may nest deeper than Python's stack."""
     waiting = [root]
     while waiting:
         element = waiting.pop()

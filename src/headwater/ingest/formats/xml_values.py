@@ -30,14 +30,14 @@ class XmlConventions:
         self._null = options.text("nullValue", default="") or None
 
     def read_row(self, element: Element) -> dict[str, XmlValue]:
-        """Returns a row element's attributes and children by name, with its own text under the value tag."""
+        """Return a row element's attributes and children by name, with its own text under the value tag."""
         value = self._read_value(element)
         if isinstance(value, dict):
             return value
         return {} if not value else {self.value_tag: value}
 
     def _read_value(self, element: Element) -> XmlValue:
-        """Returns plain text as is, anything else as a dict, and repeated elements as a list."""
+        """Return plain text as is, anything else as a dict, and repeated elements as a list."""
         found: dict[str, XmlValue] = {}
         if self._keeps_attributes:
             found = {self._prefix + local_name(name): value for name, value in element.attrib.items()}
@@ -59,12 +59,12 @@ class XmlConventions:
 
 
 def local_name(tag: str) -> str:
-    """Returns a name without its namespace."""
+    """Return a name without its namespace."""
     return tag.rsplit("}", 1)[-1]
 
 
 def infer_row_type(rows: Iterable[dict[str, XmlValue]], value_tag: str) -> pa.StructType:
-    """Infers the struct that holds all rows: a name repeated in one of them is a list in all."""
+    """Infer the struct that holds all rows: a name repeated in one of them is a list in all."""
     names: dict[str, list[XmlValue]] = {}
     for row in rows:
         for name, value in row.items():
@@ -92,7 +92,7 @@ def _infer_type(values: Sequence[XmlValue], value_tag: str) -> pa.DataType:
 
 
 def shape_value(value: XmlValue, data_type: pa.DataType | None, value_tag: str) -> JsonValue:
-    """Returns the JSON value that Spark's parser accepts for `data_type`; a misfit stays unchanged.
+    """Return the JSON value that Spark's parser accepts for `data_type`; a misfit stays unchanged.
 
     A single element becomes a list if the table has a list. Without a type, leaves are strings.
     """

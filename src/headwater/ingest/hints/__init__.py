@@ -1,1 +1,1 @@
-"""Detects objects of another dialect, and suggests the option that reads them."""
+"""Detects objects of another dialect and suggests the option that reads them."""

@@ -1,10 +1,12 @@
-"""Detects JSON over several lines by its first line that is not a record. Pure."""
+"""Detects JSON that spans several lines by its first line that is not a record. Pure."""
 
 import re
 
-_ONE_A_LINE = "or write one document a line"
-PRETTY = f"it looks like JSON documents over several lines; set `options: {{multiLine: true}}`, {_ONE_A_LINE}"
-ARRAY = f"it looks like a JSON array over several lines; set `format: json_array`, {_ONE_A_LINE}"
+_ONE_A_LINE = "or write one document per line"
+PRETTY = (
+    f"it looks like JSON documents that span several lines; set `options: {{multiLine: true}}`, {_ONE_A_LINE}"
+)
+ARRAY = f"it looks like a JSON array that spans several lines; set `format: json_array`, {_ONE_A_LINE}"
 
 # A truncated line ends anywhere; a deliberately broken one ends where a value ends or starts.
 _PRETTY_LINE = re.compile(r'\{|[{\[].*[,{\[]|"(?:[^"\\]|\\.)*"\s*:.*', re.DOTALL)
@@ -12,7 +14,7 @@ _ARRAY_LINE = re.compile(r"\[|\[\s*\{.*[,{\[]", re.DOTALL)
 
 
 def describe_shape(text: str) -> str:
-    """Describes the first line of an object of which no line is a record; empty if the shape is unknown."""
+    """Describe the first line of an object of which no line is a record; empty if the shape is unknown."""
     line = text.strip()
     if _ARRAY_LINE.fullmatch(line):
         return ARRAY

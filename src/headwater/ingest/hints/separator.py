@@ -7,10 +7,10 @@ _LINES = 20
 
 
 def find_separator(names: Sequence[str], records: Sequence[str]) -> str | None:
-    """Returns the sign that separates fields if one column holds all of them; None if the separator is right.
+    """Return the actual separator if one column holds all fields; None if the separator is right.
 
-    `names` are of the header, or the first record of an object without one. A single field is considered
-    several if it contains such a sign, equally often in each record.
+    `names` are those of the header, or the fields of the first record of an object without one. A single
+    field counts as several if it contains a separator equally often in each record.
     """
     if len(names) != 1 or "," in names[0] or not records:
         return None
@@ -22,7 +22,7 @@ def find_separator(names: Sequence[str], records: Sequence[str]) -> str | None:
 
 
 def describe_separator(sign: str) -> str:
-    """Describes the option to set."""
+    """Describe the separator and the option to set."""
     shown = {"\t": "a tab"}.get(sign, f"`{sign}`")
     option = {"\t": '"\\t"'}.get(sign, f"'{sign}'")
-    return f"its fields are separated by {shown}: set `options: {{sep: {option}}}`"
+    return f"its fields are separated by {shown}; set `options: {{sep: {option}}}`"

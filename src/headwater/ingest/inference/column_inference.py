@@ -66,7 +66,7 @@ class ColumnInference:
     def infer(
         self, events: Sequence[StoredEvent], is_large: Callable[[ReadRequest], bool]
     ) -> StructType | None:
-        """Returns columns of these events' objects; None if no object can be parsed.
+        """Return columns of these events' objects; None if no object can be parsed.
 
         Raises `ConfigError` if only the user can know whether they have a header, or how the texts of an
         ordering column are ordered.
@@ -88,7 +88,7 @@ class ColumnInference:
         )
 
     def _infer_from_footers(self, events: Sequence[StoredEvent]) -> StructType | None:
-        """Returns columns of all sampled objects, with the widest types; on a conflict the first counts."""
+        """Return columns of all sampled objects, with the widest types; on a conflict the first counts."""
         schemas: list[pa.Schema] = []
         size = 0
         for key, data in self._iter_samples(events):
@@ -112,13 +112,13 @@ class ColumnInference:
         return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
     def _check_order(self, schema: StructType) -> StructType:
-        """Keeps the types of columns that have their own."""
+        """Return the schema. Raises `ConfigError` if a text column orders rows."""
         for column in find_text_columns(schema, self._ordering):
             raise build_text_refusal(self._name, column, ())
         return schema
 
     def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
-        """Returns the heads without their headers; the first ones decide whether there are any."""
+        """Return the heads without their headers; the first ones decide whether there are any."""
         options, found = ReaderOptions(self.options), list(heads)
         if self._config.file_format != "csv":
             yield from found
@@ -132,7 +132,7 @@ class ColumnInference:
         header = next((verdict for verdict in verdicts if verdict is not None), None)
         if header is None and any(len(lines) > 1 for _, lines in found):
             raise ConfigError(
-                f"tables.{self._name}.options: `header` is missing, and the objects do not show "
+                f"tables.{self._name}.options: `header` is not set, and the objects do not show "
                 f"whether their first line names the columns: {found[0][1][0][:200]!r}",
                 hint="add `options: {header: true}` if the first line of each object names its columns, "
                 "else `options: {header: false}`",
@@ -150,7 +150,7 @@ class ColumnInference:
         if other is not None:
             written = {"\t": "\\t"}.get(other, other)
             raise ConfigError(
-                f"tables.{self._name}.options: `sep` is missing, and by a comma the objects have one column; "
+                f"tables.{self._name}.options: `sep` is not set, and a comma gives the objects one column; "
                 f"fields seem to be separated by {written!r}: {records[0][:200]!r}",
                 hint=f'add `options: {{sep: "{written}"}}`, or `options: {{sep: ","}}` for one column',
             )
@@ -172,7 +172,7 @@ class ColumnInference:
     def _type_order(
         self, schema: StructType, columns: Sequence[str] | None, lines: Sequence[str]
     ) -> StructType:
-        """Types ordering columns of texts as times, or raises an error that asks for their order."""
+        """Type text columns that order rows as timestamps, or raise an error that asks for their order."""
         texts = find_text_columns(schema, self._ordering)
         for column in texts:
             values = self._list_values(column, columns, lines)
@@ -211,7 +211,7 @@ class ColumnInference:
                 continue
 
     def _iter_samples(self, events: Sequence[StoredEvent]) -> Iterator[tuple[str, bytes]]:
-        """Yields objects, spread over the batch; unavailable ones are left to the batch itself."""
+        """Yield objects, spread over the batch; skip unavailable ones, which the batch itself reports."""
         store = build_object_store(self._config.store)
         step = max(1, len(events) // _SAMPLE_OBJECTS)
         for stored in (*events[::step], *(e for at, e in enumerate(events) if at % step)):

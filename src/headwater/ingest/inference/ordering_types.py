@@ -16,14 +16,14 @@ _SHOWN = 3
 
 
 def find_text_columns(schema: StructType, ordering: Collection[str]) -> list[str]:
-    """Returns text columns that order rows, by their names in objects."""
+    """Return text columns that order rows, by their names in objects."""
     stored = rename_for_hudi(assign_names(schema)).fieldNames()
     pairs = zip(schema, stored, strict=True)
     return [f.name for f, name in pairs if name in ordering and isinstance(f.dataType, StringType)]
 
 
 def type_times(schema: StructType, columns: Collection[str]) -> StructType:
-    """Returns the schema with these columns as timestamps."""
+    """Return the schema with these columns as timestamps."""
     return StructType(
         [StructField(f.name, TimestampType()) if f.name in columns else f for f in schema],
     )
@@ -35,7 +35,7 @@ def are_times(texts: Iterable[str]) -> bool:
 
 
 def build_text_refusal(table: str, column: str, texts: Sequence[str]) -> ConfigError:
-    """Builds the error for a column whose text order is not configured; its hint is the line to add."""
+    """Build the error for a column whose text order is not configured; its hint is the line to add."""
     some = ", ".join(repr(text[:40]) for text in list(dict.fromkeys(texts))[:_SHOWN])
     numbers = [_NUMBER.fullmatch(text.strip()) for text in texts]
     if numbers and all(numbers):
@@ -44,11 +44,11 @@ def build_text_refusal(table: str, column: str, texts: Sequence[str]) -> ConfigE
         line = f'schema_hints: "{column} {kind}"` to order by the number'
     else:
         line = (
-            f'schema_hints: "{column} timestamp"` if these are times (`options: {{timestampFormat: ...}}` '
-            "names their format)"
+            f'schema_hints: "{column} timestamp"` if the values are times (set their format with '
+            "`options: {timestampFormat: ...}`)"
         )
     return ConfigError(
-        f"tables.{table}.ordering: column {column!r} has texts{f', such as {some}' if some else ''}: in the "
-        "order of texts '9' is newer than '10', and '10:00+02:00' newer than '09:00Z'",
-        hint=f'add `{line}, or `schema_hints: "{column} string"` if their order as texts is right',
+        f"tables.{table}.ordering: column {column!r} is text{f', such as {some}' if some else ''}: in text "
+        "order, '9' is newer than '10', and '10:00+02:00' is newer than '09:00Z'",
+        hint=f'add `{line}, or `schema_hints: "{column} string"` if text order is correct',
     )

@@ -27,8 +27,7 @@ MAX_OBJECTS = 64
 """A larger batch is halved instead of bisected, so that its good part is committed soon."""
 _OBJECT_TRIES = 2 * MAX_OBJECTS
 _RECORD_TRIES = 120
-"""Tries for the records of all objects of a batch: an object with very many bad ones is excluded as a whole.
-"""
+"""Maximum tries for the records of all objects of a batch: one with very many bad ones is excluded whole."""
 _MAX_DETAIL = 400
 
 _MARKS = StructType(
@@ -49,7 +48,7 @@ class _BadObject:
 
 
 class BadParts:
-    """Remembers the bad parts of one batch until it is committed."""
+    """The bad parts of one batch, kept until it is committed."""
 
     def __init__(self, name: str, trials: Trials) -> None:
         self._name = name
@@ -57,7 +56,7 @@ class BadParts:
         self._found: dict[tuple[str, str], _BadObject] = {}
 
     def find(self, read: BatchRead, *, written: bool) -> bool:
-        """Bisects a batch that failed because of its data; returns whether it found a new bad part.
+        """Bisect a batch that failed because of its data; return whether it found a new bad part.
 
         `written`: the write failed. Raises errors with other causes.
         """
@@ -73,9 +72,9 @@ class BadParts:
     def _bisect(self, read: BatchRead, indexes: Sequence[int], *, written: bool) -> bool:
         depth = self._find_depth(choose_objects(read, indexes), written=written)
         if depth is None:
-            _log.warning("table %s: the failure does not depend on the batch's rows alone", self._name)
+            _log.warning("table %s: the batch's rows alone do not cause the failure", self._name)
             return False
-        _log.warning("table %s: bisecting a batch of %d objects that fails", self._name, len(indexes))
+        _log.warning("table %s: batch failed; bisecting its %d objects", self._name, len(indexes))
         outcomes, known = dict(read.outcomes), dict(self._found)
         failing = find_failing(
             indexes, lambda some: self._trials.attempt(choose_objects(read, some), depth), _OBJECT_TRIES
@@ -85,9 +84,9 @@ class BadParts:
             rows, tries = self._find_rows(choose_objects(read, [at]), depth, tries)
             outcome = outcomes[at]
             self._found[_identify(outcome)] = _BadObject(reason, self._add_rows(outcome, rows))
-            what = f"{len(rows)} records" if rows else "all of it"
+            what = f"{len(rows)} records" if rows else "all records"
             _log.error(
-                "table %s: %s cannot be written (%s): %s", self._name, outcome.stored.event.key, what, reason
+                "table %s: cannot write %s of %s: %s", self._name, what, outcome.stored.event.key, reason
             )
         return self._found != known
 
@@ -96,12 +95,12 @@ class BadParts:
         return {**known.rows, **rows} if known and rows else rows
 
     def _find_depth(self, read: BatchRead, *, written: bool) -> Depth | None:
-        """Returns the least work that fails."""
+        """Return the smallest part of the work that fails."""
         depths = (Depth.WRITE, Depth.UPDATE) if written else (Depth.PROCESS,)
         return next((depth for depth in depths if self._trials.attempt(read, depth)), None)
 
     def _find_rows(self, read: BatchRead, depth: Depth, tries: int) -> tuple[Mapping[int, str], int]:
-        """Returns the bad records of an object, none if unknown, and the remaining number of tries."""
+        """Return the bad records of an object, none if unknown, and the remaining number of tries."""
         assert read.records is not None  # noqa: S101 - checked by `find`
         found = read.records.where(is_good()).select("row_number").distinct().toPandas()["row_number"]
         numbers = sorted(int(number) for number in found)
@@ -118,7 +117,7 @@ class BadParts:
             return {}, 0
 
     def leave_out(self, read: BatchRead) -> BatchRead:
-        """Returns the batch without the bad parts: objects are quarantined, records are marked."""
+        """Return the batch without the bad parts: objects are quarantined, records are marked."""
         known = {at: bad for at, o in read.outcomes if (bad := self._found.get(_identify(o)))}
         if not known or read.records is None:
             return read
@@ -130,7 +129,7 @@ class BadParts:
         return replace(read, records=records, outcomes=outcomes)
 
     def forget(self) -> None:
-        """Forgets the bad parts after the commit of the batch."""
+        """Forget the bad parts after the commit of the batch."""
         self._found.clear()
 
 
@@ -144,7 +143,7 @@ class ProcessedRecords:
 
 
 def _identify(outcome: ObjectOutcome) -> tuple[str, str]:
-    """Identifies the content: the object under the key may differ when it is read again."""
+    """Identify the content: the object under the key may differ when it is read again."""
     return (outcome.stored.event_id, outcome.version)
 
 

@@ -14,7 +14,7 @@ class TooManyTriesError(Exception):
 
 
 def find_failing(units: Sequence[Unit], attempt: Attempt[Unit], max_tries: int) -> Mapping[Unit, str]:
-    """Returns the units that fail on their own, each with the reason; `units` fail together.
+    """Return the units that fail on their own, each with the reason; `units` fail together.
 
     Empty if they fail only in combination. With k of n failing it takes at most 2 k (log2(n) + 1) tries and
     never more than 2 n. Raises `TooManyTriesError`, and the errors of `attempt`.
@@ -31,7 +31,7 @@ class _Search(Generic[Unit]):
         self.found: dict[Unit, str] = {}
 
     def split(self, units: Sequence[Unit], reason: str) -> None:
-        """Searches units that fail together; without a `reason`, the failure is inferred, not tried."""
+        """Search units that fail together; without a `reason`, the failure is inferred, not tried."""
         if len(units) == 1:
             reason = reason or self._try(units) or ""
             if reason:

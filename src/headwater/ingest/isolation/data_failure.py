@@ -43,7 +43,7 @@ def is_data_failure(error: Exception) -> bool:
 
 
 def describe_cause(error: Exception) -> str:
-    """Returns its text, which starts with its class unless it is a Java stack trace."""
+    """Return the error's text, which starts with its class unless it is a Java stack trace."""
     text = str(error)
     return text if "\n\tat " in text else f"{type(error).__name__}: {text}"
 

@@ -49,7 +49,7 @@ class Trials:
         self._build_path = build_path
 
     def attempt(self, read: BatchRead, depth: Depth) -> str | None:
-        """Returns the root cause if the data prevents the write; None if the write succeeds.
+        """Return the root cause if the data prevents the write; None if the write succeeds.
 
         Raises errors with other causes.
         """
@@ -82,11 +82,11 @@ class Trials:
             try:
                 delete_folder(self._spark, path)
             except HeadwaterError as error:
-                _log.warning("table %s: cannot remove the scratch table %s: %s", self._name, path, error)
+                _log.warning("table %s: removal of scratch table %s failed: %s", self._name, path, error)
 
 
 def choose_objects(read: BatchRead, indexes: Collection[int]) -> BatchRead:
-    """Returns the part of a batch with the objects of these `object_index`es."""
+    """Return the part of a batch with the objects of these `object_index`es."""
     assert read.records is not None  # noqa: S101 - only batches with records fail on them
     chosen = frozenset(indexes)
     outcomes = tuple((at, outcome) for at, outcome in read.outcomes if at in chosen)
@@ -94,7 +94,7 @@ def choose_objects(read: BatchRead, indexes: Collection[int]) -> BatchRead:
 
 
 def choose_rows(read: BatchRead, first: int, last: int) -> BatchRead:
-    """Returns the records from `first` to `last`, by row number, of a batch of one object."""
+    """Return the records from `first` to `last`, by row number, of a batch of one object."""
     assert read.records is not None  # noqa: S101 - only batches with records fail on them
     is_chosen = F.col("row_number").between(first, last) | F.col("row_number").isNull()
     return replace(read, records=read.records.where(is_chosen))

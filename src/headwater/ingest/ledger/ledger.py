@@ -85,18 +85,18 @@ class Ledger:
         self._marks: dict[str, Mark] | None = None
 
     def find_mark(self, table: str) -> Mark:
-        """Returns the ledger's watermark for the table."""
+        """Return the ledger's watermark for the table."""
         with self._lock:
             return self._load_marks().get(table, Mark())
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        """Commits the states, one per object, and the new watermark. Raises `LakeError`."""
+        """Commit the states, one per object, and the new watermark. Raises `LakeError`."""
         rows = pa.Table.from_pylist([{"table": table, **asdict(s)} for s in states], schema=_ARROW_SCHEMA)
         frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
         self.write_frame(table, frame, mark, unique_objects=True)
 
     def write_frame(self, table: str, frame: DataFrame, mark: Mark, *, unique_objects: bool = False) -> None:
-        """Commits rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
+        """Commit rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
         crash_point("before_ledger_commit")
         with self._lock:
             marks = {**self._load_marks(), table: mark}
@@ -105,7 +105,7 @@ class Ledger:
             self._marks = marks
 
     def forget(self, table: str) -> None:
-        """Removes all entries of a table in one commit. Raises `LakeError`."""
+        """Remove all entries of a table in one commit. Raises `LakeError`."""
         frame = self.read(table)
         with self._lock:
             marks = {name: mark for name, mark in self._load_marks().items() if name != table}
@@ -114,7 +114,7 @@ class Ledger:
             self._marks = marks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns the known states of these objects, by object id."""
+        """Return the known states of these objects, by object id."""
         frame = self.read(table) if object_ids else None
         if frame is None:
             return {}
@@ -127,7 +127,7 @@ class Ledger:
         return {row["object_id"]: parse_state(row.asDict()) for row in rows}
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        """Yields object id and `format_state` of all states, unordered, in constant memory."""
+        """Yield object id and `format_state` of all states, unordered, in constant memory."""
         frame = self.read(table)
         if frame is not None:
             texts = frame.select("object_id", F.to_json(F.struct(*select_columns())))
@@ -135,7 +135,7 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def iter_rows(self, table: str) -> Iterator[Row]:
-        """Yields `select_columns` of all states, in the order of their keys, in constant memory."""
+        """Yield `select_columns` of all states, in the order of their keys, in constant memory."""
         frame = self.read(table)
         if frame is not None:
             rows = frame.select(*select_columns())
@@ -143,7 +143,7 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
-        """Returns `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if none.
+        """Return `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if none.
 
         `newest` are states that the ledger does not have yet.
         """
@@ -161,7 +161,7 @@ class Ledger:
         return found.where(F.col("seen_after").isNotNull()).drop("object_id")
 
     def read(self, table: str) -> DataFrame | None:
-        """Returns the rows of one data table; None if there are none yet."""
+        """Return the rows of one data table; None if there are none yet."""
         if self.find_mark(table) == Mark():
             return None
         frame = self._table.read()
@@ -176,7 +176,7 @@ class Ledger:
 
 
 def _is_seen() -> Column:
-    """Returns `find_seen_after` as a Spark column."""
+    """Return `find_seen_after` as a Spark column."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
         & ~F.col("status").isin("pending", "removed")
@@ -185,7 +185,7 @@ def _is_seen() -> Column:
 
 
 def select_columns() -> list[Any]:
-    """Returns the columns of a state, times in microseconds: PySpark would return the driver's local time."""
+    """Return the columns of a state, times in microseconds: PySpark would return the driver's local time."""
     return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
 
 

@@ -31,7 +31,7 @@ class LocalStates:
         self._database.execute(_INDEX)
 
     def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns the known states of these objects, by object id."""
+        """Return the known states of these objects, by object id."""
         found: dict[str, LedgerEntry] = {}
         remaining = iter(object_ids)
         while page := list(islice(remaining, _IDS_A_QUERY)):
@@ -41,7 +41,7 @@ class LocalStates:
         return found
 
     def put(self, states: Iterable[LedgerEntry]) -> None:
-        """Stores the states, replacing those of the same objects."""
+        """Store the states, replacing those of the same objects."""
         self._put(_iter_texts(states))
 
     def _put(self, texts: Iterable[tuple[str, str]]) -> None:

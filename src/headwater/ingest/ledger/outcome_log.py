@@ -31,7 +31,7 @@ class LoggedOutcome:
     kept: int = 0
 
     def to_outcome(self, stored: StoredEvent) -> ObjectOutcome:
-        """Returns the outcome, given its event."""
+        """Return the outcome, given its event."""
         return ObjectOutcome(
             stored=stored,
             status=self.status,
@@ -48,7 +48,7 @@ class LoggedOutcome:
 
 
 def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
-    """Returns text for commit metadata, in the given order; about 40 bytes per outcome."""
+    """Return text for commit metadata, in the given order; about 40 bytes per outcome."""
     rows = []
     for o in outcomes:
         detail = o.detail[:MAX_DETAIL_CHARS]
@@ -64,7 +64,7 @@ def encode_outcomes(outcomes: Iterable[ObjectOutcome]) -> str:
 
 
 def decode_outcomes(metadata: Mapping[str, str]) -> list[LoggedOutcome]:
-    """Returns the outcomes in a commit's metadata; empty if it has none."""
+    """Return the outcomes in a commit's metadata; empty if it has none."""
     text = metadata.get(OUTCOMES_KEY)
     if not text:
         return []

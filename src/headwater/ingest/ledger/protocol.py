@@ -14,12 +14,12 @@ class CompletedCommit(Protocol):
 
     @property
     def completed(self) -> str:
-        """Returns the completion time, which orders commits."""
+        """The completion time, which orders commits."""
         ...
 
     @property
     def requested(self) -> str:
-        """Returns the requested time, which names the commit."""
+        """The requested time, which names the commit."""
         ...
 
 
@@ -35,7 +35,7 @@ class CommitHistory(Protocol):
         ...
 
     def iter_metadata(self, after: str) -> Iterator[tuple[CompletedCommit, Mapping[str, str]]]:
-        """Yields the commits completed later, in order, with headwater's metadata."""
+        """Yield the commits completed later, in order, with headwater's metadata."""
         ...
 
 
@@ -43,7 +43,7 @@ class CommittedTable(Protocol):
     """The commits of a data table."""
 
     def load_timeline(self) -> CommitHistory:
-        """Loads the timeline."""
+        """Load the timeline."""
         ...
 
 
@@ -51,11 +51,11 @@ class EventLog(Protocol):
     """The events table. Every method raises `LakeError`."""
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Returns the events after an offset, in order."""
+        """Return the events after an offset, in order."""
         ...
 
     def find_events(self, event_ids: Collection[str]) -> Mapping[str, StoredEvent]:
-        """Returns the events that the table has, by id."""
+        """Return the events that the table has, by id."""
         ...
 
 
@@ -63,7 +63,7 @@ class StateMarks(Protocol):
     """The watermark of each table's stored states. Raises `LakeError`."""
 
     def find_mark(self, table: str) -> Mark:
-        """Returns the newest commit that the states of a table include."""
+        """Return the newest commit that the states of a table include."""
         ...
 
 
@@ -71,15 +71,15 @@ class WritableStates(StateMarks, Protocol):
     """States of objects, stored by table and object. Every method raises `LakeError`."""
 
     def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        """Stores the states of a table's objects, and the watermark, in one commit."""
+        """Store the states of a table's objects, and the watermark, in one commit."""
         ...
 
     def forget(self, table: str) -> None:
-        """Removes all states of a table, and its watermark."""
+        """Remove all states of a table, and its watermark."""
         ...
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
-        """Yields all states of a table: object id and the text of the state by `state_text`."""
+        """Yield all states of a table: object id and the text of the state by `state_text`."""
         ...
 
 
@@ -87,5 +87,5 @@ class ReadableStates(StateMarks, Protocol):
     """The stored states for readers."""
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns the states of some objects of a table, by object id."""
+        """Return the states of some objects of a table, by object id."""
         ...

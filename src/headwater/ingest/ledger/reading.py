@@ -30,7 +30,7 @@ class LedgerReader:
         return self._ledger.read_seen(self._name, self.load_newest().values())
 
     def iter_states(self, bucket: str, prefix: str = "") -> Iterator[LedgerEntry]:
-        """Yields states of a bucket's objects in the order of their keys, in constant memory."""
+        """Yield states of a bucket's objects in the order of their keys, in constant memory."""
         newest = self.load_newest()
         added = sorted(newest.values(), key=lambda state: state.key)
         kept = self._iter_stored(newest)
@@ -44,6 +44,6 @@ class LedgerReader:
                 yield parse_state(row.asDict())
 
     def find_state(self, object_id: str) -> LedgerEntry | None:
-        """Returns the table's state of one object."""
+        """Return the table's state of one object."""
         known = self.load_newest().get(object_id)
         return known or self._ledger.read_states(self._name, [object_id]).get(object_id)

@@ -16,7 +16,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def parse_state(values: Mapping[str, Any]) -> LedgerEntry:
-    """Builds a state from values by field name; None or absent values are as in a new state."""
+    """Build a state from values by field name; None or absent values are as in a new state."""
     known = {name: value for name, value in values.items() if value is not None}
     for name in TIMES & known.keys():
         known[name] = _EPOCH + timedelta(microseconds=known[name])
@@ -24,12 +24,12 @@ def parse_state(values: Mapping[str, Any]) -> LedgerEntry:
 
 
 def parse_state_text(text: str) -> LedgerEntry:
-    """Parses the result of `format_state`."""
+    """Parse the result of `format_state`."""
     return parse_state(json.loads(text))
 
 
 def format_state(state: LedgerEntry) -> str:
-    """Returns a JSON object, as Spark's `to_json` does for the ledger's row."""
+    """Return a JSON object, as Spark's `to_json` does for the ledger's row."""
     values: dict[str, Any] = {name: getattr(state, name) for name in NAMES}
     for name in TIMES:
         time = values[name]

@@ -73,7 +73,7 @@ class TableLedger:
         return self._has_looked or self._load().has_looked
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
-        """Returns the states of the objects that the table has applied; omits unknown objects."""
+        """Return the states of the objects that the table has applied; omit unknown objects."""
         self._load()
         known = self._open_states().find(object_ids)
         states = {}
@@ -86,7 +86,7 @@ class TableLedger:
         return states
 
     def record(self, outcomes: Sequence[ObjectOutcome]) -> None:
-        """Records the outcomes of a completed batch, in the order of each object's events."""
+        """Record the outcomes of a completed batch, in the order of each object's events."""
         self._load()
         self._groups[-1].outcomes += outcomes
         for outcome in outcomes:
@@ -95,24 +95,24 @@ class TableLedger:
 
     @property
     def uncommitted(self) -> int:
-        """Returns the number of outcomes that no commit carries yet."""
+        """The number of outcomes that no commit carries yet."""
         return len(self._groups[-1].outcomes)
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
-        """Returns metadata for the next commit: outcomes that no commit carries yet, and `outcomes`."""
+        """Return metadata for the next commit: outcomes that no commit carries yet, and `outcomes`."""
         group = self._groups[-1]
         group.batch = group.batch or uuid.uuid4().hex
         return {_BATCH_KEY: group.batch, OUTCOMES_KEY: encode_outcomes([*group.outcomes, *outcomes])}
 
     def note_commit(self, position: Position) -> None:
-        """Records that the commit with `build_metadata` is completed; `position` is its checkpoint."""
+        """Record that the commit with `build_metadata` is completed; `position` is its checkpoint."""
         self._groups.append(Group())
         self._position = position
         if self._unwritten_since is None:
             self._unwritten_since = self._clock()
 
     def write_due(self) -> None:
-        """Writes the ledger when a limit is reached. Raises `LakeError`; the next call retries."""
+        """Write the ledger when a limit is reached. Raises `LakeError`; the next call retries."""
         carried = self._groups[:-1]
         if self._unwritten_since is None:
             return
@@ -125,7 +125,7 @@ class TableLedger:
             self.write()
 
     def write(self) -> None:
-        """Updates the ledger to the table's newest commit of this process. Raises `LakeError`."""
+        """Update the ledger to the table's newest commit of this process. Raises `LakeError`."""
         carried = self._groups[:-1]
         if not carried or self._position is None:
             return
@@ -157,7 +157,7 @@ class TableLedger:
         return self._states
 
     def _resolve_instants(self, carried: Sequence[Group]) -> str:
-        """Finds the commits that carry the groups; returns the completion time of the newest."""
+        """Find the commits that carry the groups; return the completion time of the newest."""
         # Not only the active timeline: table services may have archived a commit since.
         behind = self._table.load_timeline().iter_metadata(self._loaded.commit if self._loaded else "")
         wanted = {group.batch: group for group in carried}
@@ -170,8 +170,8 @@ class TableLedger:
             if not wanted:
                 return newest
         raise LakeError(
-            f"table {self._name}: a commit of this run is not on its timeline any more",
-            hint="has somebody set the table back? start headwater again: it builds the ledger anew",
+            f"table {self._name}: a commit of this run is no longer on the timeline",
+            hint="another process may have rolled the table back; restart headwater to rebuild the ledger",
         )
 
     def _load(self) -> Mark:
@@ -179,7 +179,7 @@ class TableLedger:
             mark = self._ledger.find_mark(self._name)
             if mark.commit and not self._table.load_timeline().has_completed(mark.commit):
                 # The ledger's newer entries would count as done, and never be read again.
-                log.warning("the table was set back; its ledger is built again", table=self._name)
+                log.warning("table was rolled back; rebuilding its ledger", table=self._name)
                 self._ledger.forget(self._name)
                 mark = Mark()
             self._loaded = mark
@@ -187,7 +187,7 @@ class TableLedger:
         return self._loaded
 
     def _catch_up(self, mark: Mark) -> None:
-        """Writes the outcomes of the table's commits after the watermark."""
+        """Write the outcomes of the table's commits after the watermark."""
         waiting: list[Group] = []
         for group, end in iter_unwritten(self._table, self._events, mark):
             waiting.append(group)
@@ -201,7 +201,7 @@ class TableLedger:
 
 
 def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Iterator[tuple[Group, Mark]]:
-    """Yields outcomes of a data table's commits after the watermark, in order, each with its new watermark.
+    """Yield outcomes of a data table's commits after the watermark, in order, each with its new watermark.
 
     Raises `LakeError` if an event that a commit names does not exist.
     """
@@ -225,7 +225,7 @@ def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Itera
 def load_newest_states(
     name: str, ledger: ReadableStates, table: CommittedTable, events: EventLog
 ) -> dict[str, LedgerEntry]:
-    """Returns the object states of commits that the ledger does not have yet, by object id.
+    """Return the object states of commits that the ledger does not have yet, by object id.
 
     Raises `LakeError`.
     """
@@ -256,7 +256,7 @@ class _EventFinder:
         self._waiting: dict[str, StoredEvent] = {}
 
     def find(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
-        """Returns all of the events. Raises `LakeError` for one that the events table does not have."""
+        """Return all of the events. Raises `LakeError` for one that the events table does not have."""
         found: dict[str, StoredEvent] = {}
         missing = set(event_ids)
         while True:
@@ -273,13 +273,13 @@ class _EventFinder:
         found |= self._events.find_events(missing)
         if missing - found.keys():
             raise LakeError(
-                f"{len(missing - found.keys())} events that the table took in are not in the events table",
-                hint="restore the events table: headwater cannot tell its objects' history without it",
+                f"{len(missing - found.keys())} events that the table ingested are not in the events table",
+                hint="restore the events table: headwater cannot rebuild the objects' history without it",
             )
         return found
 
     def forget(self, position: Position) -> None:
-        """Drops events up to the offset, which are not needed again."""
+        """Drop events up to the offset, which are not needed again."""
         self._waiting = {
             event_id: stored for event_id, stored in self._waiting.items() if stored.position > position
         }

@@ -84,7 +84,7 @@ class Corrections:
         return bool(self._looked_at or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
-        """Returns the struct of columns and corrupt text, of a record parsed by its schema and as text."""
+        """Return the struct of columns and corrupt text, of a record parsed by its schema and as text."""
         if not self._looked_at:
             return _let(typed, lambda found: self._build(value, found, None))
 
@@ -98,7 +98,7 @@ class Corrections:
         return _let(typed, correct)
 
     def _build(self, value: Column, typed: Column, texts: Column | None) -> Column:
-        """Builds the record; with `texts`, other columns come from there, as they fit by the corrupt text."""
+        """Build the record; with `texts`, other columns come from there, as they fit by the corrupt text."""
         fields, faults = [], []
         for field in self._schema:
             found, fault = self._correct(field, value, typed, texts)
@@ -112,7 +112,7 @@ class Corrections:
     def _correct(
         self, field: StructField, value: Column, typed: Column, texts: Column | None
     ) -> tuple[Column, Column | None]:
-        """Returns the value of a column, and whether it does not fit (None: it does)."""
+        """Return the value of a column, and whether it does not fit (None: it does)."""
         name, kind, found = field.name, field.dataType, typed.getField(field.name)
         misfit: Column | None = None
         if texts is not None and name in self._looked_at:
@@ -128,7 +128,7 @@ class Corrections:
         return found, is_huge if misfit is None else misfit | is_huge
 
     def _correct_text(self, field: StructField, found: Column, text: Column) -> Column:
-        """Returns the value of a column whose text is checked; null for one that does not fit."""
+        """Return the value of a column whose text is checked; null for one that does not fit."""
         if field.name in self._times:
             corrected = F.when(text.rlike(_NUMBER), build_epoch(text, self._unit))
             if not self._takes_times_of_day:
@@ -148,7 +148,7 @@ class Corrections:
         return has_kind(kind, (DoubleType, FloatType, *texts))
 
     def _build_suspicion(self, options: Mapping[str, str]) -> str:
-        """Builds a regular expression for texts that may need a correction although they fit the columns."""
+        """Build a regular expression for texts that may need a correction although they fit the columns."""
         kinds = {type(field.dataType) for field in self._schema}
         digits = min((n for kind, n in _EXACT_DIGITS.items() if kind in kinds), default=0) + 1
         long = rf"-?\d{{{digits},}}+(?![\d.eE])"
@@ -171,7 +171,7 @@ class Corrections:
 
 
 def _let(value: Column, build: Callable[[Column], Column]) -> Column:
-    """Returns `build` of a value that is computed once, however often `build` uses it."""
+    """Return `build` of a value that is computed once, however often `build` uses it."""
     return F.transform(F.array(value), build).getItem(0)
 
 
@@ -182,14 +182,14 @@ def _read_number(text: Column, kind: DataType) -> Column:
 
 
 def _drop_rounded(found: Column, text: Column, kind: DataType) -> Column:
-    """Returns null for a whole number of which the float has other digits than the text."""
+    """Return null for a whole number of which the float has other digits than the text."""
     digits = _EXACT_DIGITS[type(kind)]
     is_same = F.coalesce(text.cast(_MAX_DIGITS) == found.cast(_MAX_DIGITS), F.lit(False))
     return F.when(is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$"), found)
 
 
 def _drop_cut(found: Column, text: Column, kind: DecimalType) -> Column:
-    """Returns null for a number with a digit after the decimal's last one.
+    """Return null for a number with a digit after the decimal's last one.
 
     Checks exponents by a decimal with as many whole digits and all further ones after the point.
     """

@@ -24,7 +24,7 @@ EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 def build_epoch(text: Column, unit: str) -> Column:
-    """Returns a number text's instant; null outside the years 1 to 9999. `auto`: by its magnitude."""
+    """Return a number text's instant; null outside the years 1 to 9999. `auto`: by its magnitude."""
     number = text.cast("decimal(27,6)")
     if unit == "auto":
         micros = F.lit(None).cast("long")

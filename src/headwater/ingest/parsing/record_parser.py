@@ -32,7 +32,7 @@ class RecordParser:
         self._corrections = Corrections(file_format, schema, options, numbers)
 
     def build_record(self, value: Column) -> Column:
-        """Builds a struct with at least the data columns."""
+        """Build a struct with at least the data columns."""
         if self._format in COLUMN_FORMATS:
             return value
         if self._format == "text":
@@ -49,13 +49,13 @@ class RecordParser:
         return F.from_json(value, with_corrupt, self.options)
 
     def build_corrupt(self, parsed: Column) -> Column:
-        """Returns null for a record that fits its columns."""
+        """Return null for a record that fits its columns."""
         if self._format in COLUMN_FORMATS or self._format == "text":
             return F.lit(None).cast(StringType())
         return parsed.getField(CORRUPT)
 
     def select_record(self, parsed: Column) -> Column:
-        """Selects the struct of exactly the data columns from that of `build_record`."""
+        """Select the struct of exactly the data columns from that of `build_record`."""
         return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
 
 

@@ -54,7 +54,7 @@ def fold(
     states: Mapping[str, LedgerEntry] | None = None,
     rules: FoldRules = APPENDS,
 ) -> list[Decision]:
-    """Decides for the events of one batch, in the order of object and event.
+    """Decide for the events of one batch, in the order of object and event.
 
     `states` are the states that the table has applied so far, by object id.
     """
@@ -82,7 +82,7 @@ def _decide_excluded(stored: StoredEvent, state: LedgerEntry | None) -> Decision
 
 
 def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
-    """Decides for the announcement that the object may leave the bucket: it concerns the content it names."""
+    """Decide for the announcement that the object may leave the bucket: it concerns the content it names."""
     is_meant = (
         state is not None and state.status in ("ingested", "skipped") and names_content_of(stored, state)
     )
@@ -92,7 +92,7 @@ def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
 
 
 def _decide_drop(state: LedgerEntry | None) -> Reason:
-    """Returns `dropped` for an object that could not be ingested, else `superseded`."""
+    """Return `dropped` for an object that could not be ingested, else `superseded`."""
     return "dropped" if state is None or state.status == "quarantined" else "superseded"
 
 
@@ -100,7 +100,7 @@ def _decide_drop(state: LedgerEntry | None) -> Reason:
 
 
 def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> list[Decision]:
-    """Reads the object once at most, for the newest event that the state does not cover."""
+    """Read the object at most once, for the newest event that the state does not cover."""
     cover = partial(_find_cover, state=state, is_replaced=_is_replaced(events, state))
     reasons = {stored.event_id: cover(stored) for stored in events}
     uncovered = [stored for stored in events if reasons[stored.event_id] is None]
@@ -115,7 +115,7 @@ def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> 
 
 
 def _is_replaced(events: Sequence[StoredEvent], state: LedgerEntry | None) -> Callable[[StoredEvent], bool]:
-    """Returns a test whether a removal may be of something that was put after the cleaned content."""
+    """Return a predicate: true if a removal may concern content put after the cleaned content."""
     if state is None or not is_cleaned(state):
         return lambda _: True
     put = [stored for stored in events if is_new_content(stored, state)]
@@ -131,7 +131,7 @@ def _is_before(removal: StoredEvent, put: StoredEvent) -> bool:
 def _find_cover(
     stored: StoredEvent, state: LedgerEntry | None, is_replaced: Callable[[StoredEvent], bool]
 ) -> Reason | None:
-    """Returns why the state already includes the event; None if only a read can determine that."""
+    """Return why the state already includes the event; None if only a read can determine that."""
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return "not_content"
@@ -158,7 +158,7 @@ def _find_cover(
 
 
 def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
-    """Reads every content that an event names and that is still readable."""
+    """Read every content that an event names and that is still readable."""
     sent = [stored for stored in events if is_sent(stored)]
     last = max(sent, key=sort_key, default=None)
     decisions = []
@@ -185,7 +185,7 @@ def _is_told(stored: StoredEvent, last: StoredEvent | None) -> bool:
 
 
 def _find_log_reason(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> Reason | None:
-    """Returns why an append or a merge needs no read; None if it needs one."""
+    """Return why an append or a merge needs no read; None if it needs one."""
     event = stored.event
     if event.kind not in CONTENT_KINDS:
         return "not_content"

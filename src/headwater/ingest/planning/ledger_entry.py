@@ -73,7 +73,7 @@ class LedgerEntry:
 
     @property
     def sort_key(self) -> SortKey:
-        """Returns the order of the newest event, to compare with `sort_key` of another of its events."""
+        """The order of the newest event, to compare with `sort_key` of another of its events."""
         time = self.event_time.isoformat() if self.event_time else ""
         return (self.order_key, time, self.event_id)
 
@@ -119,7 +119,7 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def find_seen_after(state: LedgerEntry) -> datetime | None:
-    """Returns the time of the newest event, if a read found the content, which may have been put later.
+    """Return the time of the newest event, if a read found the content, which may have been put later.
 
     None for content that its own notification named, that was removed, or that `clean_source` may have
     deleted.
@@ -131,12 +131,12 @@ def find_seen_after(state: LedgerEntry) -> datetime | None:
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:
-    """Returns the state of an object without decisions."""
+    """Return the state of an object without decisions."""
     return LedgerEntry(event.object_id, event.provider, event.bucket, event.key)
 
 
 def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: str = "") -> LedgerEntry:
-    """Returns the state after one event was decided. Call it once per event, in the order of `order_events`.
+    """Return the state after one event was decided. Call it once per event, in the order of `order_events`.
 
     The order and the time of the state are the maxima of all its events. Its content is the last one read,
     or, of contents that only their events name, the one with the greatest order.
@@ -216,7 +216,7 @@ def _is_newest(known: LedgerEntry, stored: StoredEvent) -> bool:
 
 
 def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
-    """Keeps ingested content and its order.
+    """Keep ingested content and its order.
 
     A removal by `clean_source` must not be newer than a later put that is notified earlier.
     """
@@ -231,7 +231,7 @@ def _mark_cleaned(known: LedgerEntry, outcome: ObjectOutcome) -> dict[str, Any]:
 
 
 def _advance(state: LedgerEntry, stored: StoredEvent) -> dict[str, Any]:
-    """Returns the greatest order that the store sent, and the latest time of any event."""
+    """Return the greatest order that the store sent, and the latest time of any event."""
     event, known_time = stored.event, state.event_time
     time = event.event_time if known_time is None else max(known_time, event.event_time)
     if is_from_listing(stored) and known_time is not None:

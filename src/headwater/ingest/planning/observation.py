@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 def sort_key(stored: StoredEvent) -> SortKey:
-    """Returns the order of events that the store sent: by order key, or by event time without one."""
+    """Return the order of events that the store sent: by order key, or by event time without one."""
     event = stored.event
     return (event.order_key or "", event.event_time.isoformat(), stored.event_id)
 
@@ -73,7 +73,7 @@ def is_retract(event: ObjectEvent) -> bool:
 
 
 def order_events(found: Iterable[_T], stored: Callable[[_T], StoredEvent]) -> list[_T]:
-    """Returns items about one object, `stored` of each, in a fixed order.
+    """Return items about one object in a fixed order; `stored` gives the event of an item.
 
     Announcements of a cleaning come first: a put during a cleaning is not the cleaned content. Contents that
     a listing or a request found by reading come last: they were read after the others were sent.

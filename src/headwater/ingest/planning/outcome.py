@@ -46,9 +46,9 @@ class ObjectOutcome:
 class BatchResult:
     """The effect of one batch on one table, for the CLI, the log, metrics and commit metadata.
 
-    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions. `deleted` rows left a
-    table that is built from another one. `filtered` counts events excluded by the table's rules, `foreign`
-    those of other buckets; `warnings` name failed checks that only warn.
+    `seconds` are of the whole batch, `commit_seconds` of writing rows and retractions. `deleted` rows
+    were removed from a table that is built from another one. `filtered` counts events excluded by the table's
+    rules, `foreign` those of other buckets; `warnings` name failed checks that only warn.
     """
 
     table: str
@@ -70,7 +70,7 @@ class BatchResult:
 
 
 def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
-    """Orders outcomes by object, and those of one object by its events."""
+    """Order outcomes by object, and those of one object by its events."""
     by_object: dict[str, list[ObjectOutcome]] = {}
     for outcome in outcomes:
         by_object.setdefault(outcome.stored.event.object_id, []).append(outcome)
@@ -80,7 +80,7 @@ def order_outcomes(outcomes: Iterable[ObjectOutcome]) -> list[ObjectOutcome]:
 def build_already_ingested(
     stored: StoredEvent, state: ContentState, etag: str, *, looked: bool, kept: int
 ) -> ObjectOutcome:
-    """Builds outcomes of content that the table has in `kept` rows, or (0) ingests with another event.
+    """Build outcomes of content that the table has in `kept` rows, or (0) ingests with another event.
 
     `looked`: found by reading the key.
     """
@@ -90,7 +90,7 @@ def build_already_ingested(
 
 
 def count_outcomes(outcomes: Iterable[ObjectOutcome]) -> tuple[Counter[str], Counter[str]]:
-    """Counts objects by status, and those not ingested by reason."""
+    """Count objects by status, and those not ingested by reason."""
     by_status: Counter[str] = Counter()
     by_reason: Counter[str] = Counter()
     for outcome in outcomes:

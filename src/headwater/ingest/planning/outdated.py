@@ -36,7 +36,7 @@ class ContentWrite(NamedTuple):
 def choose_replaced(
     writes: Iterable[ContentWrite], announced: Mapping[str, int], repaired: str
 ) -> frozenset[str]:
-    """Returns events whose rows leave an append table when a repair writes the version `repaired` again.
+    """Return events whose rows leave an append table when a repair writes the version `repaired` again.
 
     A content is written once for each put, which `announced` counts by version. Of surplus writes the oldest
     stay. The newest write of the repaired content is replaced by its new rows.
@@ -53,7 +53,7 @@ def choose_replaced(
 
 
 def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: FoldRules) -> list[Outdated]:
-    """Returns the table's rows that the commit of the batch removes."""
+    """Return the table's rows that the commit of the batch removes."""
     excluded = {decision.stored.event_id for decision in plan.choose("retract")}
     outdated = []
     for outcome in outcomes:
@@ -76,7 +76,7 @@ def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: Fol
 def find_applied(
     addresses: Iterable[tuple[str, str]], states: Mapping[str, LedgerEntry]
 ) -> dict[ContentState, int]:
-    """Returns the contents of these buckets and keys that a mirror has applied, and their number of rows."""
+    """Return the contents of these buckets and keys that a mirror has applied, and their number of rows."""
     applied = {(s.bucket, s.key): s for s in states.values() if s.status in ("ingested", "skipped")}
     found = (applied.get(address) for address in addresses)
     return {(s.bucket, s.key, s.version): s.rows for s in found if s is not None and s.version}

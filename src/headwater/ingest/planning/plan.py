@@ -14,7 +14,7 @@ from headwater.ingest.planning.selection import KeySelector
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one batch. The first object is always included, however big."""
+    """Bounds of one batch. The first object is always included, whatever its size."""
 
     max_files: int
     max_bytes: int
@@ -44,7 +44,7 @@ class BatchPlan:
     states: Mapping[str, LedgerEntry]
 
     def choose(self, *actions: Action) -> tuple[Decision, ...]:
-        """Returns the decisions for one of the actions."""
+        """Return the decisions for one of the actions."""
         return tuple(decision for decision in self.decisions if decision.action in actions)
 
 
@@ -57,7 +57,7 @@ class Scope:
     selector: KeySelector
 
     def relative_key(self, key: str) -> str | None:
-        """Returns the key below the source's prefix; None if it is outside."""
+        """Return the key below the source's prefix; None if it is outside."""
         return key[len(self.prefix) :] if key.startswith(self.prefix) else None
 
     def includes(self, bucket: str, key: str) -> bool:
@@ -67,7 +67,7 @@ class Scope:
 
 
 def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, limits: Limits) -> Batch:
-    """Selects the table's events in order until a limit is reached.
+    """Select the table's events in order until a limit is reached.
 
     `events` are one page, in order of offset; a batch that ends inside a commit resumes there.
     """

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
 MAX_ATTEMPTS = 12
-"""Includes the first attempt; after the last one, about a day later, only a user can retry."""
+"""Maximum attempts, including the first; after the last one, about a day later, only a user can retry."""
 
 Policies = Mapping[str, Mapping[str, str]]
 """By table, then by reason: retry, quarantine or skip."""
@@ -31,12 +31,12 @@ class FailedAttempt:
 
 
 def compute_pause(attempts: int) -> timedelta:
-    """Returns the pause after this number of attempts: exponential backoff up to a maximum."""
+    """Return the pause after this number of attempts: exponential backoff up to a maximum."""
     return min(FIRST_PAUSE * float(2 ** (attempts - 1)), LONGEST_PAUSE)
 
 
 def choose_due(failed: Iterable[FailedAttempt], policies: Policies, now: datetime) -> list[FailedAttempt]:
-    """Returns the newest attempts of the objects to retry now, each object or version once, in order."""
+    """Return the newest attempts of the objects to retry now, each object or version once, in order."""
     by_object: defaultdict[tuple[str, str, str, str], list[FailedAttempt]] = defaultdict(list)
     for attempt in failed:
         by_object[attempt.table, attempt.bucket, attempt.key, attempt.version_id or ""].append(attempt)

@@ -19,7 +19,7 @@ KeySelector = Callable[[str], str | None]
 
 
 def build_selector(table: TableConfig) -> KeySelector:
-    """Compiles a table's filters. The first matching rule is the one reported."""
+    """Compile a table's filters. The first matching rule is the one reported."""
     globs = [re.compile(pattern) for pattern in glob.translate(list(table.path), flags=_GLOB_FLAGS)[0]]
     regex = re.compile(table.regex) if table.regex else None
 
@@ -51,7 +51,7 @@ def _matches(pattern: re.Pattern[str], key: str) -> bool:
 
 
 def parse_partition_values(key: str, columns: tuple[str, ...]) -> dict[str, str | None]:
-    """Returns values of a key's `name=value` folders, percent-decoded as by Hive; None if absent."""
+    """Return values of a key's `name=value` folders, percent-decoded as by Hive; None if absent."""
     found: dict[str, str] = {}
     for part in key.split("/")[:-1]:
         name, separator, value = part.partition("=")

@@ -81,7 +81,7 @@ class TableVerification:
     oldest_open: datetime | None = None
 
     def add(self, finding: Finding) -> None:
-        """Counts one object."""
+        """Count one object."""
         setattr(self, finding.kind, getattr(self, finding.kind) + 1)
         if finding.kind in ("skipped", "quarantined") or (finding.kind == "ingested" and finding.detail):
             self.reasons[finding.detail] += 1
@@ -127,7 +127,7 @@ class Known:
 
 
 def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iterator[Finding]:
-    """Yields one finding for each object in any of the streams, in the order of keys."""
+    """Yield one finding for each object in any of the streams, in the order of keys."""
     for key, listed, knowns in merge_streams(present, [table]):
         known, rules = knowns[0], table.rules
         finding = _find_absent(key, known, rules) if listed is None else judge_present(listed, known, rules)
@@ -138,7 +138,7 @@ def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iter
 def merge_streams(
     present: Iterable[ListedObject], tables: Sequence[TableStreams]
 ) -> Iterator[tuple[str, ListedObject | None, list[Known]]]:
-    """Yields every key of any stream once, in order, with the bucket's object and each table's data."""
+    """Yield every key of any stream once, in order, with the bucket's object and each table's data."""
     streams: list[Iterator[tuple[str, int, int, Any]]] = [((found.key, -1, 0, found) for found in present)]
     for at, table in enumerate(tables):
         streams += _iter_tagged(at, table)
@@ -170,11 +170,11 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
-    """Judges an object that is in the bucket."""
+    """Judge an object that is in the bucket."""
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
-            return Finding("pending", listed.key, "its event waits", listed)
+            return Finding("pending", listed.key, "its event is not processed yet", listed)
         return Finding(open_kind, listed.key, open_detail, listed)
     if repeated := _find_repeated(known, rules):
         return Finding("wrong_rows", listed.key, repeated, listed)
@@ -185,25 +185,25 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
     if entry.status != "ingested":
         return Finding("skipped", listed.key, entry.reason or entry.status, listed)
     if not _has_rows(known, entry, rules):
-        detail = f"it gave {entry.rows} rows, the table has {_count(known, entry)}"
+        detail = f"it produced {entry.rows} rows; the table has {_count(known, entry)}"
         return Finding("wrong_rows", listed.key, detail, listed, entry)
     return Finding("ingested", listed.key, "", listed, entry)
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
-    """Returns the finding and its detail if the table has not decided about the current object."""
+    """Return the finding and its detail if the table has not decided about the current object."""
     entry = known.entry
     if entry is None:
-        return (None, "") if known.quarantined is not None else ("missing", "no event has told of it")
+        return (None, "") if known.quarantined is not None else ("missing", "no event reports it")
     if entry.status not in _DECIDED or entry.reason in _UNDECIDED_REASONS:
-        return "missing", f"the ledger has it as {entry.reason or entry.status}"
+        return "missing", f"the ledger records it as {entry.reason or entry.status}"
     if entry.etag and not is_same_etag(entry.etag, listed.etag):
-        return "wrong_version", f"applied {entry.etag}, the bucket has {listed.etag}"
+        return "wrong_version", f"the table has etag {entry.etag}; the bucket has {listed.etag}"
     return None, ""
 
 
 def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
-    """Judges an object that is not in the bucket: only rows that should be removed with it are wrong."""
+    """Judge an object that is not in the bucket: only rows that should be removed with it are wrong."""
     entry = known.entry
     if entry is not None and is_cleaned(entry):
         return _find_cleaned(entry, known, rules)
@@ -214,31 +214,33 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
     if not rules.follows_removals or not (count or is_applied):
         return None
     if known.is_pending:
-        return Finding("pending", key, "its removal waits")
-    return Finding("extra", key, f"the bucket has no such object, the table has {count} rows of it")
+        return Finding("pending", key, "its removal is not processed yet")
+    return Finding("extra", key, f"the object is not in the bucket, but the table has {count} rows of it")
 
 
 def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Finding | None:
-    """Judges an object that `clean_source` removed: its rows stay, and cannot be read again."""
+    """Judge an object that `clean_source` removed: its rows stay, and cannot be read again."""
     if known.is_pending:
-        return Finding("pending", entry.key, "its event waits")
+        return Finding("pending", entry.key, "its event is not processed yet")
     if entry.status != "ingested":
         return None
     if not _has_rows(known, entry, rules):
         found = _count(known, entry)
-        detail = f"it gave {entry.rows} rows and was cleaned, the table has {found}: put it back to repair it"
+        detail = (
+            f"it produced {entry.rows} rows and was cleaned; the table has {found}: put it back to repair it"
+        )
         return Finding("wrong_rows", entry.key, detail)
     return Finding("ingested", entry.key, CLEANED)
 
 
 def _find_repeated(known: Known, rules: TableRules) -> str:
-    """Describes content written more often than it was put; empty if none. Only an append writes it again."""
+    """Describe content written more often than it was put; empty if none. Only an append repeats rows."""
     if not rules.adds_rows:
         return ""
     for version, writes in known.rows.items():
         puts = max(1, known.announced.get(version, 1))
         if len(writes) > puts:
-            return f"its content {version} is in the table {len(writes)} times, and was put {_times(puts)}"
+            return f"its content {version} is in the table {len(writes)} times but was put {_times(puts)}"
     return ""
 
 
@@ -284,7 +286,7 @@ class DeepCounts:
     unread: int = 0
 
     def add(self, compared: ComparedObject, *, is_same: bool) -> None:
-        """Counts one object."""
+        """Count one object."""
         if compared.status in ("superseded", "missing"):
             self.changed += 1
         elif compared.status != "read":
@@ -296,13 +298,13 @@ class DeepCounts:
 
 
 def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) -> Finding:
-    """Judges an ingested object after it was read again."""
+    """Judge an ingested object after it was read again."""
     lost = compared.lost if rules.counts_rows else 0  # another object may have overwritten them
     if compared.status != "read" or not (lost or compared.foreign):
         return found
-    parts = [f"{lost} of its {compared.read} rows are not in the table"] if lost else []
-    parts += [f"{compared.foreign} rows of the table are not in it"] if compared.foreign else []
-    return replace(found, kind="wrong_rows", detail="read again: " + ", ".join(parts))
+    parts = [f"{lost} of its {compared.read} rows are missing from the table"] if lost else []
+    parts += [f"{compared.foreign} rows of the table are not in the object"] if compared.foreign else []
+    return replace(found, kind="wrong_rows", detail="re-read: " + "; ".join(parts))
 
 
 def is_in_sample(key: str, one_in: int, seed: str) -> bool:

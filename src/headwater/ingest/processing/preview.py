@@ -46,7 +46,7 @@ class StepRows:
 
 
 class TransformPreview:
-    """Previews the transforms of one table, built at once, which raises `ConfigError`."""
+    """Previews the transforms of one table. The constructor builds them and raises `ConfigError`."""
 
     def __init__(
         self, spark: SparkSession, name: str, config: TableConfig, processor: BatchProcessor
@@ -59,7 +59,7 @@ class TransformPreview:
     def preview(
         self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState, limit: int, last: int
     ) -> tuple[ObjectOutcome, list[StepRows]]:
-        """Returns at most `limit` rows of the first records after each of the first `last` transforms.
+        """Return at most `limit` rows of the first records after each of the first `last` transforms.
 
         Raises `UsageError` for an object without a record, and the errors of reading and transforms.
         """
@@ -69,8 +69,8 @@ class TransformPreview:
             ((at, outcome),) = read.outcomes
             if read.records is None or not outcome.rows:
                 raise UsageError(
-                    f"{ref.key}: no record of it can be read: {outcome.reason} {outcome.detail}".rstrip(),
-                    hint="the steps are shown by an object that has some",
+                    f"{ref.key}: no record can be read: {outcome.reason} {outcome.detail}".rstrip(),
+                    hint="choose an object with at least one readable record",
                 )
             lineage = build_lineage(at, outcome, self._config.partition_columns)
             transform = self._processor.records

@@ -40,7 +40,7 @@ class BatchProcessor:
         self.records = RecordTransform(name, config, self.chain, self._checks)
 
     def process(self, read: BatchRead) -> BatchRead:
-        """Returns the batch to write, with other records and outcome counts.
+        """Return the batch to write, with other records and outcome counts.
 
         A batch without a record to write is unchanged. On an error, the records read are released. Raises
         `TransformError`, `CheckFailedError` and `ConfigError`.
@@ -63,7 +63,7 @@ class BatchProcessor:
         return read
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Returns the checks that warned since the last call."""
+        """Return the checks that warned since the last call."""
         warnings, self._warnings = tuple(self._warnings), []
         return warnings
 
@@ -87,8 +87,8 @@ class BatchProcessor:
     def _check_origins(self, counts: Mapping[int | None, Row]) -> None:
         if None in counts:
             raise TransformError(
-                f"table {self._name}: {counts[None]['good']:,} rows of the transform are of no record",
-                hint="an outer join keeps rows of the other side only; use a left or an inner one",
+                f"table {self._name}: {counts[None]['good']:,} rows of the transform belong to no record",
+                hint="a right or full outer join adds rows without a record; use a left or an inner join",
             )
 
     @property
@@ -112,7 +112,7 @@ class BatchProcessor:
 
 @contextmanager
 def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
-    """Raises `TransformError` for Spark's errors in transforms; Spark does not name the transform."""
+    """Raise `TransformError` for Spark's errors in transforms; Spark does not name the transform."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -122,12 +122,12 @@ def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
         said = [*_ERROR_LINE.findall(text), *text.strip().splitlines()[:1], "unknown"]
         raise TransformError(
             f"table {table}: computing {', '.join(labels) or 'the checks'} failed: {said[0].strip()[:400]}",
-            hint=f"`headwater transform {table} --sample FILE` shows the steps one by one",
+            hint=f"`headwater transform {table} --sample FILE` shows the rows after each transform",
         ) from error
 
 
 def _count(frame: DataFrame) -> Mapping[int | None, Row]:
-    """Counts by object: good rows, their different row numbers, bad rows, and failed checks."""
+    """Count by object: good rows, their different row numbers, bad rows, and failed checks."""
     good, bad = is_good(), F.col("corrupt").isNotNull()
     found = (
         frame.where(F.col("outcome").isNull())
@@ -144,7 +144,7 @@ def _count(frame: DataFrame) -> Mapping[int | None, Row]:
 
 
 def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
-    """Returns the outcome of an object whose records were transformed."""
+    """Return the outcome of an object whose records were transformed."""
     if outcome.status != "ingested":
         return outcome
     good, bad = (counts["good"], counts["bad"]) if counts else (0, 0)
@@ -153,8 +153,8 @@ def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
     if counts is None or not bad:
         return replace(outcome, status="skipped", reason="no_records", rows=0, bad_rows=0)
     if counts["failed"]:
-        reason, detail = FAILED_CHECK, f"none of its {bad} records is left: one {counts['detail']}"
+        reason, detail = FAILED_CHECK, f"all of its {bad} records were rejected: one {counts['detail']}"
     else:
-        detail = f"after the transform none of its {bad} records has a key, and vectors as the table's"
+        detail = f"after the transform, none of its {bad} records has both a record key and valid vectors"
         reason = UNPARSABLE
     return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)

@@ -40,11 +40,11 @@ class RecordTransform:
 
     @property
     def is_active(self) -> bool:
-        """True if it changes anything."""
+        """True if there is a transform, or a check that rejects rows."""
         return bool(self.config.transform) or self.checks.routes
 
     def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Returns a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
+        """Return a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
 
         `lineages` are those of its objects. Raises `TransformError`, and `ConfigError` if key fields are
         missing in the result.
@@ -73,7 +73,7 @@ class RecordTransform:
         return packed.unionByName(self._pass_by(records, packed))
 
     def build_input(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Builds the input of the first transform: good records as rows, with the column `SOURCE`."""
+        """Build the input of the first transform: good records as rows, with the column `SOURCE`."""
         rescued = self.config.effective_rescued_data_column
         kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]
         rows = records.where(is_good()).select(
@@ -82,7 +82,7 @@ class RecordTransform:
         return with_lineage(rows, records.sparkSession, lineages, self.config.partition_columns)
 
     def list_data_columns(self, frame: DataFrame) -> list[str]:
-        """Lists columns of a frame of rows that are neither lineage nor from the key."""
+        """List columns of a frame of rows that are neither lineage nor from the key."""
         own = self._list_own()
         return [name for name in frame.columns if name.lower() not in own]
 
@@ -104,7 +104,7 @@ class RecordTransform:
         check_ordering(self.table, data.schema, list_ordering(config))
 
     def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
-        """Selects outcomes, and records that were bad before."""
+        """Select outcomes, and records that were bad before."""
         return records.where(~is_good()).select(
             "object_index",
             "row_number",
@@ -120,7 +120,7 @@ def is_good() -> Column:
 
 
 def number_rows(records: DataFrame) -> DataFrame:
-    """Renumbers good records in each object from 1: records made from one record shared its number."""
+    """Renumber good records in each object from 1: records made from one record shared its number."""
     in_object = Window.partitionBy("object_index").orderBy("row_number", F.to_json("record"))
     number = F.row_number().over(in_object).cast("long")
     good = records.where(is_good()).withColumn("row_number", number)

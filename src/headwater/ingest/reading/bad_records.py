@@ -45,14 +45,14 @@ _OBJECT_SCHEMA = StructType(
 )
 
 DETAILS = {
-    OUT_OF_RANGE: "has a time outside of the years 1 to 9999: see the reader option `epochUnit`",
-    UNDECODABLE: "has bytes that are no text in the table's encoding: see the reader option `encoding`",
-    REPEATED_NAME: "names a field twice, maybe in two spellings: which value counts, nobody can tell",
+    OUT_OF_RANGE: "has a time outside the years 1 to 9999: see the reader option `epochUnit`",
+    UNDECODABLE: "has bytes that cannot be decoded in the table's encoding: see the reader option `encoding`",
+    REPEATED_NAME: "names a field twice, possibly in two spellings, so that its value is ambiguous",
     UNPARSABLE: "does not fit the table's columns",
-    MISSING_KEY: "has nothing in the fields of the record key",
-    MISSING_ORDERING: "has nothing in a field of the ordering",
-    AMBIGUOUS_KEY: "has a text in a field of the record key that Hudi takes for another field, or for null",
-    BAD_PARTITION: "has a text in a partition field that Hudi would not read back from the folder's name",
+    MISSING_KEY: "has no value in the record key fields",
+    MISSING_ORDERING: "has no value in an ordering field",
+    AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
+    BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",
 }
 
 
@@ -61,10 +61,10 @@ def build_bad_record(
     address: RowAddress,
     types: Mapping[str, ColumnType],
 ) -> Column:
-    """Converts `corrupt`, the text of a record that does not fit, to a struct of reason, text and detail.
+    """Convert `corrupt`, the text of a record that does not fit, to a struct of reason, text and detail.
 
-    Also bad are records without a key or ordering, or whose vector is none of `types`: Hudi fails the whole
-    commit for one of them. Fields outside `columns` have another origin and are never missing.
+    Records without a key or an ordering value, or with a vector that does not fit `types`, are bad, too: Hudi
+    fails the whole commit because of one. Fields outside `columns` have another origin and are never missing.
     """
     columns, record, record_key = schema.fieldNames(), F.col("record"), address.record_key
     is_record = F.col("outcome").isNull()
@@ -106,7 +106,7 @@ def _build(reason: str, text: Column) -> Column:
 
 
 def build_failed_check(detail: Column) -> Column:
-    """Builds a bad record if `detail` names a failed check; null if that is null."""
+    """Build a bad record if `detail` names a failed check; null if that is null."""
     return F.when(detail.isNotNull(), _struct(FAILED_CHECK, F.to_json("record"), detail))
 
 
@@ -117,7 +117,7 @@ def _struct(reason: str, text: Column, detail: Column) -> Column:
 def quarantine_frame(
     records: DataFrame, table: str, outcomes: Sequence[tuple[int, ObjectOutcome]], now: datetime
 ) -> DataFrame | None:
-    """Builds rows for the bad records of objects that also have good ones; None if there are none.
+    """Build rows for the bad records of objects that also have good ones; None if there are none.
 
     `records` has `object_index`, `row_number` and `corrupt`.
     """
@@ -167,7 +167,7 @@ def _explain(corrupt: Column) -> Column:
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:
-    """Builds the same text as `QuarantineItem.quarantine_id`."""
+    """Build the same text as `QuarantineItem.quarantine_id`."""
     parts = [F.lit(level), F.lit(stage), F.lit(table), event_id, F.lit("None"), line]
     pieces = [F.concat(F.length(part).cast("string"), F.lit(":"), part) for part in parts]
     return F.substring(F.sha2(F.concat(*pieces), 256), 1, 20)

@@ -30,13 +30,13 @@ class BatchRead:
     bad: Sequence[Row] | None = None
 
     def release(self) -> None:
-        """Frees the records."""
+        """Free the records."""
         for frame in self.frames:
             frame.unpersist()
 
 
 def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: FindIngested) -> BatchRead:
-    """Reads each event's object: see `resolve_reads`."""
+    """Read each event's object: see `resolve_reads`."""
     reads = _Reads(read)
     try:
         resolved = resolve_reads(decisions, reads.fetch, find_ingested)

@@ -35,11 +35,11 @@ class CsvLayouts:
 
     @property
     def reordered(self) -> frozenset[int]:
-        """Returns objects whose fields are in another order than the columns."""
+        """Objects whose fields are in another order than the columns."""
         return frozenset(self._by_object)
 
     def add(self, object_index: int, header: str) -> bool:
-        """Registers an object's header, its first record; returns False if the object must be read whole."""
+        """Register an object's header, its first record; return False if the object must be read whole."""
         if not self._dialect.is_complete(header) or "\ufffd" in header:
             return False
         columns = self._config.schema.fieldNames()
@@ -67,11 +67,11 @@ class CsvLayouts:
         return self.may_have_header and object_index not in self._headless
 
     def find(self, object_index: int) -> int:
-        """Returns the number of an object's layout."""
+        """Return the number of an object's layout."""
         return self._by_object.get(object_index, 0)
 
     def parse(self, rows: DataFrame, parser: RecordParser) -> DataFrame:
-        """Adds `parsed`, the result of `parser` for `value`, to rows that have `value` and `layout`."""
+        """Add `parsed`, the result of `parser` for `value`, to rows that have `value` and `layout`."""
         if not self._numbers:
             return rows.withColumn("parsed", parser.build_record(F.col("value")))
         layout, value = F.col("layout"), F.col("value")
@@ -86,7 +86,7 @@ class CsvLayouts:
         return rows.withColumn("parsed", parsed)
 
     def _build_parsed(self, found: Column, fields: Sequence[str | None]) -> Column:
-        """Builds the table's columns from the fields of their names, and the text of misfit values."""
+        """Build the table's columns from the fields of their names, and the text of misfit values."""
         values = [
             (found.getField(name) if name else F.lit(None).cast(column.dataType)).alias(column.name)
             for name, column in zip(fields, self._config.schema, strict=True)

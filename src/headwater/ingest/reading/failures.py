@@ -19,7 +19,7 @@ _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+Error): (?P<message>[^\n]*)(
 
 @contextmanager
 def explained_read(table: str) -> Iterator[None]:
-    """Converts Spark errors raised while objects are read to headwater's errors."""
+    """Convert Spark errors raised while objects are read to headwater's errors."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -27,7 +27,7 @@ def explained_read(table: str) -> Iterator[None]:
 
 
 def explain_read_failure(table: str, text: str) -> HeadwaterError:
-    """Returns the error an executor raised, or an `IngestError` with the first informative line."""
+    """Return the error an executor raised, or an `IngestError` with the first informative line."""
     if is_no_space(text):
         return explain_full_temporary(f"table {table}", list_temporary_folders())
     found = _OURS.search(text)

@@ -10,7 +10,7 @@ from headwater.lake.local_frames import load_arrow
 
 
 def fetch_here(spark: SparkSession, wanted: pa.Table, plan: FetchPlan, outcome: StructType) -> DataFrame:
-    """Returns the result of `fetch_objects` for a lines format as a frame. Fetches immediately.
+    """Return the result of `fetch_objects` for a lines format as a frame. Fetches immediately.
 
     `outcome` is the type of that column, which is passed flat: pandas has no nullable structs.
     """

@@ -57,7 +57,7 @@ class LargeRead:
 class LargeObjectReader:
     """Reads objects that Spark's own readers can split.
 
-    Irregular objects are left to be read whole, which determines any problem: missing, superseded, truncated,
+    Irregular objects are left to be read whole, which identifies the problem: missing, superseded, truncated,
     types to be widened, arrays on lines.
     """
 
@@ -67,7 +67,7 @@ class LargeObjectReader:
         self._scan = SplitScan(spark, config, scheme)
 
     def read(self, requests: Sequence[ReadRequest]) -> LargeRead:
-        """Scans the objects once to number their rows, then parses lazily."""
+        """Scan the objects once to number their rows, then parse lazily."""
         blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
         known = {block.object_index for block in blocks} - odd
@@ -148,7 +148,7 @@ class LargeObjectReader:
 
 
 def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
-    """Selects requests whose object is still current: Spark cannot read by version or etag."""
+    """Select requests whose object is still current: Spark cannot read by version or etag."""
     store = build_object_store(store_config)
     with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
         found = pool.map(lambda request: _find_present(store, request), requests)
@@ -156,7 +156,7 @@ def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest
 
 
 def _find_present(store: ObjectStore, request: ReadRequest) -> ReadRequest | None:
-    """Returns the request, with the etag that it found if it named none; None if it names another content."""
+    """Return the request, with the etag that it found if it named none; None if it names another content."""
     ref = request.ref
     try:
         state = store.state(ref)

@@ -41,7 +41,7 @@ class LargeSampler:
         self._known = to_arrow_schema(config.schema)
 
     def look(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
-        """Samples the objects; records of `flagged` ones may have unknown names, never in columns formats."""
+        """Sample the objects; records of `flagged` ones may have unknown names, never in columns formats."""
         config, findings = self._config, LargeFindings()
         if not requests or not (config.reports or config.rescues):
             return findings
@@ -94,7 +94,7 @@ class LargeSampler:
                     findings.whole.add(request.object_index)
 
     def _sample_columns(self, requests: Sequence[ReadRequest]) -> SchemaSample | None:
-        """Returns columns if any differ from the table's; empty ones if Spark cannot determine them."""
+        """Return columns if any differ from the table's; empty ones if Spark cannot determine them."""
         try:
             found = to_arrow_schema(as_instants(self._scan.read_schema(requests)))
         except (Py4JError, PySparkException):

@@ -95,7 +95,7 @@ class ReaderConfig:
 class Records:
     """A frame of `ObjectReader`.
 
-    At hand: the rows are in this process, so a scan starts no job; persisting them would.
+    `is_at_hand`: the rows are in this process, so a scan starts no job; persisting them would.
     """
 
     frame: DataFrame
@@ -120,7 +120,7 @@ class ObjectReader:
         return RecordParsing(self._config)
 
     def read(self, requests: Sequence[ReadRequest]) -> Records:
-        """Reads in executors, lazily; a few small objects immediately in this process, which is faster."""
+        """Read in executors, lazily; a few small objects immediately in this process, which is faster."""
         config = self._config
         plan = FetchPlan(
             store=config.store,
@@ -211,11 +211,11 @@ class RecordParsing:
         self._rescue = _Rescue(config, self._parser) if config.rescues else None
 
     def parse(self, fetched: DataFrame) -> DataFrame:
-        """Parses `value`."""
+        """Parse `value`."""
         return self.select(fetched.withColumn("parsed", self._parsed))
 
     def select(self, frame: DataFrame) -> DataFrame:
-        """Selects the columns from a frame that already has `parsed`."""
+        """Select the columns from a frame that already has `parsed`."""
         if self._rescue is None:
             return frame.select(*self._columns)
         found = frame.select(*self._columns, "value", "parsed", "rescued")
@@ -262,7 +262,7 @@ class SeenRecords:
 
 
 def look_through(records: Records) -> SeenRecords:
-    """Scans and thereby persists the frame; counts by object only if needed."""
+    """Scan the frame, which persists it; count by object only if needed."""
     if records.is_at_hand:
         # Spark evaluates local rows during planning if the plan has only column expressions.
         told = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
@@ -296,7 +296,7 @@ def _select_bad(frame: DataFrame) -> DataFrame:
 
 
 def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> SeenRecords:
-    """Counts records if each outcome has their number."""
+    """Count records if each outcome has their number."""
     counts = Counter(row["object_index"] for row in bad)
     first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
     objects = {}

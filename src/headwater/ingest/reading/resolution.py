@@ -67,7 +67,7 @@ FindIngested = Callable[[Sequence[ObjectRef]], Mapping[ContentState, int]]
 
 
 def build_requests(decisions: Sequence[Decision]) -> list[ReadRequest]:
-    """Returns one request per event, for the content that it names or for the current one."""
+    """Return one request per event, for the content that it names or for the current one."""
     return [_build_request(at, decision) for at, decision in enumerate(decisions)]
 
 
@@ -92,7 +92,7 @@ def _build_request(at: int, decision: Decision) -> ReadRequest:
 def resolve_reads(
     decisions: Sequence[Decision], fetch: Fetch, find_ingested: FindIngested
 ) -> list[ResolvedRead]:
-    """Reads each event's object.
+    """Read each event's object.
 
     If the current content is wanted and differs from the expected one, it is read by its own name. Content
     that no event of the batch names, or that the table may have (`Decision.may_exist`), is looked up in the
@@ -126,7 +126,7 @@ class _Resolution:
         self.resolved: list[ResolvedRead] = []
 
     def drop_ingested(self, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
-        """Resolves requests that need no read: versions that the table has.
+        """Resolve requests that need no read: versions that the table has.
 
         Without versions, only a read determines whether the table's content is also the current one.
         """
@@ -141,7 +141,7 @@ class _Resolution:
         return left
 
     def read(self, requests: Sequence[ReadRequest], *, is_last: bool) -> list[ReadRequest]:
-        """Reads the objects once; returns the requests for the current contents instead."""
+        """Read the objects once; return requests for the current contents to read instead."""
         seen = self._fetch(requests)
         found = {r.object_index: _find_content(r, seen[r.object_index].outcome) for r in requests}
         asked = [ref for r in requests if (ref := found[r.object_index]) and self._is_unsure(r)]
@@ -175,7 +175,7 @@ class _Resolution:
         return is_other or (state in known and not is_repair(request.stored.event))
 
     def _note_ingested(self, request: ReadRequest, ref: ObjectRef, known: Mapping[ContentState, int]) -> None:
-        """Resolves to content that the table has, or that another event of the batch ingests."""
+        """Resolve to content that the table has, or that another event of the batch ingests."""
         state = _state_of(ref)
         outcome = build_already_ingested(
             request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
@@ -190,14 +190,14 @@ class _Resolution:
 
 
 def _find_content(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
-    """Returns the content that was read; None if there was none."""
+    """Return the content that was read; None if there was none."""
     if found.status != "read":
         return None
     return replace(request.ref, version_id=found.version_id, etag=found.etag)
 
 
 def _find_present(request: ReadRequest, found: FetchOutcome) -> ObjectRef | None:
-    """Returns the request to read instead: the current content if that is wanted, or the same by its size."""
+    """Return the request to read instead: the current content if that is wanted, or the same by its size."""
     is_same = request.ref.version_id is None and request.ref.etag in (None, found.present_etag)
     if found.status != "superseded" or not (request.is_current or is_same):
         return None
@@ -221,7 +221,7 @@ def _is_looked(request: ReadRequest) -> bool:
 
 
 def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
-    """Returns one object's outcome from the result of reading it."""
+    """Return one object's outcome from the result of reading it."""
     found, good, bad = seen.outcome, seen.good, seen.bad
     reason, detail = found.reason or "", found.detail or ""
     status: OutcomeStatus
@@ -235,7 +235,7 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
         status, reason = "quarantined", "unparsable"
         detail = (
             f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, or "
-            "have no key"
+            "have no record key"
         )
         bad = 0
     else:

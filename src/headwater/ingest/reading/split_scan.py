@@ -39,7 +39,7 @@ _SPARK_SUFFIXES = frozenset({"gz", "bz2"})
 _OTHER_SUFFIXES = frozenset({*COMPRESSION_SUFFIXES, "deflate", "lz4", "snappy"}) - _SPARK_SUFFIXES
 
 _DOCUMENT_END = rf"(?s)\}}\s*,?\s*{COMMENT}$"
-# gzip, zstd, UTF-16, Parquet, Avro, ZIP: text in disguise, or no text at all.
+# Compressed text, UTF-16, or no text at all: gzip, zstd, UTF-16 (two byte orders), Parquet, Avro, ZIP.
 _ODD_BEGINNINGS = (
     b"\x1f\x8b",
     b"\x28\xb5\x2f\xfd",
@@ -93,7 +93,7 @@ class BlockNumbers:
 
 
 def number_blocks(blocks: Sequence[Block]) -> list[BlockNumbers]:
-    """Numbers the rows of all blocks of each object one after the other."""
+    """Number the rows of all blocks of each object one after the other."""
     rows_before: dict[int, int] = {}
     first_records: dict[int, int] = {}
     offsets: list[tuple[Block, int]] = []
@@ -123,7 +123,7 @@ class SplitScan:
         self._joins_lines = options.flag("multiLine", default=True)
 
     def load(self, requests: Sequence[ReadRequest]) -> DataFrame:
-        """Returns `(object_index, block_start, row_id, value)`; `value` is a line's text or a struct."""
+        """Return `(object_index, block_start, row_id, value)`; `value` is a line's text or a struct."""
         paths = {self._build_path(request): request.object_index for request in requests}
         patterns = [path.translate(_GLOB_CHARACTERS) for path in paths]
         reader = self._spark.read
@@ -147,7 +147,7 @@ class SplitScan:
         return numbered.join(F.broadcast(known), on="path", how="inner").drop("path")
 
     def scan(self, requests: Sequence[ReadRequest]) -> tuple[list[Block], list[ReadRequest]]:
-        """Returns the blocks of the objects that Spark can read, and these objects.
+        """Return the blocks of the objects that Spark can read, and these objects.
 
         Load them all or none of them: the splits of an object depend on which others are loaded.
         """
@@ -163,7 +163,9 @@ class SplitScan:
             self._scan([request])
         except (Py4JError, PySparkException) as error:
             reason = explain_read_failure(self._config.file_format, str(error)).message
-            _log.warning("large object %r is read whole, since Spark cannot: %s", request.ref.key, reason)
+            _log.warning(
+                "large object %r is read whole; Spark cannot read it in splits: %s", request.ref.key, reason
+            )
             return False
         return True
 
@@ -185,7 +187,7 @@ class SplitScan:
         return [_to_block(row) for row in rows]
 
     def _count_values(self) -> list[Column]:
-        """Forces Spark to decode every column now: corrupt pages must not fail the batch later."""
+        """Force Spark to decode every column now: corrupt pages must not fail the batch later."""
         if self._config.file_format in LINE_FORMATS:
             return []
         return [F.count(F.col("value").getField(name)) for name in self._config.schema.fieldNames()]
@@ -197,7 +199,7 @@ class SplitScan:
         return F.coalesce(has_unknown_fields(F.col("value"), config.schema, config.ignored), F.lit(False))
 
     def read_unknown(self, requests: Sequence[ReadRequest], records: int) -> dict[int, list[str]]:
-        """Returns texts of some records with names that the table lacks, by object index."""
+        """Return texts of some records with names that the table lacks, by object index."""
         config = self._config
         found = has_unknown_fields(F.col("value"), config.schema, config.ignored, with_values=True)
         # At random, so that rare names are likely to be included.
@@ -215,7 +217,7 @@ class SplitScan:
         return not_blank & ~value.startswith(comment) if comment else not_blank
 
     def build_marked(self, value: Column) -> Column:
-        """Returns the text of a record, marked if it cannot become a row: as in a whole read."""
+        """Return the text of a record, marked if it cannot become a row: as in a whole read."""
         data, text = value.cast("binary"), replace_undecodable(value)
         is_decodable = F.encode(text, "UTF-8") == data
         marked = F.when(is_decodable, value).otherwise(F.concat(F.lit(UNDECODABLE), text))
@@ -260,13 +262,13 @@ class SplitScan:
         return odd
 
     def read_head(self, request: ReadRequest, records: int) -> list[str]:
-        """Returns the texts of the first records of an object's first split, including the header."""
+        """Return the texts of the first records of an object's first split, including the header."""
         is_first = (F.col("block_start") == 0) & self.is_record(F.col("value"))
         head = self.load([request]).where(is_first).select(replace_undecodable(F.col("value"))).limit(records)
         return [str(row[0]) for row in head.collect()]
 
     def read_schema(self, requests: Sequence[ReadRequest]) -> StructType:
-        """Returns all columns that objects in a columns format declare."""
+        """Return all columns that objects in a columns format declare."""
         patterns = [self._build_path(request).translate(_GLOB_CHARACTERS) for request in requests]
         reader = self._spark.read.format(self._config.file_format).option("mergeSchema", "true")
         return reader.load(patterns).schema
@@ -280,7 +282,7 @@ class SplitScan:
 
 
 def replace_undecodable(text: Column) -> Column:
-    """Replaces bytes that are not UTF-8, which Spark passes on: readers of the table would fail on them."""
+    """Replace bytes that are not UTF-8, which Spark passes on: readers of the table would fail on them."""
     return F.decode(text.cast("binary"), "UTF-8")
 
 

@@ -26,7 +26,7 @@ def are_keys_unique(rows: DataFrame, record_key: Sequence[str], count: int) -> b
 
 
 def keep_last(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Keeps one row per key: of the newest event, and there the last in its object.
+    """Keep one row per key: of the newest event, and there the last in its object.
 
     Without an ordering, Hudi keeps an arbitrary row of those in one commit.
     """

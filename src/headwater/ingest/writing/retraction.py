@@ -35,7 +35,7 @@ class Gone:
 def build_deletes(
     table: Table, gone: Sequence[Gone], new_rows: DataFrame | None, keys: Sequence[str]
 ) -> DataFrame:
-    """Returns the objects' stored rows, marked as deleted, except those that `new_rows` replaces.
+    """Return the objects' stored rows, marked as deleted, except those that `new_rows` replaces.
 
     `keys` are the columns that identify a row: record key and partition.
     """
@@ -53,7 +53,7 @@ def build_deletes(
 
 
 def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
-    """Returns the stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
+    """Return the stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
     stored = table.read()
     if len(gone) <= _FILTER_LIMIT:
         # Pushed down to the scan, which skips whole files by their statistics.

@@ -36,7 +36,7 @@ class StoredContents:
         self._rules = rules
 
     def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
-        """Returns the objects' contents with rows in the table, and the number of rows per write."""
+        """Return the objects' contents with rows in the table, and the number of rows per write."""
         by_uri = {build_uri(ref.provider, ref.bucket, ref.key): ref for ref in refs}
         found = {
             (by_uri[uri].bucket, by_uri[uri].key, version): writes[-1]
@@ -47,7 +47,7 @@ class StoredContents:
         return found
 
     def list_gone(self, outdated: Sequence[Outdated]) -> list[Gone]:
-        """Converts outdated contents to rows of the table."""
+        """Convert outdated contents to rows of the table."""
         repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
         replaced = self._choose_replaced(repaired)
         gone = []
@@ -77,7 +77,7 @@ class StoredContents:
 
 
 def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -> None:
-    """Counts rows of older releases, whose versions have no digest, as those of the file's content.
+    """Count rows of older releases, whose versions have no digest, as those of the file's content.
 
     A mirror reads the file again instead: its rows are replaced.
     """
@@ -94,12 +94,12 @@ def _address(entry: Outdated) -> str:
 
 
 def find_row_counts(table: Table, uris: Sequence[str]) -> dict[str, WriteCounts]:
-    """Returns row counts of the objects that have rows, by address. Raises `LakeError`."""
+    """Return row counts of the objects that have rows, by address. Raises `LakeError`."""
     return {uri: _count_rows(writes) for uri, writes in find_writes(table, uris).items()}
 
 
 def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrite]]:
-    """Returns the writes of the objects that have rows, by address. Raises `LakeError`."""
+    """Return the writes of the objects that have rows, by address. Raises `LakeError`."""
     if not table.load_timeline().has_commits():
         return {}
     counted = _count(table.read().where(F.col(OBJECT).isin(list(uris))))
@@ -107,7 +107,7 @@ def find_writes(table: Table, uris: Sequence[str]) -> dict[str, list[ContentWrit
 
 
 def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteCounts]]:
-    """Yields keys below `uri_prefix` with the counts of their versions, in order. Raises `LakeError`."""
+    """Yield keys below `uri_prefix` with the counts of their versions, in order. Raises `LakeError`."""
     if not table.load_timeline().has_commits():
         return
     counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
@@ -117,7 +117,7 @@ def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteC
 
 
 def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
-    """Selects key and version of contents written more than once; None for a table without rows."""
+    """Select key and version of contents written more than once; None for a table without rows."""
     if not table.load_timeline().has_commits():
         return None
     rows = _select_present(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
@@ -129,7 +129,7 @@ def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
 def count_puts(
     events: "EventsTable", objects: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, int]]:
-    """Counts the store's notifications of each content of the objects, by bucket and key, then by version.
+    """Count the store's notifications of each content of the objects, by bucket and key, then by version.
 
     Reads the whole events table. Raises `LakeError`.
     """
@@ -146,7 +146,7 @@ def count_puts(
 
 
 def _select_puts(events: "EventsTable") -> DataFrame | None:
-    """Selects bucket, key, version and `puts` of announced contents, lazily; None before the first event."""
+    """Select bucket, key, version and `puts` of announced contents, lazily; None before the first event."""
     snapshot = events.read_snapshot()
     if snapshot is None:
         return None
@@ -175,7 +175,7 @@ def _strip_digest(provider: str, version: str) -> str:
 def iter_announced(
     table: Table, events: "EventsTable", bucket: str, uri_prefix: str
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yields a key with the number of notifications of each content that the table wrote more than once.
+    """Yield a key with the number of notifications of each content that the table wrote more than once.
 
     Ordered by key. Raises `LakeError`.
     """
@@ -200,7 +200,7 @@ class OutsideRows:
 
 
 def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
-    """Counts rows of objects outside `uri_prefix`; rows without an object do not count.
+    """Count rows of objects outside `uri_prefix`; rows without an object do not count.
 
     Raises `LakeError`.
     """

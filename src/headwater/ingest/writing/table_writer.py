@@ -52,7 +52,7 @@ class TableWriter:
 
     @property
     def _record_key(self) -> tuple[str, ...]:
-        """Returns the record key; a mirror uses object and row number, so new versions overwrite old rows."""
+        """The record key; a mirror uses object and row number, so new versions overwrite old rows."""
         if self._config.from_ is not None:
             return self._config.record_key or (SOURCE_KEY, SOURCE_ROW)
         if self._config.generated_keys:
@@ -64,7 +64,7 @@ class TableWriter:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Returns columns that identify a row: with most indexes it is unique only in its partition."""
+        """Columns that identify a row: with most indexes it is unique only in its partition."""
         index = self._config.index
         is_global = index is not None and index.type.startswith("global_")
         return self._record_key if is_global else (*self._record_key, *self._config.partition)
@@ -72,7 +72,7 @@ class TableWriter:
     def write(
         self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
     ) -> bool:
-        """Commits the rows read and the retractions of `gone`; returns False if there is neither.
+        """Commit the rows read and the retractions of `gone`; return False if there is neither.
 
         `is_new` guarantees that the table has no row of any of the objects. Raises `LakeError`.
         """
@@ -103,18 +103,18 @@ class TableWriter:
         return True
 
     def _delete(self, gone: Sequence[Gone], metadata: Mapping[str, str]) -> None:
-        """Commits the removal of the objects' rows; makes no commit without rows or metadata."""
+        """Commit the removal of the objects' rows; make no commit without rows or metadata."""
         rows = read_stored(self._table, gone)
         if metadata or not rows.isEmpty():
             options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
             self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
 
     def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
-        """Upserts rows and deletes those marked by `DELETED`; all keys are distinct. Raises `LakeError`."""
+        """Upsert rows and delete those marked by `DELETED`; all keys are distinct. Raises `LakeError`."""
         self._commit(frame, metadata, unique_keys=True, is_retraction=True)
 
     def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
-        """Commits without rows. Raises `LakeError`."""
+        """Commit without rows. Raises `LakeError`."""
         frame = self._table.read().limit(0)
         hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
         self._commit(frame.drop(*hudi_columns), metadata)
@@ -136,7 +136,7 @@ class TableWriter:
         return frame
 
     def _add_left_out(self, frame: DataFrame) -> DataFrame:
-        """Adds columns that transforms no longer produce, as null: Hudi rejects rows without them."""
+        """Add columns that transforms no longer produce, as null: Hudi rejects rows without them."""
         if self._stored is None:
             exists = self._table.load_timeline().has_commits()
             fields = self._table.read().schema.fields if exists else []
@@ -161,7 +161,7 @@ class TableWriter:
         return self._has_deletes
 
     def _find_plannable(self) -> tuple[bool, bool]:
-        """Returns whether a compaction and a clustering may be planned.
+        """Return whether a compaction and a clustering may be planned.
 
         False while too many are pending, so that the writer proceeds and the backlog stays bounded.
         """
@@ -182,7 +182,7 @@ class TableWriter:
     def _has_room(self, what: str, pending: int, limit: int) -> bool:
         if pending >= limit:
             _log.warning(
-                "table %s: %d %s wait for `headwater services run`; no further one is planned",
+                "table %s: %d %s pending; none planned until `headwater services run` completes them",
                 self._name,
                 pending,
                 what,
@@ -190,7 +190,7 @@ class TableWriter:
         return pending < limit
 
     def build_options(self) -> WriteOptions:
-        """Returns the options of any write of the table, with its own operation."""
+        """Return the options of any write of the table, with its own operation."""
         config = self._config
         is_merge = config.effective_mode == "merge"
         return WriteOptions(

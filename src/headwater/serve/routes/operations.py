@@ -12,25 +12,25 @@ from headwater.serve.service import Service
 
 
 def build_router(service: Service) -> APIRouter:
-    """Build the routes. Health and readiness need no key: probes have none."""
+    """Build the routes. Health and readiness require no key, because probes have none."""
     router = APIRouter(tags=["operations"])
     Operator = Annotated[Caller, Depends(service.access.admit_operator)]  # noqa: N806 - a type, made from an object
 
-    @router.get("/healthz", response_model=Health, summary="The process answers")
+    @router.get("/healthz", response_model=Health, summary="Check that the process responds")
     async def healthz() -> Health:
         return Health()
 
     @router.get(
         "/readyz",
         response_model=Readiness,
-        responses={503: {"model": Readiness, "description": "No, and why."}},
-        summary="There is an index, and it is fresh enough",
+        responses={503: {"model": Readiness, "description": "Not ready; `reason` states why."}},
+        summary="Check that the index exists and is fresh enough",
     )
     async def readyz() -> Response:
         found = judge_readiness(service)
         return JSONResponse(found.model_dump(), 200 if found.ready else 503)
 
-    @router.get("/metrics", summary="For Prometheus", response_class=Response)
+    @router.get("/metrics", summary="Return metrics for Prometheus", response_class=Response)
     async def metrics(caller: Operator) -> Response:
         del caller
         lag = service.lag_seconds()
@@ -38,7 +38,7 @@ def build_router(service: Service) -> APIRouter:
         service.metrics.set("searches_open", service.pool.taken)
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    @router.get("/status", summary="The state of the pipeline and of the index")
+    @router.get("/status", summary="Return the state of the pipeline and of the index")
     async def status(caller: Operator) -> dict[str, Any]:
         del caller
         pipeline, error = await service.pipeline.get()
@@ -61,17 +61,17 @@ def describe_index(service: Service) -> dict[str, Any]:
 
 
 def judge_readiness(service: Service) -> Readiness:
-    """Judge whether answers are fresh enough to receive traffic."""
+    """Return whether answers are fresh enough for the server to receive traffic, and the reason if not."""
     known, lag = service.searcher.freshness(), service.lag_seconds()
     most = service.config.ready_lag
     if not known.index_version:
-        reason = "there is no index"
+        reason = "the index does not exist"
     elif known.points == 0:
         reason = "the index is empty"
     elif lag is None:
-        reason = "it is not known how old the index is"
+        reason = "the age of the index is unknown"
     elif lag > most:
-        reason = f"the index is {lag:.0f} s old; at most {most:g} s is ready"
+        reason = f"the index is {lag:.0f} s old; the limit is {most:g} s"
     else:
         reason = ""
     return Readiness(

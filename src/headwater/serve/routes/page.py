@@ -1,4 +1,4 @@
-"""The page: static files of this package, and the settings that it needs first."""
+"""The page: static files of this package, and the settings that it loads first."""
 
 from importlib.resources import files
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg"
 
 
 def build_router(service: Service) -> APIRouter:
-    """Build the routes. The files need no key; their requests do."""
+    """Build the routes. The files require no key; the requests of the page do."""
     router = APIRouter(include_in_schema=False)
     assets = {
         item.name: item.read_bytes()

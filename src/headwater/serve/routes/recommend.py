@@ -1,4 +1,4 @@
-"""`POST /recommend`: an answer, at once or as server-sent events."""
+"""`POST /recommend`: an answer, as one response or as server-sent events."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -24,7 +24,7 @@ EVENT_STREAM = "text/event-stream"
 log = structlog.stdlib.get_logger(__name__)
 _STREAM_DOCS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The answer; as events `products`, `token` (a checked statement each), `done`.",
+        "description": "The answer; as events: `products`, `token` (one checked statement each), `done`.",
         "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
     }
 }
@@ -43,7 +43,7 @@ def build_router(service: Service) -> APIRouter:
         query = build_query(body, body.limit, caller, service)
         if body.stream or EVENT_STREAM in request.headers.get("Accept", ""):
             events = _iter_events(service, query, caller, started, request.state.request_id)
-            # Search before the first byte, so that a failure still has a status.
+            # Search before the first byte, so that a failure can still set the status.
             first = await anext(events)
             return StreamingResponse(
                 _chain(first, events), media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"}
@@ -81,8 +81,8 @@ async def _iter_events(
     except Exception as error:
         if found is None:
             raise
-        # The status has been sent: an event reports the error.
-        log.exception("answer broke off")
+        # The status has been sent, so an event reports the error.
+        log.exception("answer interrupted")
         problem = translate_error(error) if isinstance(error, HeadwaterError) else RequestError("internal")
         yield _event("error", problem.to_body(request_id))
 

@@ -17,7 +17,9 @@ def build_query(body: Request, limit: int, caller: Caller, service: Service) -> 
     """Build the query; the tenant comes from the key, never from the body. Raises `RequestError`."""
     allowed = service.config.max_query_characters
     if len(body.query) > allowed:
-        raise RequestError("query_too_long", f"{len(body.query)} characters; at most {allowed}")
+        raise RequestError(
+            "query_too_long", f"the query has {len(body.query)} characters; the limit is {allowed}"
+        )
     return SearchQuery(
         text=body.query,
         limit=limit,
@@ -37,13 +39,15 @@ def build_router(service: Service) -> APIRouter:
     async def search(body: SearchBody, caller: Admitted) -> SearchAnswer:
         started = time.perf_counter()
         if body.raw_scores and not caller.is_admin:
-            raise RequestError("forbidden", "`raw_scores` is for keys of scope admin")
+            raise RequestError("forbidden", "`raw_scores` requires a key with scope admin")
         query = build_query(body, body.limit, caller, service)
         result = await service.pool.run(service.searcher.search, query)
         return _build_answer(service, result, caller, started, body.raw_scores)
 
     @router.get(
-        "/products/{product_id:path}/similar", response_model=SearchAnswer, summary="Rows like this one"
+        "/products/{product_id:path}/similar",
+        response_model=SearchAnswer,
+        summary="Find rows similar to this one",
     )
     async def similar(
         product_id: str, caller: Admitted, limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10

@@ -40,7 +40,7 @@ async function lookAtFreshness() {
     setFreshness(found, found.ready_lag);
   } catch {
     byId("fresh").dataset.state = "old";
-    byId("fresh-text").textContent = "The server does not answer.";
+    byId("fresh-text").textContent = "The server is not responding.";
   }
   setTimeout(lookAtFreshness, 5000);
 }

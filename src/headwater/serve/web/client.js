@@ -7,7 +7,7 @@ export const keepKey = (key) => (key ? sessionStorage.setItem(KEY, key) : sessio
 
 export class ApiProblem extends Error {
   constructor(status, body) {
-    super(describe(body) || `The server answered ${status}.`);
+    super(describe(body) || `The server returned status ${status}.`);
     this.status = status;
     this.code = body.code || "";
   }

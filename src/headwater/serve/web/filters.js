@@ -1,4 +1,4 @@
-// One control for each field that can be filtered on, and the filters that they say.
+// One control for each filterable field, and the filters that the controls express.
 
 import { byId, make, show } from "./dom.js";
 
@@ -10,7 +10,7 @@ export function buildFilters(kinds, onChange) {
   const box = byId("filter-fields");
   box.replaceChildren(...Object.entries(kinds).map(([name, kind]) => makeField(name, kind)));
   show(byId("filters"), Object.keys(kinds).length > 0);
-  // Properties, not listeners: with another key it is built again.
+  // Properties, not listeners: the filters are rebuilt for another key.
   box.onchange = () => {
     countFilters();
     onChange();
@@ -56,7 +56,7 @@ function countFilters() {
   show(byId("filters-count"), count > 0, String(count));
 }
 
-// What products have is offered to choose from.
+// Offers the values of the products to choose from.
 export function offerValues(products) {
   for (const product of products) {
     for (const [name, value] of Object.entries(product.fields)) {

@@ -1,4 +1,4 @@
-// The second tab: what the pipeline says of itself, looked at every two seconds while it is open.
+// The second tab: the state of the pipeline, read every two seconds while it is open.
 
 import { ApiProblem, getJson } from "./client.js";
 import { byId, formatAge, formatClock, formatNumber, formatTime, make, makeSvg, parseInstant, setFreshness, show } from "./dom.js";
@@ -16,7 +16,7 @@ async function look() {
   try {
     render(await getJson("/status"));
   } catch (error) {
-    const text = error instanceof ApiProblem ? error.message : "The server does not answer; this is what it said last.";
+    const text = error instanceof ApiProblem ? error.message : "The server is not responding; this is its last known state.";
     show(byId("pipeline-problem"), true, text);
   }
   if (!byId("view-pipeline").hidden) timer = setTimeout(look, EVERY);
@@ -26,8 +26,8 @@ function render(state) {
   const { search, pipeline } = state;
   const troubles = [
     search.ready ? "" : `Not ready: ${search.reason}.`,
-    state.index_error ? `The index could not be brought up to date (${state.index_error}); answers come from the last good one.` : "",
-    state.pipeline_error ? `The tables could not be read (${state.pipeline_error}); this is the last good look.` : "",
+    state.index_error ? `The index sync failed (${state.index_error}); answers use the last good index.` : "",
+    state.pipeline_error ? `Reading the tables failed (${state.pipeline_error}); this is their last known state.` : "",
   ].filter(Boolean);
   show(byId("pipeline-problem"), troubles.length > 0, troubles.join(" "));
   setFreshness(search, search.ready_lag);
@@ -43,14 +43,14 @@ function listTiles(search, pipeline) {
   const total = quarantine ? quarantine.messages + quarantine.objects + quarantine.records : null;
   const tiles = [
     ["Index", search.ready ? "Ready" : "Not ready", search.index_version || "none", search.ready ? "good" : "bad"],
-    ["Lag", formatAge(search.lag_seconds), `at most ${formatAge(search.ready_lag)} is ready`, ""],
+    ["Lag", formatAge(search.lag_seconds), `limit ${formatAge(search.ready_lag)}`, ""],
     ["As of", asOf ? formatTime(asOf) : "unknown", "newest commit in the index", ""],
     ["Chunks searched", formatNumber(search.rows), "", ""],
   ];
   if (pipeline.events) tiles.push(["Events", formatNumber(pipeline.events.rows), `${formatNumber(pipeline.events.commits)} commits`, ""]);
   if (pipeline.queue) {
     const queue = pipeline.queue;
-    tiles.push(["Queue", queue.error ? "?" : formatNumber(queue.visible), queue.error ? "does not answer" : `${formatNumber(queue.in_flight)} in flight`, queue.error ? "bad" : ""]);
+    tiles.push(["Queue", queue.error ? "?" : formatNumber(queue.visible), queue.error ? "unavailable" : `${formatNumber(queue.in_flight)} in flight`, queue.error ? "bad" : ""]);
   }
   if (quarantine) tiles.push(["Quarantine", formatNumber(total), `${quarantine.messages} messages, ${quarantine.objects} objects, ${quarantine.records} records`, total ? "warn" : "good"]);
   return tiles;
@@ -97,7 +97,7 @@ function drawPlot(samples, readyLag) {
   const summary = byId("plot-summary");
   if (known.length < 2) {
     byId("plot").replaceChildren();
-    summary.textContent = "The line begins after a few seconds.";
+    summary.textContent = "The plot starts after a few seconds.";
     return;
   }
   const values = known.map((sample) => sample.lag_seconds);

@@ -1,14 +1,14 @@
-// The first tab: a question, its answer as it comes, the products it was made from.
+// The first tab: a question, its answer as it arrives, and the products that it is based on.
 
 import { ApiProblem, getJson, keepKey, streamAnswer } from "./client.js";
 import { byId, formatAge, formatNumber, formatPrice, formatTime, make, parseInstant, setFreshness, show } from "./dom.js";
 import { buildFilters, offerValues, readFilters } from "./filters.js";
 
 const REASONS = {
-  no_language_model: "no language model is set up",
+  no_language_model: "no language model is configured",
   language_model_failed: "the language model did not answer",
-  interrupted: "the language model broke off",
-  ungrounded: "the language model said nothing that the rows bear out",
+  interrupted: "the language model was interrupted",
+  ungrounded: "the language model made no claim that the rows support",
 };
 let current = null;
 
@@ -95,11 +95,11 @@ function finish(answer) {
   if (!answer.success) byId("answer-text").replaceChildren(make("p", {}, answer.message), make("p", {}, "Try other words, or fewer filters."));
   const badge = byId("answer-mode");
   badge.dataset.kind = answer.degraded ? "degraded" : answer.mode;
-  show(badge, answer.success, answer.mode === "llm" ? "Worded by a model, checked against the rows" : "In the products’ own words");
+  show(badge, answer.success, answer.mode === "llm" ? "Written by a model, checked against the rows" : "In the products’ own words");
   const removed = Object.values(answer.removed).reduce((sum, count) => sum + count, 0);
   const notes = [];
   if (answer.degraded) notes.push(`Short form: ${REASONS[answer.degraded_reason] || answer.degraded_reason}.`);
-  if (removed) notes.push(`${removed} claim${removed > 1 ? "s" : ""} that the rows do not bear out left out.`);
+  if (removed) notes.push(`${removed} claim${removed > 1 ? "s" : ""} removed: not supported by the rows.`);
   byId("answer-note").textContent = notes.join(" ");
   for (const card of document.querySelectorAll(".card")) card.dataset.cited = String(answer.citations.map(String).includes(card.dataset.id));
   byId("announce").textContent = answer.success ? `${answer.message} ${answer.products.length} products.` : answer.message;
@@ -158,7 +158,7 @@ function highlight(text, terms, query) {
 }
 
 async function showSimilar(id, title) {
-  // What was asked before must not come in over it, nor it over what is asked next.
+  // An earlier answer must not overwrite this one, nor this one a later answer.
   current?.abort();
   const mine = (current = new AbortController());
   byId("ask-button").removeAttribute("aria-busy");
@@ -184,5 +184,5 @@ function complain(error) {
   }
   show(byId("answer"), false);
   byId("announce").textContent = "";
-  show(byId("ask-problem"), true, isApi ? error.message : "The server does not answer.");
+  show(byId("ask-problem"), true, isApi ? error.message : "The server is not responding.");
 }

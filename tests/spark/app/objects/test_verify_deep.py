@@ -96,9 +96,9 @@ def test_what_nobody_touched_is_the_same_and_a_changed_row_is_found(
     counts, problems = look(comparison)
     assert counts.differing == 1
     is_merge = lake.settings.tables["things"].effective_mode == "merge"
-    lost = "" if is_merge else "1 of its 2 rows are not in the table, "
+    lost = "" if is_merge else "1 of its 2 rows are missing from the table; "
     assert problems == [
-        ("wrong_rows", "day=1/a.json", f"read again: {lost}1 rows of the table are not in it")
+        ("wrong_rows", "day=1/a.json", f"re-read: {lost}1 rows of the table are not in the object")
     ]
 
     assert comparison.repair() == 1
@@ -122,7 +122,7 @@ def test_content_that_was_put_twice_is_compared_write_by_write(
     tamper(lake, spark, "n", 9, f"id = 2 and _headwater_event_id = '{event_id}'")
     counts, problems = look(verify(lake))
     assert counts.differing == 1
-    assert problems == [("wrong_rows", "a.json", "read again: 1 rows of the table are not in it")]
+    assert problems == [("wrong_rows", "a.json", "re-read: 1 rows of the table are not in the object")]
 
 
 def test_an_object_that_changes_meanwhile_is_no_difference(

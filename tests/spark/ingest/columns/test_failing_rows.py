@@ -31,7 +31,7 @@ def test_a_record_on_which_a_step_fails_is_quarantined_and_the_others_are_commit
     assert quarantined(lake) == [("record", "unwritable", "b.json", 2, '{"id":7}')]
     assert "seven is bad" in lake.quarantine("detail")[0][0]
     assert (result.rows, result.bad_rows, dict(result.objects)) == (5, 1, {"ingested": 3})
-    assert "b.json cannot be written (1 records)" in caplog.text
+    assert "cannot write 1 records of b.json" in caplog.text
     lake.put("d.json", lines(6))
     lake.ingest("t")
     assert lake.rows("t", "id")[-1] == (6,)

@@ -31,7 +31,7 @@ def test_reserved_names_delete_nothing_and_stop_nothing(
         (3, True, "t"),
         (4, None, None),
     ]
-    assert "the field _hoodie_is_deleted has a reserved name" in caplog.text
+    assert "field _hoodie_is_deleted has a reserved name" in caplog.text
     lake.announce("a.json", kind="removed")
     lake.ingest("things")
     left = [(3,), (4,)] if "mode" in table else [(1,), (2,), (3,), (4,)]

@@ -219,11 +219,11 @@ def test_values_arrive_as_written_or_not_at_all(lake, name):
 def test_what_csv_objects_do_not_show_is_asked_for_with_the_line_to_add(build):
     lake = build(t={"path": "*.csv"})
     lake.put("1.csv", "name;city\nAda;London, UK\n")
-    with pytest.raises(ConfigError, match="`sep` is missing") as caught:
+    with pytest.raises(ConfigError, match="`sep` is not set") as caught:
         lake.ingest("t")
     assert 'options: {sep: ";"}' in caught.value.hint
     lake.change("t", options={"sep": ";"})
-    with pytest.raises(ConfigError, match="`header` is missing") as caught:
+    with pytest.raises(ConfigError, match="`header` is not set") as caught:
         lake.ingest("t")
     assert "options: {header: true}" in caught.value.hint
     lake.change("t", options={"sep": ";", "header": True})

@@ -187,7 +187,7 @@ def test_rows_that_fail_a_check_go_to_quarantine_and_the_others_into_the_table(i
     assert items.rows("items", "id") == [(1,)]
     assert items.quarantine("key", "level", "reason", "detail") == [
         ("a.json", "record", "failed_check", f"line 2 {WRONG_PRICE}"),
-        ("bad.json", "object", "failed_check", f"none of its 1 records is left: one {WRONG_PRICE}"),
+        ("bad.json", "object", "failed_check", f"all of its 1 records were rejected: one {WRONG_PRICE}"),
     ]
     assert items.ledger("key", "status", "rows") == [
         ("a.json", "ingested", 1),
@@ -243,7 +243,7 @@ def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops
         "right join (select explode(array(0, 5)) as n) r on r.n = i.n"
     )
     lake.change("items", transform=[{"sql": outer}])
-    with pytest.raises(TransformError, match="1 rows of the transform are of no record"):
+    with pytest.raises(TransformError, match="1 rows of the transform belong to no record"):
         lake.ingest("items")
     lake.change("items", transform=[{"sql": "select _headwater_source, n, upper('a') from input"}])
     with pytest.raises(TransformError, match=r"the transform makes columns named 'upper\(a\)'"):

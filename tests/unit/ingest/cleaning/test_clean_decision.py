@@ -156,5 +156,7 @@ def test_verify_waits_for_the_events_of_what_was_cleaned() -> None:
 
 def test_rows_of_an_object_that_was_not_cleaned_are_extra() -> None:
     found = list(verify_objects([], streams([ENTRY], [("a.json", {"e1": [2]})])))
-    assert found == [Finding("extra", "a.json", "the bucket has no such object, the table has 2 rows of it")]
+    assert found == [
+        Finding("extra", "a.json", "the object is not in the bucket, but the table has 2 rows of it")
+    ]
     assert found[0].is_repairable

@@ -213,9 +213,9 @@ def test_columns_take_the_tables_types_and_differences_are_told(bench: Bench) ->
 
     assert records(found) == [(0, 1, {"id": 1, "name": "x"}), (1, 1, {"id": 2, "name": None})]
     told = outcomes(found)
-    assert told[1]["detail"] == "1 columns left out: more; 1 columns missing: name"
+    assert told[1]["detail"] == "columns dropped (1): more; columns missing (1): name"
     assert (told[2]["status"], told[2]["reason"]) == ("quarantined", "schema")
-    assert "column id of memory://b/c is string; the table's is int64" in str(told[2]["detail"])
+    assert "column id of memory://b/c has type string; the table's type is int64" in str(told[2]["detail"])
     assert (told[3]["status"], told[3]["rows"]) == ("read", 0)
     assert (told[4]["status"], told[4]["reason"]) == ("quarantined", "unparsable")
 

@@ -64,22 +64,22 @@ def test_values_survive_in_the_tables_type(
 @pytest.mark.parametrize(
     ("array", "target", "what"),
     [
-        (pa.array(["1"]), pa.int64(), "is string; the table's is int64"),
-        (pa.array([1]), pa.string(), "is int64; the table's is string"),
-        (pa.array([1.5]), pa.int64(), "is double; the table's is int64"),
-        (pa.array([2**53 + 1]), pa.float64(), "is int64; the table's is double"),
+        (pa.array(["1"]), pa.int64(), "has type string; the table's type is int64"),
+        (pa.array([1]), pa.string(), "has type int64; the table's type is string"),
+        (pa.array([1.5]), pa.int64(), "has type double; the table's type is int64"),
+        (pa.array([2**53 + 1]), pa.float64(), "has type int64; the table's type is double"),
         (pa.array([2**40]), pa.int32(), "not in range"),
         (pa.array([b"\xff\xfe"]), pa.string(), "UTF8"),
-        (pa.array([True]), pa.int32(), "is bool; the table's is int32"),
-        (pa.array([[1]]), pa.int64(), r"is list.* the table's is int64"),
-        (pa.array([1]), pa.struct([("a", pa.int64())]), "is int64; the table's is struct"),
+        (pa.array([True]), pa.int32(), "has type bool; the table's type is int32"),
+        (pa.array([[1]]), pa.int64(), r"has type list.* the table's type is int64"),
+        (pa.array([1]), pa.struct([("a", pa.int64())]), "has type int64; the table's type is struct"),
         (
             pa.array([{"a": "x"}]),
             pa.struct([("a", pa.int64())]),
-            "is struct<a: string>; the table's is struct<a: int64>",
+            "has type struct<a: string>; the table's type is struct<a: int64>",
         ),
-        (pa.array([Decimal("123.45")]), pa.decimal128(3, 1), "the table's is decimal128"),
-        (pa.array([dt.datetime(2024, 1, 1)]), pa.date32(), "the table's is date32"),
+        (pa.array([Decimal("123.45")]), pa.decimal128(3, 1), "the table's type is decimal128"),
+        (pa.array([dt.datetime(2024, 1, 1)]), pa.date32(), "the table's type is date32"),
     ],
 )
 def test_what_would_lose_is_refused_with_both_types(array: pa.Array, target: pa.DataType, what: str) -> None:

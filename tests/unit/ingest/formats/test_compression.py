@@ -61,7 +61,7 @@ def test_a_bomb_stops_at_the_limit(suffix: str, compress: Compress) -> None:
 
 
 def test_a_name_that_promises_too_much_is_refused() -> None:
-    with pytest.raises(ObjectUnreadableError, match="named as gzip but begins with 7b"):
+    with pytest.raises(ObjectUnreadableError, match="the extension of gzip but begins with 7b"):
         decompress("a.json.gz", b'{"a": 1}', 10**6)
 
 

@@ -53,7 +53,7 @@ def test_a_separator_is_one_when_every_record_has_it_as_often(lines: list[str], 
 
 
 def test_a_tab_is_written_as_yaml_takes_it() -> None:
-    assert describe_separator("\t") == 'its fields are separated by a tab: set `options: {sep: "\\t"}`'
+    assert describe_separator("\t") == 'its fields are separated by a tab; set `options: {sep: "\\t"}`'
 
 
 @pytest.mark.parametrize("options", [{"header": "true"}, {}])

@@ -30,14 +30,14 @@ def test_rows_that_another_object_wrote_over_are_only_missed_where_they_cannot_b
     compared = ComparedObject("a", "read", read=3, stored=2, lost=1)
     assert judge_compared(FOUND, compared, MERGED) is FOUND
     wrong = judge_compared(FOUND, compared, OWN_ROWS)
-    assert (wrong.kind, wrong.detail) == ("wrong_rows", "read again: 1 of its 3 rows are not in the table")
+    assert (wrong.kind, wrong.detail) == ("wrong_rows", "re-read: 1 of its 3 rows are missing from the table")
     assert wrong.is_repairable
 
 
 @pytest.mark.parametrize("rules", [OWN_ROWS, MERGED])
 def test_rows_that_are_not_the_objects_are_wrong(rules: TableRules) -> None:
     wrong = judge_compared(FOUND, ComparedObject("a", "read", read=1, stored=2, foreign=1), rules)
-    assert (wrong.kind, wrong.detail) == ("wrong_rows", "read again: 1 rows of the table are not in it")
+    assert (wrong.kind, wrong.detail) == ("wrong_rows", "re-read: 1 rows of the table are not in the object")
 
 
 @pytest.mark.parametrize("status", ["superseded", "missing", "unavailable", "quarantined"])
