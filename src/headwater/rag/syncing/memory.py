@@ -44,7 +44,7 @@ class MemoryChunks:
         """Return the current snapshot."""
         with self._lock:
             if not self._revision:
-                raise IndexNotFoundError("nothing has been indexed yet", hint="headwater index build")
+                raise IndexNotFoundError("nothing has been indexed yet", hint="run headwater index build")
             position = SyncPosition(self._table_id, f"{self._revision:017}", self._revision, self._as_of)
             return MemoryLook(dict(self._rows), position, self._purged)
 

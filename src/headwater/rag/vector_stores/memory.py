@@ -281,7 +281,7 @@ class MemoryVectorStore:
             raise IndexNotFoundError(
                 f"the index has no version {version!r}; "
                 f"versions: {', '.join(self.list_versions()) or 'none'}",
-                hint="headwater index build",
+                hint="run headwater index build",
             )
         return index
 

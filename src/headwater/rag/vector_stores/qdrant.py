@@ -267,7 +267,7 @@ class QdrantStore:
             raise IndexNotFoundError(
                 f"the index {self._collection!r} has no version {version!r}; "
                 f"versions: {', '.join(names) or 'none'}",
-                hint="headwater index build",
+                hint="run headwater index build",
             )
 
 

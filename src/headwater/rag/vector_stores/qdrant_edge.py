@@ -289,7 +289,7 @@ class EdgeVectorStore:
                     hint="make another version live first",
                 )
             for name in names & set(self.list_versions()):
-                # Without its spec a folder is no version, even if removing the rest fails.
+                # A folder without its spec is not a version, even if removing the rest fails.
                 (self._folder / name / _SPEC).unlink()
                 index = self._open.pop(name, None)
                 if index is not None:
@@ -324,7 +324,7 @@ class EdgeVectorStore:
             raise IndexNotFoundError(
                 f"the index in {self._folder} has no version {version!r}; "
                 f"versions: {', '.join(names) or 'none'}",
-                hint="headwater index build",
+                hint="run headwater index build",
             )
 
 

@@ -84,7 +84,12 @@ def test_gzip_and_empty_lines_are_read(tmp_path: Path) -> None:
         ([PRODUCT, [1]], [QUERY], [GRADE], r"catalogue\.jsonl:2: list"),
         ([{"title": "no id"}], [QUERY], [GRADE], r"catalogue\.jsonl:1: no field product_id or id"),
         ([{"id": 1}], [QUERY], [GRADE], r"catalogue\.jsonl:1: no field title or name"),
-        ([PRODUCT], [{"query_id": 1}], [GRADE], r"queries\.jsonl:1: no field query or text; fields: query_id"),
+        (
+            [PRODUCT],
+            [{"query_id": 1}],
+            [GRADE],
+            r"queries\.jsonl:1: no field query or text; fields: query_id",
+        ),
         ([PRODUCT], [{**QUERY, "split": "some"}], [GRADE], r"queries\.jsonl:1: invalid split 'some'"),
         ([PRODUCT], [QUERY], [{**GRADE, "query_id": "z"}], r"judgements\.jsonl:1: no query has the id 'z'"),
         ([PRODUCT], [QUERY], [{**GRADE, "grade": "X"}], r"judgements\.jsonl:1: invalid grade 'X'"),
