@@ -1,6 +1,6 @@
 """Checks a model's statements against the rows it was given, and drops claims that the rows do not support.
 
-A statement is kept whole or dropped. Rules, in order, each with the name of its count:
+A statement is kept completely or dropped. Rules, in order, each with the name of its count:
 
 - `id`: it names an id that is not among the rows found.
 - `uncited`: it names no row.

@@ -143,5 +143,5 @@ def check_spec(spec: IndexSpec, live: IndexSpec) -> None:
         return
     raise SearchError(
         f"the live index was built for another configuration: {problem}",
-        hint="`headwater index build` builds a new version, and makes it live if it is as good",
+        hint="`headwater index build` builds a new version alongside it, and makes it live if it is as good",
     )
