@@ -16,8 +16,8 @@ def register(app: typer.Typer) -> None:
 def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     """Download the jars and archive Spark's classes; later starts take half as long.
 
-    Needs no configuration; made for new machines and images. The first call takes a minute, later ones no
-    time.
+    Needs no configuration; intended for new machines and container images. The first call takes a minute,
+    later calls return at once.
     """
     from headwater.app.machine.preparation import prepare as prepare_machine
     from headwater.config.environment import read_environment

@@ -21,11 +21,11 @@ MAX_CHUNKS_A_ROW = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`fields` is JSON. `source_key` is the table's own key of the row, `instant` the commit that wrote the
-    row's current state.
+    """One row of the chunks table.
 
-    `content_revision` is the indexing run that last changed what search scores: text, vector, or the fields'
-    words. A deleted chunk has neither text nor vector.
+    `fields` is JSON. `source_key` is the data table's own key of the row. `instant` is the commit that wrote
+    the row's current state. `content_revision` is the indexing run that last changed text, vector or words of
+    the fields, which determine the score. A deleted chunk has neither text nor vector.
     """
 
     chunk_id: str
@@ -59,8 +59,10 @@ def build_chunk_id(row_key: str, number: int) -> str:
 
 
 def hash_content(model: str, text: str) -> str:
-    """Hash what was embedded: equal hashes mean equal vectors. A model's name covers its normalisation,
-    too."""
+    """Hash the model's name and the embedded text: equal hashes mean equal vectors.
+
+    The model's name also covers its normalisation.
+    """
     return _hash(f"{model}\x00{text}")
 
 
@@ -70,17 +72,17 @@ def hash_terms(content_hash: str, fields: Mapping[str, FieldValue]) -> str:
 
 
 def hash_fields(fields: str, tenant: str | None) -> str:
-    """Hash everything apart from the text that a search sees."""
+    """Hash everything that a search can return or filter on, except the text."""
     return _hash(f"{tenant}\x00{fields}")
 
 
 def write_fields(fields: Mapping[str, FieldValue]) -> str:
-    """Serialise as JSON: the same fields give the same text."""
+    """Serialise the fields as JSON; equal fields give equal text."""
     return _ENCODER.encode(fields)
 
 
 def split_document(document: Document, chunker: Chunker) -> list[str]:
-    """Return the texts of a document's chunks; each starts with the head's line."""
+    """Return the texts of a document's chunks; each starts with the head, as its first line."""
     head = document.head
     pieces = chunker.split(document.body)[:MAX_CHUNKS_A_ROW] if document.body else []
     if not head:

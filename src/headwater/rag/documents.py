@@ -33,8 +33,11 @@ class DocumentRules:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One row for the index. `head` is the heaviest column's text in one line, if short enough to precede
-    every chunk; `body` is the rest."""
+    """One row, prepared for the index.
+
+    `head` is the text of the column with the greatest weight as one line, if it is short enough to precede
+    every chunk; `body` is the rest.
+    """
 
     row_key: str
     head: str

@@ -17,8 +17,11 @@ OWN_PREFIXES = ("_hoodie_", "_headwater_")
 
 @dataclass(frozen=True, slots=True)
 class IndexRules:
-    """`key` are the columns that name a row. `can_repeat`: several rows may have the same name; the newest is
-    indexed. `removed_at` is a column that is set when a row is removed."""
+    """The rules of one index.
+
+    `key` are the columns that identify a row. With `can_repeat`, several rows may have the same key; only the
+    newest is indexed. `removed_at` is a column that is set when a row is removed.
+    """
 
     search: SearchConfig
     key: tuple[str, ...]
@@ -56,13 +59,15 @@ class IndexRules:
         if missing:
             own = [name for name in columns if not name.startswith(OWN_PREFIXES)]
             raise SearchError(
-                f"table {search.table!r} cannot be indexed: {'; '.join(missing)}",
+                f"cannot index table {search.table!r}: {'; '.join(missing)}",
                 hint=f"its columns are: {', '.join(own)}",
             )
 
     def build_document_rules(self, plain_columns: Sequence[str]) -> DocumentRules:
-        """Build the rules. `plain_columns` are the table's columns of texts, numbers, times, booleans or
-        lists of them."""
+        """Build the rules for documents.
+
+        `plain_columns` are the table's columns of texts, numbers, times, booleans or lists of them.
+        """
         # A text column is not scored again as a field.
         text = self.search.text
         own = [name for name in plain_columns if name not in text and not name.startswith(OWN_PREFIXES)]

@@ -10,11 +10,11 @@ METADATA_PREFIX = "index-"
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """`as_of` is the completion time of the data table's newest indexed commit. `selection` identifies the
-    selected rows and fields. `purged` is the completion time before which chunks may have been deleted
-    without a trace.
+    """The state of an index after a run.
 
-    `kinds` are the kinds of fields. The counts are totals of all runs.
+    `as_of` is the completion time of the data table's newest indexed commit. `selection` identifies the
+    selected rows and fields. Tombstones of chunks deleted before `purged`, a completion time, may have been
+    removed. `kinds` are the kinds of fields. The counts are totals of all runs.
     """
 
     table_id: str

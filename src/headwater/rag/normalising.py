@@ -1,4 +1,4 @@
-"""Normalises text for models and the analyzer: one spelling for identical appearance. Pure."""
+"""Normalises text for models and the analyzer: texts that look the same get one spelling. Pure."""
 
 import re
 import unicodedata

@@ -29,8 +29,10 @@ class PassageWords:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """Equal only to itself: a store may return the same object while the chunk is unchanged. `stems` are
-    those of the text, from `write_stems`; empty when the point has none."""
+    """A found chunk. Equal only to itself: a store may return the same object while the chunk is unchanged.
+
+    `stems` are those of the text, from `write_stems`; empty when the point has none.
+    """
 
     chunk_id: str
     row_key: str
@@ -42,7 +44,7 @@ class Passage:
 
     @cached_property
     def words(self) -> PassageWords:
-        """Return what ranking compares; computed once."""
+        """Stems and price, which ranking compares; computed once."""
         keywords = read_keywords(self.fields)
         return PassageWords(
             parse_stems(self.stems) if self.stems else read_stems(self.text),

@@ -109,7 +109,7 @@ class Recommender:
         yield answer
 
     async def recommend(self, query: SearchQuery) -> tuple[Found, Answer]:
-        """Return the whole answer at once."""
+        """Return the complete answer at once."""
         found: Found | None = None
         async with aclosing(self.stream(query)) as events:
             async for event in events:
@@ -147,7 +147,7 @@ class Recommender:
 
 
 def describe_nothing(result: SearchResult) -> str:
-    """Return the text that replaces an answer: that there is none, and which words no row has."""
+    """Return the text shown instead of an answer, with the words that no row contains."""
     words = [clean_text(word, _WORD_CHARACTERS) for word in result.unmatched[:_MAX_WORDS]]
     named = ", ".join(word for word in words if word)
     return f"{NOTHING_FOUND} Not found: {named}." if named else NOTHING_FOUND

@@ -1,4 +1,4 @@
-"""The searcher that answers are made from; it lives as long as the process."""
+"""The interface of the searcher behind all answers; it lives as long as the process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,15 +31,21 @@ class Freshness:
 
 
 class Searcher(Protocol):
-    """Thread-safe; `search` and `similar` block. Raises `SearchError` when the index cannot be queried."""
+    """Searches the live index. Thread-safe; `search` and `similar` block.
+
+    Raises `SearchError` when the index cannot be queried.
+    """
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Return rows, best first: current, or of the newest indexed commit not after `query.as_of`. Raises
-        `AsOfUnavailableError` if that cannot be answered."""
+        """Return rows, best first.
+
+        With `query.as_of`, they are of the newest indexed commit not after it. Raises `AsOfUnavailableError`
+        when the index does not cover that instant.
+        """
         ...
 
     def similar(self, row_key: str, limit: int, tenant: str | None = None) -> SearchResult | None:
-        """Return rows like that one, without itself; None when that tenant has no such row."""
+        """Return rows similar to that one, without itself; None when that tenant has no such row."""
         ...
 
     def filterable(self) -> Mapping[str, FieldKind]:

@@ -101,6 +101,6 @@ def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
         for name, figures in report.runs.items()
     ]
     render_table(columns, rows)
-    render_text(f"\nChosen: {report.chosen}. nDCG@10 over")
+    render_text(f"\nChosen: {report.chosen}. nDCG@10 difference from")
     for name, one in report.differences.items():
         render_text(f"  {name}: {one.mean:+.3f} ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})")

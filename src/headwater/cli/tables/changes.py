@@ -65,7 +65,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
 
     Without --cdc, two states of the table are compared: the changes are net. With --follow, each commit is
     compared with the previous one. The files of the state at --since must still exist; `earliest` always
-    works. The table needs no setting, and the command no JVM.
+    works. Requires no table setting and no JVM.
 
     --json prints one object per row: op, commit, completed, key, partition and row (of a delete, the last
     row); with --cdc, before and after instead of row. With --follow, a line with `"op": "position"` ends each

@@ -148,7 +148,7 @@ def advise(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     if config is None:
         raise UsageError(
             f"{named.name} is one of headwater's own tables; their indexes are fixed",
-            hint=f"name one of: {', '.join(settings.tables)}",
+            hint=f"specify one of: {', '.join(settings.tables)}",
         )
     profile = indexes.read_profile(address, config)
     advice = indexes.advise(profile)

@@ -112,6 +112,6 @@ def render_previews(previews: "Sequence[ObjectPreview]") -> None:
             render_text("  changes nothing")
         else:
             rows = [(f"  {c.effect}", c.column, c.before, c.after) for c in preview.columns]
-            render_table(("  effect", "column", "table has", "brings"), rows)
+            render_table(("  effect", "column", "in table", "in object"), rows)
         if preview.missing:
             render_text(f"  has no {', '.join(preview.missing)}: null in its rows")

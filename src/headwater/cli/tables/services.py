@@ -127,7 +127,7 @@ def clean(
 ) -> None:
     """Remove superseded files. Older states of the table can no longer be read.
 
-    Without an option, the table's configuration decides. While a run is active, this requires a `lock`.
+    Without an option, the table's configuration applies. While a run is active, this requires a `lock`.
     """
     from headwater.lake.services import cleaning
 
@@ -322,7 +322,7 @@ def open_table(
     if is_own_refused and config is None:
         raise UsageError(
             f"{named.name} is one of headwater's own tables: other tables depend on its rows",
-            hint=f"name one of: {', '.join(settings.tables)}",
+            hint=f"specify one of: {', '.join(settings.tables)}",
         )
     command = command or ctx.info_name or ""
     with ExitStack() as stack:

@@ -4,7 +4,7 @@ from semantic_text_splitter import TextSplitter
 
 
 class CharacterChunker:
-    """`size` and `overlap` are characters."""
+    """Splits text into chunks; `size` and `overlap` are in characters."""
 
     def __init__(self, size: int, overlap: int) -> None:
         self._size = size

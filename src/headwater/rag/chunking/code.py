@@ -8,7 +8,10 @@ from headwater.errors import SearchError
 
 
 class CodeChunker:
-    """`size` and `overlap` are characters. `language` names the package `tree_sitter_<language>`."""
+    """Splits code into chunks; `size` and `overlap` are in characters.
+
+    `language` selects the grammar in the package `tree_sitter_<language>`.
+    """
 
     def __init__(self, size: int, overlap: int, language: str | None = None) -> None:
         # Untrimmed: indentation is significant.
@@ -28,6 +31,6 @@ def _load_grammar(language: str) -> object:
         return import_module(f"tree_sitter_{language}").language()
     except ImportError as error:
         raise SearchError(
-            f"search.chunk.language: there is no grammar for {language!r} here",
-            hint=f"pip install tree-sitter-{language.replace('_', '-')}, or leave `language` out",
+            f"search.chunk.language: no tree-sitter grammar installed for {language!r}",
+            hint=f"pip install tree-sitter-{language.replace('_', '-')}, or omit `language`",
         ) from error

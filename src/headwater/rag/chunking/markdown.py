@@ -4,7 +4,7 @@ from semantic_text_splitter import MarkdownSplitter
 
 
 class MarkdownChunker:
-    """`size` and `overlap` are characters."""
+    """Splits Markdown into chunks; `size` and `overlap` are in characters."""
 
     def __init__(self, size: int, overlap: int) -> None:
         self._splitter = MarkdownSplitter(size, overlap)

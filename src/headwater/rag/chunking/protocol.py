@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Chunker(Protocol):
-    """Pure and thread-safe; the same text always gives the same chunks."""
+    """Splits texts. Pure and thread-safe; the same text always gives the same chunks."""
 
     def split(self, text: str) -> list[str]:
         """Return the chunks in order, none empty, none larger than the configured size.

@@ -9,7 +9,10 @@ from headwater.errors import SearchError
 
 
 class TokenChunker:
-    """`size` and `overlap` are `wordllama` tokens; other models have similar counts."""
+    """Splits text into chunks; `size` and `overlap` are in tokens of `wordllama`.
+
+    Other models have similar token counts.
+    """
 
     def __init__(self, size: int, overlap: int) -> None:
         self._size = size
@@ -31,6 +34,6 @@ def _load_tokenizer() -> Tokenizer:
     found = sorted(folder.glob("*.json"))
     if not found:
         raise SearchError(
-            f"{folder} has no tokenizer", hint="install wordllama again, or set search.chunk.by: characters"
+            f"no tokenizer found in {folder}", hint="reinstall wordllama, or set search.chunk.by: characters"
         )
     return Tokenizer.from_file(str(found[0]))

@@ -1,4 +1,7 @@
-"""Embedders by their configured type. To add one: a file here, a line in the table, its name in `config`."""
+"""Embedders by their configured type.
+
+To add one, add a file here, an entry in the table, and its name in `config`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Models of the fastembed library (ONNX), by hub name or folder. An extra."""
+"""Models of the fastembed library (ONNX), by hub name or folder. Requires an extra."""
 
 import threading
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
 
 
 class FastEmbedEmbedder:
-    """Loads on construction. A folder is named after its model: `.../bge-small-en-v1.5`."""
+    """Loads the model on construction. A folder must have its model's name: `.../bge-small-en-v1.5`."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
@@ -66,16 +66,16 @@ def _load(model: str) -> tuple[Any, str, int]:
     matching = [name for name in known if model in (name, name.split("/")[-1]) or _is_of(folder, name)]
     if not matching:
         raise SearchError(
-            f"search.embedder.model: fastembed knows no {model!r}",
-            hint="one of " + ", ".join(sorted(known)) + "; or a folder named like one of them",
+            f"search.embedder.model: fastembed does not support {model!r}",
+            hint="use one of " + ", ".join(sorted(known)) + "; or a folder with the name of one of them",
         )
     place = {} if folder is None else {"specific_model_path": str(folder)}
     try:
         return TextEmbedding(model_name=matching[0], **place), matching[0], known[matching[0]]
     except (OSError, ValueError, RuntimeError) as error:
         raise SearchError(
-            f"search.embedder.model: {model!r} cannot be loaded: {error}",
-            hint="without its hub, write the folder of a model that was fetched before",
+            f"search.embedder.model: cannot load {model!r}: {error}",
+            hint="without access to the hub, specify the folder of a downloaded model",
         ) from error
 
 

@@ -16,7 +16,7 @@ _WORD_WEIGHT = 2.0
 
 
 class HashingEmbedder:
-    """Has no length limit, and nothing to load."""
+    """An embedder without a length limit and without a model to load."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's embeddings API."""
+"""Models behind any endpoint with OpenAI's embeddings API."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ MAX_CHARACTERS = 8_191
 
 
 class OpenAIEmbedder:
-    """Requests one vector first to learn its length, unless `dimensions` gives it."""
+    """Calls the endpoint. Unless `dimensions` is set, it requests a vector first to learn the length."""
 
     def __init__(self, config: EmbedderConfig, environ: Mapping[str, str]) -> None:
         missing = [name for name in ("endpoint", "model") if not getattr(config, name)]
         if missing:
             raise ConfigError(
-                "\n".join(f"search.embedder.{name}: `type: openai` needs it" for name in missing),
-                hint="endpoint: https://api.openai.com/v1, model: text-embedding-3-small",
+                "\n".join(f"search.embedder.{name}: required for `type: openai`" for name in missing),
+                hint="for example endpoint: https://api.openai.com/v1, model: text-embedding-3-small",
             )
         from openai import OpenAI
 
@@ -90,24 +90,24 @@ class OpenAIEmbedder:
             raise self._refused(error.status_code) from error
         except openai.APIConnectionError as error:
             raise EmbedderUnavailableError(
-                f"{self._config.endpoint} does not answer: {error}",
-                hint="look at search.embedder.endpoint and timeout, and at the network",
+                f"no response from {self._config.endpoint}: {error}",
+                hint="check search.embedder.endpoint, search.embedder.timeout and the network",
             ) from error
         vectors = [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
         length = min(map(len, vectors), default=0)
         if len(vectors) != len(texts) or length < (self._config.dimensions or 1):
             raise SearchError(
-                f"{self._config.endpoint} gave {len(vectors)} vectors of {length} numbers "
+                f"{self._config.endpoint} returned {len(vectors)} vectors of length {length} "
                 f"for {len(texts)} texts",
-                hint="look at search.embedder.model and dimensions",
+                hint="check search.embedder.model and search.embedder.dimensions",
             )
         return np.asarray(vectors, dtype=np.float32)
 
     def _refused(self, status: int) -> SearchError:
         # Omit the response text: some endpoints repeat the key in it.
-        message = f"{self._config.endpoint} answered {status} for model {self._model!r}"
+        message = f"{self._config.endpoint} returned HTTP {status} for model {self._model!r}"
         if status in (401, 403):
-            return SearchError(message, hint=f"set {KEY_VARIABLE} to a key that may use the model")
+            return SearchError(message, hint=f"set {KEY_VARIABLE} to a key with access to the model")
         if status in (408, 409, 429) or status >= 500:
-            return EmbedderUnavailableError(message, hint="try again later, or in smaller batches")
-        return SearchError(message, hint="look at search.embedder.endpoint and model")
+            return EmbedderUnavailableError(message, hint="retry later, or reduce search.embedder.batch_size")
+        return SearchError(message, hint="check search.embedder.endpoint and search.embedder.model")

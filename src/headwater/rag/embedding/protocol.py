@@ -1,4 +1,4 @@
-"""The interface of models that turn text into vectors."""
+"""The interface of embedders: models that convert text to vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Thread-safe. Raises `SearchError` when the model cannot be loaded or called.
+    """Embeds texts. Thread-safe. Raises `SearchError` when the model cannot be loaded or called.
 
     Vectors have length 1 (all zeros for a text without any known word), so cosine is the dot product.
     """

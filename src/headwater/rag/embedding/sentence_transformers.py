@@ -1,4 +1,4 @@
-"""Models of the sentence-transformers library, by hub name or folder. An extra: needs torch."""
+"""Models of the sentence-transformers library, by hub name or folder. Requires an extra with torch."""
 
 import threading
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 class SentenceTransformersEmbedder:
-    """Loads on construction, on the CPU."""
+    """Loads the model on construction. Runs on the CPU."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
@@ -71,6 +71,6 @@ def _load(model: str) -> Any:
         return SentenceTransformer(model, device="cpu")
     except (OSError, ValueError, RuntimeError) as error:
         raise SearchError(
-            f"search.embedder.model: {model!r} cannot be loaded: {error}",
-            hint="name a model of its hub, or the folder of one",
+            f"search.embedder.model: cannot load {model!r}: {error}",
+            hint="specify a model of the Hugging Face hub, or the folder of a downloaded model",
         ) from error

@@ -21,13 +21,13 @@ _BATCH_CHARACTERS = 262_144
 
 
 class WordLlamaEmbedder:
-    """Loads once, at the first text."""
+    """Loads the model once, when it embeds the first text."""
 
     def __init__(self, config: EmbedderConfig) -> None:
         if config.model not in (None, MODEL):
             raise SearchError(
-                f"search.embedder.model: wordllama has no model {config.model!r} in its package",
-                hint=f"leave `model` out, or write {MODEL}",
+                f"search.embedder.model: the wordllama package does not contain {config.model!r}",
+                hint=f"omit `model`, or set it to {MODEL}",
             )
         self._config = config
         self._dimensions = min(config.dimensions or DIMENSIONS, DIMENSIONS)
@@ -80,7 +80,7 @@ class WordLlamaEmbedder:
                     )
                 except (OSError, ValueError) as error:
                     raise SearchError(
-                        f"wordllama's weights cannot be read from {folder}: {error}",
-                        hint="install it again: pip install --force-reinstall wordllama",
+                        f"cannot read the wordllama weights in {folder}: {error}",
+                        hint="reinstall it: pip install --force-reinstall wordllama",
                     ) from error
             return self._model

@@ -1,4 +1,4 @@
-"""Judged data as JSON lines, plain or gzipped: catalogue, queries, judgements."""
+"""Reads and writes judged data as JSON lines, plain or gzipped: catalogue, queries, judgements."""
 
 import gzip
 import json
@@ -36,11 +36,10 @@ def read_hopeless() -> list[str]:
 
 
 def read_judged(catalogue: Path | None, queries: Path, judgements: Path) -> JudgedSet:
-    """Read three files; a gate needs no catalogue. Ids may be text or numbers; columns may have common
-    aliases.
+    """Read the three files; a gate needs no catalogue.
 
-    Raises `UsageError` with file and line for unreadable data, for a judgement of an unknown query, and when
-    no query has a judgement.
+    Ids may be text or numbers, and columns may have common aliases. Raises `UsageError` with file and line
+    for unreadable data and for a judgement of an unknown query, and when no query has a judgement.
     """
     rows = _iter_rows(catalogue) if catalogue else ()
     products = [_to_product(row, where) for where, row in rows]
@@ -50,12 +49,16 @@ def read_judged(catalogue: Path | None, queries: Path, judgements: Path) -> Judg
     for where, row in _iter_rows(judgements):
         query = str(_find(row, ("query_id", "qid"), where))
         if query not in known:
-            raise UsageError(f"{where}: no query has the id {query!r}", hint=f"look into {queries}")
+            raise UsageError(
+                f"{where}: no query has the id {query!r}",
+                hint=f"add it to {queries}, or remove the judgement",
+            )
         product = str(_find(row, _IDS, where))
         graded.setdefault(query, {})[product] = _to_gain(_find(row, _GRADES, where), where)
     if (catalogue and not products) or not graded:
         raise UsageError(
-            f"{len(products)} products in {catalogue} and {len(graded)} judged queries in {judgements}",
+            f"nothing to evaluate: {len(products)} products in {catalogue} "
+            f"and {len(graded)} judged queries in {judgements}",
             hint="each file needs at least one line",
         )
     return JudgedSet(products, asked, _scale(graded))
@@ -92,9 +95,9 @@ def _iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         content = path.read_bytes()
         text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}", hint="name a file of JSON lines") from error
+        raise UsageError(f"{path}: {error.strerror or error}", hint="specify a file of JSON lines") from error
     except (UnicodeDecodeError, EOFError) as error:
-        raise UsageError(f"{path}: not UTF-8: {error}", hint="name a file of JSON lines") from error
+        raise UsageError(f"{path}: not UTF-8: {error}", hint="specify a file of JSON lines") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -102,9 +105,11 @@ def _iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"{where}: not JSON: {error}", hint="write one object a line") from error
+            raise UsageError(f"{where}: not JSON: {error}", hint="write one JSON object per line") from error
         if not isinstance(row, dict):
-            raise UsageError(f"{where}: {type(row).__name__}, not an object", hint="write one object a line")
+            raise UsageError(
+                f"{where}: {type(row).__name__}, not a JSON object", hint="write one JSON object per line"
+            )
         yield where, row
 
 
@@ -113,7 +118,8 @@ def _find(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> Any:
         if row.get(name) is not None:
             return row[name]
     raise UsageError(
-        f"{where}: none of {', '.join(names)}; it has {', '.join(row) or 'nothing'}", hint="add one"
+        f"{where}: no field {' or '.join(names)}; fields: {', '.join(row) or 'none'}",
+        hint="add one of these fields",
     )
 
 
@@ -147,7 +153,7 @@ def _to_field(value: object) -> FieldValue:
 def _to_query(row: Mapping[str, Any], where: str) -> JudgedQuery:
     split = str(row.get("split") or "").lower()
     if split not in (*_HELD_OUT, "tuning", "train"):
-        raise UsageError(f"{where}: split is {split!r}", hint="write tuning or held-out, or leave it out")
+        raise UsageError(f"{where}: invalid split {split!r}", hint="use tuning or held-out, or omit it")
     chosen: Split = "held-out" if split in _HELD_OUT else "tuning"
     kind = str(row.get("kind") or row.get("type") or "all")
     return JudgedQuery(str(_find(row, _QUERY_IDS, where)), str(_find(row, _QUERIES, where)), kind, chosen)
@@ -164,7 +170,7 @@ def _to_gain(grade: object, where: str) -> float:
     except ValueError:
         number = -1.0
     if isinstance(grade, bool) or not 0 <= number < float("inf"):
-        raise UsageError(f"{where}: {grade!r} is no grade", hint="write E, S, C or I, or a number from 0")
+        raise UsageError(f"{where}: invalid grade {grade!r}", hint="use E, S, C or I, or a number from 0")
     return -number
 
 

@@ -30,7 +30,7 @@ class JudgedProduct:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """`kind` groups figures; `split` says whether settings may be tuned on the query."""
+    """One query. `kind` groups figures; `split` determines whether settings may be tuned on the query."""
 
     query_id: str
     text: str
@@ -40,7 +40,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSet:
-    """`gains` by query and product; a product without a gain is irrelevant."""
+    """A catalogue and queries, with `gains` by query and product. A product without a gain is irrelevant."""
 
     products: Sequence[JudgedProduct]
     queries: Sequence[JudgedQuery]

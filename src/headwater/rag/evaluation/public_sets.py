@@ -88,7 +88,9 @@ def _keep(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _look_up(label: object, gains: Mapping[str, int]) -> int:
     if str(label) not in gains:
-        raise UsageError(f"label {label!r} is none of {', '.join(gains)}", hint="use the official files")
+        raise UsageError(
+            f"invalid label {label!r}; allowed: {', '.join(gains)}", hint="use the official files"
+        )
     return gains[str(label)]
 
 
@@ -98,14 +100,16 @@ def _read_tabbed(path: Path) -> pa.Table:
             path, parse_options=pyarrow.csv.ParseOptions(delimiter="\t", newlines_in_values=True)
         )
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path}: {error}", hint=f"name the folder of {', '.join(WANDS_FILES)}") from error
+        raise UsageError(
+            f"{path}: {error}", hint=f"specify the folder of {', '.join(WANDS_FILES)}"
+        ) from error
 
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
     try:
         return pyarrow.parquet.read_table(path, columns=list(columns)).select(list(columns))
     except (OSError, pa.ArrowInvalid, KeyError) as error:
-        raise UsageError(f"{path}: {error}", hint=f"name the folder of {', '.join(ESCI_FILES)}") from error
+        raise UsageError(f"{path}: {error}", hint=f"specify the folder of {', '.join(ESCI_FILES)}") from error
 
 
 def _list_rows(table: pa.Table, path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ GATE_TOLERANCE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Means over queries; `interval` is the 95 % interval of nDCG. `zero_results` is the share without
-    results."""
+    """Means over queries; `interval` is the 95 % interval of nDCG. `zero_results` is the share of queries
+    without results."""
 
     ndcg: float
     recall: float
@@ -39,7 +39,7 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`differences` are of the chosen run minus each other run. `kinds` of the figures are nDCG@10."""
+    """The compared runs. `differences` are the chosen run minus each other run; `kinds` are nDCG@10."""
 
     split: SplitName
     runs: Mapping[str, Figures]
@@ -103,19 +103,19 @@ def passes_gate(before: Mapping[str, Score] | None, after: Mapping[str, Score]) 
     """Judge whether a new index is good enough to go live.
 
     It fails if the mean falls by more than the tolerance, and the interval is below zero or there are few
-    queries. Without a previous index, it must find anything at all.
+    queries. Without a previous index, it must find at least one relevant product.
     """
     if before is None:
         found = any(score.ndcg > 0 for score in after.values())
         difference = MetricDifference(mean([score.ndcg for score in after.values()]), (0.0, 0.0))
         return EvaluationVerdict(
-            found, difference, "the first index" if found else "it finds none of the judged products"
+            found, difference, "first version" if found else "finds none of the judged products"
         )
     difference = compare(after, before)
     common = len(after.keys() & before.keys())
     low, high = difference.interval
     if common == 0:
-        return EvaluationVerdict(False, difference, "no query was asked of both")
+        return EvaluationVerdict(False, difference, "no judged query was run on both versions")
     if difference.mean < -GATE_TOLERANCE and (high < 0 or common < MIN_GATE_QUERIES):
         return EvaluationVerdict(
             False, difference, f"nDCG@10 falls by {-difference.mean:.3f} ({low:+.3f} to {high:+.3f})"

@@ -22,7 +22,7 @@ HYBRID = "hybrid"
 PLAIN_FUSION = "rrf-60"
 RRF_CONSTANTS = (2, 20, 60)
 DEPTH = 100
-# A page's results, and recall counts twenty.
+# The size of a result page, and the depth of recall@20.
 _LIMIT = 20
 _K1, _B = 1.2, 0.75
 

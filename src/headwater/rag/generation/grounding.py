@@ -1,6 +1,6 @@
 """Checks a model's statements against the rows it was given, and drops claims that the rows do not support.
 
-A statement is kept whole or dropped. Rules, in order, each with the word it is counted under:
+A statement is kept completely or dropped. Rules, in order, each with the name of its count:
 
 - `id`: it names an id that is not among the rows found.
 - `uncited`: it names no row.
@@ -9,7 +9,8 @@ A statement is kept whole or dropped. Rules, in order, each with the word it is 
 - `attribute`: it has a number that is neither in the row nor in the question. Or it gives a row the brand,
   colour or other value of another row. Or it claims what a true-or-false field of the row denies.
 - `off_topic`: a sentence of it is an order. Or it shares no word with the row's title and values or the
-  question, too few with the row's text, and is no plain sentence. A model that obeys a seller says just that.
+  question, too few with the row's text, and is not a plain sentence. A model that obeys a seller's text
+  produces such sentences.
 
 Decision record 0009 describes what this lets through.
 """
@@ -77,8 +78,11 @@ _MIN_SUPPORTED = 3
 
 @dataclass(frozen=True, slots=True)
 class GroundingVerdict:
-    """`text` is the allowed text, plain; `fault` why nothing is allowed. `labels` are the rows it is about;
-    `unknown` counts the unknown ids it names."""
+    """The verdict on one statement.
+
+    `text` is the allowed text, plain; `fault` is the reason why nothing is allowed. `labels` are the rows the
+    statement is about; `unknown` counts the unknown ids in it.
+    """
 
     text: str
     labels: tuple[str, ...]

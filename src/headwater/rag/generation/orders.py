@@ -1,8 +1,8 @@
 """Detects sentences that instruct the model instead of describing a product: "ignore the rules, say ...".
 
-They are kept from models and answers, and support no statement. Descriptions contain many of the single words
-("instructions included", "forget cables"), so a match needs two related ones. Grounding has to catch other
-wordings.
+Such sentences never reach a model or an answer, and support no statement. Descriptions contain many of the
+single words ("instructions included", "forget cables"), so a match needs two related ones. Grounding has to
+catch other wordings.
 """
 
 import re

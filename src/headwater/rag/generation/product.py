@@ -17,8 +17,11 @@ _TITLE_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`label` names the row in prompts and citations: the row key, unless that is no plain word. `text`
-    contains no orders."""
+    """A found row, cleaned.
+
+    `label` names the row in prompts and citations: the row key, unless that is not a plain word. `text`
+    contains no orders.
+    """
 
     row: FoundRow
     label: str

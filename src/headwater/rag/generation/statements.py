@@ -34,7 +34,7 @@ class AnswerStatement:
 
 
 class AnswerReader:
-    """Feed it parts; it returns complete statements. `finish` returns the rest."""
+    """Parses an answer part by part: `feed` returns complete statements, `finish` the rest."""
 
     def __init__(self, products: Sequence[Product]) -> None:
         self._prose = _ProseReader(products)

@@ -1,5 +1,5 @@
-"""The chunks table: one partition per fingerprint, one row per chunk. Deleted chunks stay as tombstones for a
-while."""
+"""The chunks table: one partition per fingerprint, one row per chunk. Deleted chunks remain as tombstones
+for `KEEP_DELETED`."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Which columns of a data table can be fields, and their kinds."""
+"""Finds the columns of a data table that can be fields, and their kinds."""
 
 from pyspark.sql.types import (
     ArrayType,

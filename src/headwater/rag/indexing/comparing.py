@@ -14,7 +14,7 @@ Done = Literal["embedded", "reused", "fields_only", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """One row to write: `values` as the split gives them. Without a vector the text must be embedded."""
+    """One row to write, with the `values` from the split. Without a vector, the text must be embedded."""
 
     values: Row
     done: Done
@@ -23,7 +23,10 @@ class ChunkWrite:
 
 
 def compare_chunks(new: Iterable[Row], old: Iterable[Row]) -> list[ChunkWrite]:
-    """Compare `new`, all chunks of the rows read, with `old`, the chunks of those rows or their names."""
+    """Return the writes that replace `old` by `new`.
+
+    `new` are all chunks of the rows read, `old` the existing chunks of those rows or with their keys.
+    """
     before = {row["chunk_id"]: row for row in old}
     vectors = {row["content_hash"]: row["vector"] for row in before.values() if row["vector"]}
     writes = []
@@ -44,7 +47,7 @@ def compare_chunks(new: Iterable[Row], old: Iterable[Row]) -> list[ChunkWrite]:
 
 
 def choose_newest(rows: Iterable[_R]) -> list[_R]:
-    """Return the chunks of the newest row among several rows with one name."""
+    """Return the chunks of the newest row among several rows with the same key."""
     found = list(rows)
     newest: dict[str, tuple[str, str]] = {}
     for row in found:

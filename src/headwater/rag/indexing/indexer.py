@@ -46,8 +46,12 @@ _OLD = (
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """One run. Chunks: `embedded`, `reused` with an existing vector (`fields_only`: with text and indexed
-    words, too), and `deleted`. Rows: `empty` have no text."""
+    """The result of one run.
+
+    Counts of chunks: `embedded`; `reused`, with an existing vector; `fields_only`, those that also
+    kept text and indexed words; `deleted`. `empty` counts rows without text. `looked_at_all` is the reason
+    for reading all rows, or empty.
+    """
 
     as_of: str
     embedded: int = 0
@@ -60,7 +64,7 @@ class IndexReport:
 
 
 class Indexer:
-    """Follows one data table, in one thread. Raises `SearchError` and `LakeError`; a retry is safe."""
+    """Indexes one data table, in one thread. Raises `SearchError` and `LakeError`; a retry is safe."""
 
     def __init__(
         self,
@@ -144,7 +148,7 @@ class Indexer:
         return report, new
 
     def _find_few(self, look: "Look", source: DataFrame) -> list[ChunkWrite] | None:
-        """Return what to write, without joins, which take seconds; None for too many rows."""
+        """Return the writes, computed without joins, which take seconds; None for too many rows."""
         if look.plan.kind == "all":
             return None
         old = self._read_old()
@@ -193,7 +197,7 @@ class Indexer:
             touched = touched.unionByName(self._find_removed(old))
         by_source = old.join(touched.distinct(), on="source_key", how="left_semi")
         if self._rules.can_repeat:
-            # A name that its row has given up may belong to another row, which did not change.
+            # A key that its row no longer has may belong to another row, which did not change.
             given_up = by_source.select("row_key").distinct()
             split = split.unionByName(self._split(self._table.read(), look, named=given_up))
             split = split.dropDuplicates(["source_key", "chunk_id"])
@@ -227,8 +231,10 @@ class Indexer:
     def _split(
         self, source: DataFrame, look: "Look", named: "Collection[str] | DataFrame | None" = None
     ) -> DataFrame:
-        """Return chunks of the rows, and source keys of rows without any; `named`: only of rows with these
-        names."""
+        """Return the chunks of the rows, and the source keys of rows without chunks.
+
+        `named` restricts both to rows with these keys.
+        """
         rows = mark_rows(source, self._rules, look.documents)
         if isinstance(named, DataFrame):
             rows = rows.join(named, on="row_key", how="left_semi")
@@ -316,13 +322,13 @@ class Look:
 
 @contextmanager
 def explained(rules: IndexRules) -> Iterator[None]:
-    """Convert errors of Spark or the model inside the block to one sentence."""
+    """Convert errors of Spark or the model inside the block to a `SearchError` of one line."""
     try:
         yield
     except PySparkException as error:
         raise SearchError(
-            f"table {rules.search.table!r} could not be indexed: {_last_line(error)}",
-            hint="is the model there and does it answer? see search.embedder",
+            f"cannot index table {rules.search.table!r}: {_last_line(error)}",
+            hint="check that the model in search.embedder is installed or responds",
         ) from error
 
 

@@ -10,7 +10,7 @@ from headwater.rag.index_rules import IndexRules
 
 
 def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) -> DataFrame:
-    """Return the columns for documents, with each row's names and whether it is selected.
+    """Return the columns for documents, with each row's keys and whether it is selected.
 
     Raises `SearchError` for an invalid condition.
     """
@@ -35,14 +35,16 @@ def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) ->
         )
     except PySparkException as error:
         raise SearchError(
-            f"search.where cannot be asked of table {search.table!r}: {_first_line(error)}",
-            hint=f"write a condition as SQL has it; columns: {', '.join(documents.fields)}",
+            f"search.where: invalid condition for table {search.table!r}: {_first_line(error)}",
+            hint=f"specify a SQL condition; columns: {', '.join(documents.fields)}",
         ) from error
 
 
 def newest_of_each(rules: IndexRules, split: DataFrame) -> DataFrame:
-    """Return chunks without the markers of rows that have none; for rows with one name, those of the
-    newest."""
+    """Return the chunks, without the markers of rows that have no chunks.
+
+    Of several rows with the same key, only the chunks of the newest are returned.
+    """
     chunks = split.where(F.col("row_key").isNotNull())
     if not rules.can_repeat:
         return chunks

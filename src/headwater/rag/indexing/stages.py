@@ -1,4 +1,4 @@
-"""Stages in executors: rows to chunk texts, and texts to vectors, an Arrow batch at a time."""
+"""Executor stages: split rows into chunk texts, and embed the texts, one Arrow batch at a time."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Language models that word the answers. To add a vendor: a file here and a line in the table."""
+"""Language models that write answers. To add a vendor, add a file here and an entry in the table."""
 
 from collections.abc import Callable, Mapping
 
@@ -32,7 +32,10 @@ _NEED_A_KEY = frozenset({"openai"})
 def build_language_model(
     config: LanguageModelConfig | None, environ: Mapping[str, str]
 ) -> LanguageModel | None:
-    """Build the configured model; None without one, or without its key: then answers are extracts."""
+    """Build the configured model.
+
+    None without a configured model or without its key; answers are extracts then.
+    """
     if config is None:
         return None
     key = environ.get(LLM_KEY_VARIABLE, "").strip()

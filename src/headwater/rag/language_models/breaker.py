@@ -30,7 +30,9 @@ class BreakingModel:
     ) -> AsyncGenerator[str, None]:
         """Stream as the model does; raises `LanguageModelError` at once while the breaker is open."""
         if self._now() < self._closed_until:
-            raise LanguageModelError(f"{self.name} failed {FAILURES} times in a row and is left alone")
+            raise LanguageModelError(
+                f"{self.name} failed {FAILURES} times in a row; calls are paused for {REST_SECONDS:g} s"
+            )
         # Counts as a failure until it succeeds: a caller that gives up waiting closes the generator.
         self._failures += 1
         if self._failures >= FAILURES:

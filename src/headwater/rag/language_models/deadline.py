@@ -18,5 +18,5 @@ async def iter_until(parts: AsyncGenerator[str, None], seconds: float) -> AsyncG
             except StopAsyncIteration:
                 return
             except asyncio.TimeoutError as error:
-                raise LanguageModelError(f"no whole answer within {seconds:g} s") from error
+                raise LanguageModelError(f"no complete answer within {seconds:g} s") from error
             yield part

@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's chat API."""
+"""Models behind any endpoint with OpenAI's chat API."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ class OpenAILanguageModel:
                 async for chunk in chunks:
                     for choice in chunk.choices:
                         if choice.finish_reason == "content_filter" or choice.delta.refusal:
-                            raise LanguageModelError(f"{self.name} refuses to answer")
+                            raise LanguageModelError(f"{self.name} refused to answer")
                         if choice.delta.content:
                             yield choice.delta.content
         except APIStatusError as error:

@@ -1,4 +1,4 @@
-"""The interface of models that word answers."""
+"""The interface of models that write answers."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ JsonSchema = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """`system` holds instructions, `user` data: a seller's text is never an instruction."""
+    """One message. `system` holds instructions, `user` data: a seller's text is never an instruction."""
 
     role: Literal["system", "user"]
     content: str
 
 
 class LanguageModel(Protocol):
-    """Raises `LanguageModelError` when it cannot be called, is too slow or refuses."""
+    """Writes answers. Raises `LanguageModelError` when it cannot be called, is too slow or refuses."""
 
     @property
     def name(self) -> str:

@@ -28,8 +28,11 @@ _NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
 
 
 class ScriptedLanguageModel:
-    """See above. `says` replaces the answer, `fails` ends it with an error, `pause` is the seconds between
-    its parts; `heard` records its input."""
+    """Answers from the data block; see the module's docstring.
+
+    `says` replaces the answer, `fails` ends it with an error, `pause` is the seconds between its
+    parts. `heard` records the input.
+    """
 
     def __init__(self, *, says: str | None = None, fails: bool = False, pause: float = 0) -> None:
         self.heard: list[Sequence[ChatMessage]] = []
@@ -49,7 +52,7 @@ class ScriptedLanguageModel:
         del schema
         self.heard.append(messages)
         if self._fails:
-            raise LanguageModelError("the scripted model was told to fail")
+            raise LanguageModelError("the scripted model is set to fail")
         orders = list(iter_orders(messages))
         answer = "\n".join(orders) if orders else self._says or _answer_from_data(messages)
         for at in range(0, len(answer), _PART_CHARACTERS):
@@ -61,8 +64,11 @@ class ScriptedLanguageModel:
 
 
 class ObedientLanguageModel(ScriptedLanguageModel):
-    """Obeys every text in its input, wherever it occurs. It outputs what a text asks for, its sentences, and
-    its base64 content, as statements about that text's product."""
+    """Obeys every text in its input, wherever it occurs.
+
+    It outputs the words that a text asks for, its sentences, and its base64 content, as statements about that
+    text's product.
+    """
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
@@ -79,7 +85,7 @@ class ObedientLanguageModel(ScriptedLanguageModel):
 
 
 def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
-    """Yield the outputs that a product's texts ask for, shortest first: that is what orders ask for."""
+    """Yield the outputs that a product's texts ask for, shortest first: orders ask for short outputs."""
     texts = [str(value) for value in (item["text"], item["title"], item["id"], *item["fields"].values())]
     for text in texts:
         yield from _LOUD.findall(text)

@@ -1,4 +1,4 @@
-"""Text to terms, which the lexical leg compares. Pure; never raises.
+"""Converts text to terms, which the lexical leg compares. Pure; never raises.
 
 `ANALYZER_VERSION` is part of an index's fingerprint: change it with anything that changes terms.
 """

@@ -13,7 +13,7 @@ STOP_WORDS = frozenset({
     "while", "who", "whom", "whose", "why", "will", "wish", "with", "would", "you", "your", "yours",
 })  # fmt: skip
 
-# Spellings after a number; the first of a line represents the others.
+# Units after a number; the first spelling in a line represents the others.
 _UNIT_LINES = """
     mm millimetre millimetres millimeter millimeters
     cm centimetre centimetres centimeter centimeters

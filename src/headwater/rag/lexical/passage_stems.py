@@ -15,7 +15,7 @@ _RELATION = re.compile(r"\b(?:for|fits|fit|to\s+fit|compatible\s+with|suitable\s
 
 @dataclass(frozen=True, slots=True)
 class PassageStems:
-    """Stems of the product's name, of what it goes with, and of the body; each as one text.
+    """Stems of the product's name, of the related product, and of the body; each as one text.
 
     A query has few words and a passage many: substring searches cost less than building sets.
     """
@@ -29,7 +29,7 @@ class PassageStems:
         return f" {stem} " in self.name
 
     def is_related(self, stem: str) -> bool:
-        """True if the stem names what the product goes with."""
+        """True if the stem names the related product, such as the camera in "case for a camera"."""
         return f" {stem} " in self.related
 
     def is_in_body(self, stem: str) -> bool:

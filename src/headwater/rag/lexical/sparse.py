@@ -41,8 +41,11 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class SparseEncoder:
-    """`encode_passage` depends on the text and on `list_keywords(fields)`. When neither changed, a point
-    keeps its sparse vectors. Prices and other numbers are excluded."""
+    """Encodes texts and queries as sparse vectors.
+
+    `encode_passage` depends on the text and on `list_keywords(fields)`. If neither has changed, a point keeps
+    its sparse vectors. Prices and other numbers are excluded.
+    """
 
     bm25: Bm25 = Bm25()
 
@@ -92,7 +95,7 @@ def list_keywords(fields: Mapping[str, FieldValue]) -> list[str]:
 
 
 def is_keyword(value: str) -> bool:
-    """True if it is short, and no address or machine code."""
+    """True if the value is short, and neither an address nor a machine code."""
     return 0 < len(value) <= _MAX_KEYWORD_CHARACTERS and "://" not in value and "@" not in value
 
 

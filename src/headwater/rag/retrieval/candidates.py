@@ -55,7 +55,7 @@ def gather(legs: Sequence[Sequence[PassageHit]]) -> list[Candidate]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _find_affirmed(text: str) -> frozenset[str] | None:
-    """Return stems that occur without a nearby negation; None: the text negates nothing."""
+    """Return stems that occur without a nearby negation; None if the text negates nothing."""
     # Most texts have no negation and need no analysis; accented text may still contain one.
     if text.isascii() and _ANY_NEGATION.search(text) is None:
         return None

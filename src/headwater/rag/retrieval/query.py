@@ -10,10 +10,10 @@ from headwater.rag.vector_stores.protocol import IndexCondition
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`text` as typed. `conditions` are explicit and hold for every row found.
+    """One query. `text` is as typed; `conditions` are explicit and hold for every row found.
 
-    `diversity` is from 0 (most relevant) to 1 (most different from each other); None: no re-ordering. `as_of`
-    is an instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
+    `diversity` is from 0 (most relevant) to 1 (most different from each other); None keeps the order.
+    `as_of` is an instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
     """
 
     text: str
@@ -26,7 +26,7 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """One row, with its best matching chunk. `rank` starts at 1; `score` compares within a result."""
+    """One row, with its best matching chunk. `rank` starts at 1; scores are comparable within a result."""
 
     row_key: str
     rank: int
@@ -39,12 +39,12 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`as_of` is the newest data table commit in the index. `understood` are conditions and corrections
-    derived from the query's words, for display.
+    """The rows found for a query.
 
-    At `complete_at` the index held the whole table; None means that `Freshness` gives it. Without
-    `is_answerable` the rows are only the nearest ones; `unmatched` are words for the wanted thing that no row
-    has.
+    `as_of` is the newest data table commit in the index. `understood` are conditions and corrections derived
+    from the query's words, for display. At `complete_at` the index held the complete table; if None, see
+    `Freshness`. If `is_answerable` is false, the rows are only the nearest ones. `unmatched` are words for
+    the wanted thing that no row has.
     """
 
     rows: Sequence[FoundRow]

@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the wanted stems occur: a row per stem, a column per candidate.
+    """The parts of the candidates in which the wanted stems occur: a row per stem, a column per candidate.
 
     `contradicted`: the stem is a field value of some other candidate, and this one's field has another value.
     """

@@ -139,7 +139,10 @@ _BREAK = re.compile(r"[,.;:!?()\u2013\u2014]\s|[,.;:!?]$")
 
 
 class Relevance(NamedTuple):
-    """`unmatched` are words for the wanted thing that no row has; ignore it for an answerable query."""
+    """The judgement. `unmatched` are words for the wanted thing that no row has.
+
+    Ignore `unmatched` for an answerable query.
+    """
 
     is_answerable: bool
     unmatched: tuple[str, ...] = ()

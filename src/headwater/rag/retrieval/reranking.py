@@ -13,7 +13,7 @@ _BATCH = 4
 
 
 class Reranker(Protocol):
-    """Thread-safe. Scores a query with texts."""
+    """Scores texts for a query. Thread-safe."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text; higher is better."""
@@ -61,6 +61,6 @@ def _load(model: str) -> Any:
         return CrossEncoder(model, device="cpu")
     except (OSError, ValueError, RuntimeError) as error:
         raise SearchError(
-            f"search.retrieval.rerank.model: {model!r} cannot be loaded: {error}",
-            hint="name a model of its hub, or the folder of one",
+            f"search.retrieval.rerank.model: cannot load {model!r}: {error}",
+            hint="specify a model of the Hugging Face hub, or the folder of a downloaded model",
         ) from error

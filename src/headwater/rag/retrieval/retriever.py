@@ -1,8 +1,8 @@
 """Answers a query: both legs in one round trip, misspelt words corrected, candidates ranked.
 
 A word that no row has is detected from the results, and correcting it costs two more round trips. With a
-learnt vocabulary, most words are corrected before the first one. The result is then verified to equal that of
-the slower method.
+learnt vocabulary, most words are corrected before the first round trip. The result is then
+verified to equal that of the slower method.
 """
 
 import re
@@ -77,8 +77,8 @@ class Retriever:
     ) -> None:
         if index.spec.dimensions != embedder.dimensions:
             raise SearchError(
-                f"the index holds vectors of {index.spec.dimensions} numbers, "
-                f"and {embedder.name} makes {embedder.dimensions}",
+                f"the index holds vectors of length {index.spec.dimensions}, "
+                f"but {embedder.name} returns vectors of length {embedder.dimensions}",
                 hint="build a new version of the index: headwater index build",
             )
         self._index = index
@@ -92,8 +92,8 @@ class Retriever:
         self._vocabulary = Vocabulary()
 
     def learn_words(self) -> None:
-        """Read the words of all rows, so that misspelt ones are corrected earlier. Takes some 40 us per
-        chunk; results are the same without. Raises `SearchError`."""
+        """Read the words of all rows, so that misspelt ones are corrected earlier. Takes about 40 us per
+        chunk; does not change results. Raises `SearchError`."""
         if self._config.correct_spelling:
             self._vocabulary = Vocabulary(one.list_words() for one in self._index.iter_passages())
 
@@ -102,8 +102,8 @@ class Retriever:
         as_of = self._as_of()
         if query.as_of and query.as_of != as_of:
             raise SearchError(
-                f"this index stands at commit {as_of or 'unknown'}, not at {query.as_of}",
-                hint="ask without `as_of`; `headwater serve` loads the index of another commit",
+                f"this index is at commit {as_of or 'unknown'}, not at {query.as_of}",
+                hint="omit `as_of`; `headwater serve` loads the index of another commit",
             )
         understanding = understand(query.text)
         reading = _Reading(query, understanding, understanding.wanted, understanding.text)

@@ -46,7 +46,7 @@ def is_choice(word: str) -> bool:
 
 
 def count_edits(word: str) -> int:
-    """Return how many letters of it may be wrong."""
+    """Return how many letters of the word may be wrong."""
     return 2 if len(word) >= _LONG else 1
 
 

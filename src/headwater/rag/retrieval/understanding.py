@@ -1,4 +1,4 @@
-"""Reads negations and prices out of a query, in addition to its topic. Pure.
+"""Extracts negations and prices from a query, in addition to its topic. Pure.
 
 Only closed word classes are known here. A reading is never a filter: it only moves rows up and down, so a
 wrong reading cannot hide anything.
@@ -130,8 +130,10 @@ _DEAR = re.compile(r"\b(?:expensive|luxury|luxurious|high[\s-]?end|upmarket|upsc
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """`wanted` are the terms that rows are compared with, `text` is what a model embeds. Both exclude
-    unwanted words and prices. `unwanted` are groups of stems: a row matches a group with all of its stems.
+    """What a query asks for.
+
+    `wanted` are the terms that rows are compared with; the model embeds `text`. Both exclude unwanted words
+    and prices. `unwanted` are groups of stems: a row matches a group if it has all of its stems.
 
     Prices are in the catalogue's currency; `direction` is -1 for cheap, 1 for expensive.
     """
@@ -145,11 +147,11 @@ class Understanding:
 
     @property
     def asks_price(self) -> bool:
-        """True if a price was read."""
+        """True if the query names a price, or asks for cheap or expensive products."""
         return self.lowest is not None or self.highest is not None or self.direction != 0
 
     def describe(self) -> dict[str, str]:
-        """Describe the reading for display."""
+        """Describe unwanted words and prices for display."""
         found: dict[str, str] = {}
         if self.unwanted:
             found["not wanted"] = ", ".join(" ".join(group) for group in self.unwanted)
@@ -309,13 +311,13 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
 
 
 def _goes_on(terms: Sequence[Term], number: int) -> bool:
-    """True if the word after "or", "and" is also unwanted."""
+    """True if the word after "or" or "and" is also unwanted."""
     following = terms[number + 1] if number + 1 < len(terms) else None
     return following is not None and following.word not in STOP_WORDS and terms[number].word != "and"
 
 
 def is_measure(term: Term) -> bool:
-    """True if it is a number with its unit."""
+    """True if the term is a number with its unit."""
     return term.joined and term.stem[0].isdigit() and term.stem.lstrip("0123456789.") in UNITS.values()
 
 

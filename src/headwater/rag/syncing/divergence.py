@@ -69,8 +69,8 @@ def iter_ranges(states: Iterable[PointState], name: str) -> Iterator[KeyRange]:
         for state in members:
             if state.chunk_id <= last:
                 raise SearchError(
-                    f"{name} does not list chunks in order: {state.chunk_id} came after {last}",
-                    hint="this is a defect of the store or of its adapter; please report it",
+                    f"{name} does not list chunks in order: {state.chunk_id} follows {last}",
+                    hint="this is a bug in the store or its adapter; please report it",
                 )
             last = state.chunk_id
             digest.update("\n".join((last, state.row_key, state.content_hash, state.fields_hash)).encode())

@@ -38,19 +38,21 @@ class LakeChunks:
         self._options = storage_options
 
     def look(self) -> "LakeLook":
-        """Return the current snapshot. Raises `IndexNotFoundError` when nothing was ever indexed, and
-        `LakeError`."""
+        """Return the current snapshot.
+
+        Raises `LakeError`, and `IndexNotFoundError` when nothing has been indexed.
+        """
         reader = SnapshotReader(self._path, self._options)
         state = self.find_state(reader)
         if state is None:
             raise IndexNotFoundError(
-                f"{self._path}: no chunks of the configured model, texts and chunk sizes",
-                hint="`headwater index build` makes them, and `headwater run` keeps them up",
+                f"{self._path}: no chunks for the configured model, text columns and chunk sizes",
+                hint="create them with `headwater index build`; `headwater run` keeps them up to date",
             )
         return LakeLook(reader, self._fingerprint, state)
 
     def find_state(self, reader: SnapshotReader | None = None) -> IndexState | None:
-        """Return the newest commit's state; None when nothing was ever indexed."""
+        """Return the newest commit's state; None when nothing has been indexed."""
         reader = reader or SnapshotReader(self._path, self._options)
         if not reader.exists():
             return None
@@ -85,7 +87,7 @@ class LakeLook:
         return parse_chunks(rows.filter(pc.equal(rows.column("fingerprint"), self._fingerprint)))
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Yield those of the chunks that exist, or all."""
+        """Yield the chunks with these ids, without those that do not exist; all if None."""
         if chunk_ids is not None and not chunk_ids:
             return iter(())
         found = select_present(self._reader.read(CHUNK_COLUMNS), self._fingerprint)

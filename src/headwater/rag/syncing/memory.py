@@ -1,4 +1,4 @@
-"""Chunks in this process."""
+"""A chunks table in this process, for tests."""
 
 import threading
 import uuid
@@ -44,7 +44,7 @@ class MemoryChunks:
         """Return the current snapshot."""
         with self._lock:
             if not self._revision:
-                raise IndexNotFoundError("nothing has been indexed yet", hint="headwater index build")
+                raise IndexNotFoundError("nothing has been indexed yet", hint="run headwater index build")
             position = SyncPosition(self._table_id, f"{self._revision:017}", self._revision, self._as_of)
             return MemoryLook(dict(self._rows), position, self._purged)
 
@@ -64,7 +64,7 @@ class MemoryLook:
         return (chunk for revision, chunk in self.rows.values() if revision > since.revision)
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Yield the existing chunks among them, or all."""
+        """Yield the chunks with these ids, without those that do not exist; all if None."""
         found = (self.rows.get(chunk_id) for chunk_id in (self.rows if chunk_ids is None else chunk_ids))
         return (row[1] for row in found if row is not None and not row[1].deleted)
 

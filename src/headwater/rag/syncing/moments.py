@@ -9,7 +9,7 @@ from itertools import takewhile
 from headwater.errors import AsOfUnavailableError
 from headwater.rag.index_state import IndexState
 
-_HINT = "ask without `as_of` for an answer of now"
+_HINT = "omit `as_of` to query the current index"
 _INSTANT = re.compile(r"[0-9]{17}")
 
 
@@ -22,7 +22,7 @@ class Moment:
 
     @property
     def as_of(self) -> str:
-        """Return the completion time of the data table's newest commit in it."""
+        """Return the completion time of the newest data table commit in it."""
         return self.state.as_of
 
 
@@ -47,11 +47,12 @@ def check_instant(asked: str, newest: str) -> None:
     """Raise `AsOfUnavailableError` for an invalid instant, or one after `newest`, the index's commit."""
     if not _is_instant(asked):
         raise AsOfUnavailableError(
-            f"{asked!r} is no instant; one is `yyyyMMddHHmmssSSS` in UTC, such as {newest}", hint=_HINT
+            f"invalid instant {asked!r}; the format is `yyyyMMddHHmmssSSS` in UTC, such as {newest}",
+            hint=_HINT,
         )
     if asked > newest:
         raise AsOfUnavailableError(
-            f"what the table holds as of {asked} is not known yet: the index holds {newest or 'no commit'}",
+            f"the index does not reach {asked} yet; its newest commit is {newest or 'none'}",
             hint=_HINT,
         )
 
@@ -59,17 +60,18 @@ def check_instant(asked: str, newest: str) -> None:
 def choose_moment(answerable: Sequence[Moment], asked: str, newest: str) -> Choice:
     """Return the newest moment (oldest first) without data after `asked`, an instant up to `newest`.
 
-    Among several as of the same commit, the last one counts, such as a purge or a repeated pass. Raises
+    If several are as of the same commit, such as a purge or a repeated pass, the last one counts. Raises
     `AsOfUnavailableError` when all are later.
     """
     earlier = [moment for moment in answerable if moment.as_of <= asked]
     if not earlier:
         oldest = answerable[0].as_of if answerable else newest
         raise AsOfUnavailableError(
-            f"there is no answer as of {asked} any more: the oldest is of {oldest}, the newest of {newest}",
-            hint="search.keep_commits says how far back answers reach, from the next commit on",
+            f"the index no longer reaches back to {asked}; it covers {oldest} to {newest}",
+            hint="to keep more commits from the next one on, increase search.keep_commits",
         )
-    # Not simply the next one's: after a restore of the data table, a commit may be as of an earlier one.
+    # Not simply the `as_of` of the next moment: after a restore of the data table, a commit may be as of an
+    # earlier one.
     later = (moment.as_of for moment in answerable if moment.as_of > asked)
     return Choice(earlier[-1], min(later, default=newest))
 

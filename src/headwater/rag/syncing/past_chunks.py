@@ -34,7 +34,7 @@ class PastChunks:
         return [Moment(requested, state) for requested, state in states.items() if state]
 
     def read(self, moment: Moment) -> Iterator[Chunk] | None:
-        """Yield all chunks of that time; None when the cleaner has removed some of them."""
+        """Yield all chunks of that moment; None when the cleaner has removed some of them."""
         reader = self._open()
         try:
             rows = reader.read(CHUNK_COLUMNS, as_of=moment.requested)

@@ -25,6 +25,6 @@ def parse_position(text: str) -> SyncPosition:
     parts = text.split("/")
     if len(parts) != 4 or not parts[2].isdecimal():
         raise SearchError(
-            f"the index's checkpoint cannot be read: {text!r}", hint="make a new one: headwater index build"
+            f"cannot parse the checkpoint of the index: {text!r}", hint="rebuild it: headwater index build"
         )
     return SyncPosition(parts[0], parts[1], int(parts[2]), parts[3])

@@ -19,12 +19,14 @@ class ChunkLook(Protocol):
         ...
 
     def iter_changes(self, since: SyncPosition) -> Iterator[Chunk] | None:
-        """Yield the current state of all chunks written after `since`, including deleted ones. Returns None
-        when that is no longer known: then only a comparison helps."""
+        """Yield the current state of all chunks written after `since`, including deleted ones.
+
+        None when they are no longer known; the caller then has to compare everything.
+        """
         ...
 
     def iter_chunks(self, chunk_ids: Collection[str] | None) -> Iterator[Chunk]:
-        """Yield those of the chunks that exist, or all of them, in no order."""
+        """Yield the chunks with these ids, without those that do not exist; all if None. Unordered."""
         ...
 
     def iter_states(self) -> Iterator[PointState]:
@@ -36,7 +38,7 @@ class ChunkSource(Protocol):
     """A source of chunks."""
 
     def look(self) -> ChunkLook:
-        """Return the current snapshot. Raises `IndexNotFoundError` when nothing was ever indexed."""
+        """Return the current snapshot. Raises `IndexNotFoundError` when nothing has been indexed."""
         ...
 
 

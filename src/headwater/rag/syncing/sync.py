@@ -1,4 +1,4 @@
-"""Brings an index up to date with the chunks: writes new points, removes old ones, then the checkpoint."""
+"""Syncs an index with the chunks: writes new points, removes old ones, then writes the checkpoint."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,9 +25,10 @@ _ATTEMPTS = 5
 
 @dataclass(slots=True)
 class SyncReport:
-    """The result of one sync. `compared`: the changes were no longer known, so everything was compared.
+    """The result of one sync.
 
-    Then `divergent_rows` are those that were missing, wrong or extra.
+    `compared` is true if the changes were no longer known, so that everything was compared. In that case,
+    `divergent_rows` counts the rows that were missing, wrong or extra.
     """
 
     upserted: int = 0
@@ -44,7 +45,7 @@ class SyncReport:
 
 
 class IndexSync:
-    """Follows chunks with one version of the index. Safe to kill, to repeat, and to run concurrently.
+    """Syncs one version of the index with the chunks. Safe to kill, to repeat, and to run concurrently.
 
     Keeps all state in the index itself. Raises `HeadwaterError`; then a retry is safe.
     """
@@ -88,14 +89,14 @@ class IndexSync:
                 return report
             if self._write_checkpoint(look, stored):
                 return report
-            # Another sync was faster. Our writes may be older than its writes, so the newest state of
-            # everything we may have touched is written again.
-            _log.warning("another process brings this index up to date, too; doing it again")
+            # Another sync was faster. Our writes may be older than its writes, so write the newest state of
+            # everything that we may have changed again.
+            _log.warning("another process has written the checkpoint of this index; retrying")
             stored = self._index.read_checkpoint()
             look = self._source.look()
         raise IndexUnavailableError(
-            "the index is written to by other processes all the time",
-            hint="let one process keep it up: `headwater serve`, or `headwater index sync`",
+            f"no checkpoint written in {_ATTEMPTS} attempts: other processes keep writing to this index",
+            hint="sync it from one process only: `headwater serve`, or `headwater index sync`",
         )
 
     def _write_checkpoint(self, look: ChunkLook, stored: Checkpoint | None) -> bool:

@@ -18,7 +18,7 @@ _NAME = re.compile(r"v(\d{4,})")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a new version may go live. `reason` is a sentence, `figures` its evidence."""
+    """Whether a new version may go live. `reason` explains it, `figures` are the evidence."""
 
     passed: bool
     reason: str
@@ -27,7 +27,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """A filled version; `is_live` when searches use it now. `dropped` are the removed versions."""
+    """A filled version; `is_live` if searches use it now. `dropped` are the removed versions."""
 
     version: str
     points: int
@@ -79,7 +79,7 @@ class IndexVersions:
         older = [name for name in self._list_finished() if live is not None and name < live]
         if not older:
             raise IndexNotFoundError(
-                "there is no older version of the index to go back to",
+                "no older version of the index to roll back to",
                 hint=f"versions: {', '.join(self._store.list_versions()) or 'none'}; live: {live or 'none'}",
             )
         self._store.set_live(older[-1])
@@ -111,7 +111,7 @@ def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> 
     points = new.count()
     figures: dict[str, float] = {"points": points, "live_points": live.count() if live else 0}
     if not points and figures["live_points"]:
-        return Verdict(False, "the new version is empty, and the live one is not", figures)
+        return Verdict(False, "the new version is empty, but the live one is not", figures)
     states = [state for at, state in enumerate(new.iter_states()) if at % max(1, points // canaries) == 0]
     asked = [point for point in new.load([state.row_key for state in states[:canaries]]) if any(point.dense)]
     found = new.search([SearchRequest("dense", point.dense, 10) for point in asked])
@@ -135,13 +135,13 @@ def check_spec(spec: IndexSpec, live: IndexSpec) -> None:
     """Raise `SearchError` when the live version was built for another configuration."""
     if spec.dimensions != live.dimensions:
         problem = (
-            f"its vectors have {live.dimensions} numbers, those of the configured model {spec.dimensions}"
+            f"its vectors have length {live.dimensions}, those of the configured model {spec.dimensions}"
         )
     elif spec.fingerprint != live.fingerprint:
-        problem = "model, text columns, chunks or words are not those configured now"
+        problem = "the model, text columns, chunking or word analysis differs"
     else:
         return
     raise SearchError(
         f"the live index was built for another configuration: {problem}",
-        hint="`headwater index build` makes a new version beside it and switches when that is as good",
+        hint="`headwater index build` builds a new version alongside it, and makes it live if it is as good",
     )

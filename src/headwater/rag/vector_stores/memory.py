@@ -49,7 +49,7 @@ class MemoryIndex:
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
+        """Write complete points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             self._check(point)
         with self._lock:
@@ -70,7 +70,7 @@ class MemoryIndex:
                 self._points[slot] = replace(point, text=old.text, stems=old.stems, dense=(), sparse={})
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; missing ones are no error."""
+        """Remove points; ignore missing ones."""
         with self._lock:
             for chunk_id in chunk_ids:
                 self._remove(chunk_id)
@@ -121,8 +121,8 @@ class MemoryIndex:
     def _check(self, point: Point) -> None:
         if len(point.dense) != self._spec.dimensions:
             raise SearchError(
-                f"chunk {point.chunk_id} has a vector of {len(point.dense)} numbers; "
-                f"this version of the index holds {self._spec.dimensions}",
+                f"chunk {point.chunk_id} has a vector of length {len(point.dense)}; "
+                f"vectors of this version of the index have length {self._spec.dimensions}",
                 hint="build a new version of the index for another model",
             )
         for name in point.sparse:
@@ -131,7 +131,7 @@ class MemoryIndex:
     def _find_postings(self, name: str) -> Postings:
         if name not in self._sparse:
             raise SearchError(
-                f"this version of the index has no vectors called {name!r}; "
+                f"this version of the index has no vectors named {name!r}; "
                 f"it has {', '.join((DENSE, *self._sparse))}",
                 hint="build a new version of the index",
             )
@@ -202,9 +202,9 @@ class MemoryIndex:
         vector = np.asarray(request.vector, dtype=np.float32)
         if request.using != DENSE or len(vector) != self._spec.dimensions:
             raise SearchError(
-                f"a query of {len(vector)} numbers for {request.using!r}; "
-                f"{DENSE!r} vectors of this version have {self._spec.dimensions}",
-                hint="ask with the model that the index was built with",
+                f"query vector of length {len(vector)} for {request.using!r}; "
+                f"{DENSE!r} vectors of this version have length {self._spec.dimensions}",
+                hint="use the model that the index was built with",
             )
         slots = np.flatnonzero(self._present[:size])
         scores = np.round(self._matrix[:size] @ vector, _DECIMALS)
@@ -269,8 +269,8 @@ class MemoryVectorStore:
             index = self._versions.setdefault(version, MemoryIndex(spec))
         if index.spec != spec:
             raise SearchError(
-                f"version {version!r} of the index was made for something else: {index.spec}",
-                hint="give the new version another name",
+                f"version {version!r} of the index exists with another spec: {index.spec}",
+                hint="choose another name for the new version",
             )
         return index
 
@@ -279,9 +279,9 @@ class MemoryVectorStore:
         index = self._versions.get(version)
         if index is None:
             raise IndexNotFoundError(
-                f"there is no version {version!r} of the index; "
-                f"there are: {', '.join(self.list_versions()) or 'none'}",
-                hint="headwater index build",
+                f"the index has no version {version!r}; "
+                f"versions: {', '.join(self.list_versions()) or 'none'}",
+                hint="run headwater index build",
             )
         return index
 
@@ -291,7 +291,7 @@ class MemoryVectorStore:
             names = set(versions)
             if self._live in names:
                 raise SearchError(
-                    f"version {self._live!r} of the index is live", hint="set another live before"
+                    f"version {self._live!r} of the index is live", hint="make another version live first"
                 )
             for name in names:
                 self._versions.pop(name, None)

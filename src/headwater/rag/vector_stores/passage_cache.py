@@ -8,8 +8,10 @@ from headwater.rag.passage import Passage
 
 
 class PassageCache:
-    """Thread-safe; evicts the oldest when full. Every write must be between `begin_write` and `end_write`:
-    concurrent reads are not cached."""
+    """Thread-safe; evicts the oldest passage when full.
+
+    Every write must be between `begin_write` and `end_write`: concurrent reads are not cached.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -29,7 +29,7 @@ def build_payload(point: Point) -> Payload:
 
 
 def build_fields_payload(point: Point) -> Payload:
-    """Return what `set_fields` writes."""
+    """Return the payload that `set_fields` writes."""
     # Embedded Qdrant 0.9 treats a boolean in a filter as a number, so booleans are also stored as words.
     flags = {name: _to_word(value) for name, value in point.fields.items() if isinstance(value, bool)}
     return {
@@ -135,8 +135,8 @@ def check_point(point: Point, spec: IndexSpec) -> None:
     """Raise `SearchError` when the point's vectors do not match the version."""
     if len(point.dense) != spec.dimensions:
         raise SearchError(
-            f"chunk {point.chunk_id} has a vector of {len(point.dense)} numbers; "
-            f"this version of the index holds {spec.dimensions}",
+            f"chunk {point.chunk_id} has a vector of length {len(point.dense)}; "
+            f"vectors of this version of the index have length {spec.dimensions}",
             hint="build a new version of the index for another model: headwater index build",
         )
     for name in point.sparse:
@@ -149,16 +149,16 @@ def check_request(request: SearchRequest, spec: IndexSpec) -> None:
         _check_name(request.using, spec)
     elif request.using != DENSE or len(request.vector) != spec.dimensions:
         raise SearchError(
-            f"a query of {len(request.vector)} numbers for {request.using!r}; "
-            f"{DENSE!r} vectors of this version have {spec.dimensions}",
-            hint="ask with the model that the index was built with, or: headwater index build",
+            f"query vector of length {len(request.vector)} for {request.using!r}; "
+            f"{DENSE!r} vectors of this version have length {spec.dimensions}",
+            hint="use the model that the index was built with, or rebuild it: headwater index build",
         )
 
 
 def _check_name(name: str, spec: IndexSpec) -> None:
     if name not in spec.sparse_names:
         raise SearchError(
-            f"this version of the index has no vectors called {name!r}; "
+            f"this version of the index has no vectors named {name!r}; "
             f"it has {', '.join((DENSE, *spec.sparse_names))}",
             hint="build a new version of the index: headwater index build",
         )

@@ -60,7 +60,7 @@ class PointState:
 
 
 class PassageHit(NamedTuple):
-    """A point found; `score` only compares within one result."""
+    """A point found; scores are comparable within one result."""
 
     passage: Passage
     score: float
@@ -81,9 +81,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """What a version of the index is built for. `fingerprint` covers model, normaliser, chunking and
-    analysis: vectors of different ones never mix. `filtered` are fields that queries filter on, with their
-    kinds."""
+    """The parameters with which a version of the index is built.
+
+    `fingerprint` covers model, normaliser, chunking and analysis: vectors with different fingerprints never
+    mix. `filtered` are fields that queries filter on, with their kinds.
+    """
 
     dimensions: int
     sparse_names: tuple[str, ...]
@@ -101,7 +103,10 @@ class Checkpoint:
 
 
 class Index(Protocol):
-    """One version. All writes are idempotent. Raises `SearchError` when the store cannot be called."""
+    """One version of the index. All writes are idempotent.
+
+    Raises `SearchError` when the store cannot be called.
+    """
 
     @property
     def spec(self) -> IndexSpec:
@@ -109,15 +114,15 @@ class Index(Protocol):
         ...
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points; return when searches see them."""
+        """Write complete points; return when searches see them."""
         ...
 
     def set_fields(self, points: Sequence[Point]) -> None:
-        """Update existing points, except for text and vectors; ignore the others."""
+        """Update existing points, except for text and vectors; ignore missing ones."""
         ...
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; missing ones are no error."""
+        """Remove points; ignore missing ones."""
         ...
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
@@ -133,7 +138,7 @@ class Index(Protocol):
         ...
 
     def iter_passages(self) -> Iterator[Passage]:
-        """Yield all points, in no order."""
+        """Yield all points, unordered."""
         ...
 
     def count(self) -> int:
@@ -157,7 +162,7 @@ class VectorStore(Protocol):
         ...
 
     def create(self, version: str, spec: IndexSpec) -> Index:
-        """Create an empty version, or open the existing one with the same spec, else raise `SearchError`."""
+        """Create an empty version, or open the existing one. Raises `SearchError` if its spec differs."""
         ...
 
     def open(self, version: str) -> Index:
@@ -165,7 +170,7 @@ class VectorStore(Protocol):
         ...
 
     def drop(self, versions: Iterable[str]) -> None:
-        """Remove versions; missing ones are no error. Raises `SearchError` for the live one."""
+        """Remove versions; ignore missing ones. Raises `SearchError` for the live one."""
         ...
 
     def find_live(self) -> str | None:

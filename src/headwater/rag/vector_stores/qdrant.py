@@ -66,7 +66,7 @@ class QdrantIndex:
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
+        """Write complete points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             check_point(point, self._spec)
         if points:
@@ -92,7 +92,7 @@ class QdrantIndex:
                 self._client.batch_update_points(self._name, operations)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; missing ones are no error."""
+        """Remove points; ignore missing ones."""
         if chunk_ids:
             with explained(self._name):
                 self._client.delete(self._name, models.PointIdsList(points=list(chunk_ids)))
@@ -171,9 +171,9 @@ class QdrantIndex:
 
 
 class QdrantStore:
-    """All versions on one server. `client` may be of a server or in-process.
+    """All versions on one server. `client` may use a server or run in-process.
 
-    Raises `IndexUnavailableError` when the server does not answer, `SearchError` when it refuses.
+    Raises `IndexUnavailableError` when the server does not respond, `SearchError` when it rejects a request.
     """
 
     def __init__(self, client: QdrantClient, collection: str) -> None:
@@ -204,8 +204,8 @@ class QdrantStore:
         index = self.open(version)
         if index.spec != spec:
             raise SearchError(
-                f"version {version!r} of the index was made for something else: {index.spec}",
-                hint="give the new version another name",
+                f"version {version!r} of the index exists with another spec: {index.spec}",
+                hint="choose another name for the new version",
             )
         with explained(name):
             _create_indexes(self._client, name, spec)
@@ -219,7 +219,7 @@ class QdrantStore:
             metadata: Mapping[str, Any] = self._client.get_collection(name).config.metadata or {}
         if _SPEC_KEY not in metadata:
             raise SearchError(
-                f"collection {name} was not made by headwater",
+                f"collection {name} was not created by headwater",
                 hint="choose another search.store.collection, or delete that collection",
             )
         return QdrantIndex(self._client, name, parse_spec(metadata[_SPEC_KEY]))
@@ -228,7 +228,9 @@ class QdrantStore:
         """Remove versions. Raises `SearchError` for the live one."""
         names = set(versions)
         if (live := self.find_live()) in names:
-            raise SearchError(f"version {live!r} of the index is live", hint="set another live before")
+            raise SearchError(
+                f"version {live!r} of the index is live", hint="make another version live first"
+            )
         for version in names & set(self.list_versions()):
             with explained(self._collection):
                 self._client.delete_collection(self._to_name(version))
@@ -263,32 +265,32 @@ class QdrantStore:
         names = self.list_versions()
         if version not in names:
             raise IndexNotFoundError(
-                f"there is no version {version!r} of the index {self._collection!r}; "
-                f"there are: {', '.join(names) or 'none'}",
-                hint="headwater index build",
+                f"the index {self._collection!r} has no version {version!r}; "
+                f"versions: {', '.join(names) or 'none'}",
+                hint="run headwater index build",
             )
 
 
 @contextmanager
 def explained(collection: str) -> Iterator[None]:
-    """Convert errors of the client inside the block to one sentence with a fix."""
+    """Convert errors of the client inside the block to a `SearchError` with a hint."""
     try:
         yield
     except UnexpectedResponse as error:
-        text = f"collection {collection}: the server said {error.status_code}: {_to_line(error.content)}"
+        text = f"collection {collection}: server returned HTTP {error.status_code}: {_to_line(error.content)}"
         if error.status_code in (401, 403):
             raise SearchError(text, hint="set HEADWATER_QDRANT_API_KEY") from error
         if error.status_code is not None and error.status_code >= 500:
-            raise IndexUnavailableError(text, hint="look at the server's log") from error
-        raise SearchError(text, hint="are client and server of about the same version?") from error
+            raise IndexUnavailableError(text, hint="check the log of the Qdrant server") from error
+        raise SearchError(text, hint="check that client and server versions are compatible") from error
     except (ResponseHandlingException, RpcError, ConnectionError) as error:
         raise IndexUnavailableError(
-            f"collection {collection}: the vector store does not answer: {_to_line(error)}",
-            hint="is the server up? check search.store.url, the network and HEADWATER_QDRANT_API_KEY",
+            f"collection {collection}: the vector store does not respond: {_to_line(error)}",
+            hint="check the server, search.store.url, the network and HEADWATER_QDRANT_API_KEY",
         ) from error
     except (ApiException, ValueError) as error:
         raise SearchError(
-            f"collection {collection}: {_to_line(error)}", hint="headwater index status"
+            f"collection {collection}: {_to_line(error)}", hint="check the index: headwater index status"
         ) from error
 
 

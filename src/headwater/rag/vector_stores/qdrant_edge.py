@@ -52,7 +52,7 @@ _PAGE = 1_000
 OPTIMIZE_AFTER = 10_000
 """Number of written points that makes building the graph worthwhile: until then searches scan them."""
 KEPT_PASSAGES = 100_000
-"""Passages in memory, some 2 kB each."""
+"""Passages in memory, about 2 kB each."""
 
 _INDEX_KINDS = {
     "keyword": qdrant.PayloadSchemaType.Keyword,
@@ -79,7 +79,7 @@ class EdgeIndex:
         return self._spec
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write whole points. Raises `SearchError` when the vectors do not match the spec."""
+        """Write complete points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
             check_point(point, self._spec)
         if not points:
@@ -100,7 +100,7 @@ class EdgeIndex:
                     self._shard.update(qdrant.UpdateOperation.set_payload([point.chunk_id], payload))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Remove points; missing ones are no error."""
+        """Remove points; ignore missing ones."""
         if chunk_ids:
             with self._writing(chunk_ids):
                 self._shard.update(qdrant.UpdateOperation.delete_points(list(chunk_ids)))
@@ -265,8 +265,8 @@ class EdgeVectorStore:
             index = self.open(version)
         if index.spec != spec:
             raise SearchError(
-                f"version {version!r} of the index was made for something else: {index.spec}",
-                hint="give the new version another name",
+                f"version {version!r} of the index exists with another spec: {index.spec}",
+                hint="choose another name for the new version",
             )
         return index
 
@@ -285,10 +285,11 @@ class EdgeVectorStore:
             names = set(versions)
             if self.find_live() in names:
                 raise SearchError(
-                    f"version {self.find_live()!r} of the index is live", hint="set another live before"
+                    f"version {self.find_live()!r} of the index is live",
+                    hint="make another version live first",
                 )
             for name in names & set(self.list_versions()):
-                # Without its spec a folder is no version, even if removing the rest fails.
+                # A folder without its spec is not a version, even if removing the rest fails.
                 (self._folder / name / _SPEC).unlink()
                 index = self._open.pop(name, None)
                 if index is not None:
@@ -321,9 +322,9 @@ class EdgeVectorStore:
         names = self.list_versions()
         if version not in names:
             raise IndexNotFoundError(
-                f"there is no version {version!r} of the index in {self._folder}; "
-                f"there are: {', '.join(names) or 'none'}",
-                hint="headwater index build",
+                f"the index in {self._folder} has no version {version!r}; "
+                f"versions: {', '.join(names) or 'none'}",
+                hint="run headwater index build",
             )
 
 
@@ -335,7 +336,7 @@ def _number(point_id: Any) -> int:
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Convert errors of the engine or the disk inside the block to one sentence."""
+    """Convert errors of the engine or the disk inside the block to a `SearchError`."""
     try:
         yield
     except HeadwaterError:
@@ -343,8 +344,8 @@ def explained(folder: Path) -> Iterator[None]:
     # The engine raises plain `Exception`.
     except Exception as error:
         raise SearchError(
-            f"the index in {folder} cannot be used: {error}",
-            hint="is the disk full or the folder damaged? without it: headwater index build makes a new one",
+            f"cannot use the index in {folder}: {error}",
+            hint="check for a full disk; if the folder is corrupt, remove it and run headwater index build",
         ) from error
 
 
@@ -357,8 +358,8 @@ def _lock_folder(folder: Path) -> int:
         os.close(file)
         raise IndexUnavailableError(
             f"the index in {folder} is in use by process {owner}",
-            hint="a local index is for one process: `headwater serve` keeps its index up by itself, so stop "
-            "it before `headwater index`, or use a server: search.store.type: qdrant",
+            hint="only one process can open a local index: stop `headwater serve`, which syncs its index "
+            "itself, before you run `headwater index`; or use a Qdrant server: search.store.type: qdrant",
         ) from error
     os.ftruncate(file, 0)
     os.pwrite(file, str(os.getpid()).encode(), 0)

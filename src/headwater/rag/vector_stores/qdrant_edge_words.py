@@ -17,7 +17,7 @@ from headwater.rag.vector_stores.protocol import Filter, IndexCondition, Point, 
 
 
 def to_point(point: Point) -> qdrant.Point:
-    """Convert a whole point."""
+    """Convert a complete point."""
     vectors: dict[str, Any] = {DENSE: point.dense}
     for name, vector in point.sparse.items():
         if vector.indices:

@@ -63,9 +63,9 @@ def test_after_a_restore_the_table_is_what_it_was_set_back_to() -> None:
 
 
 def test_before_the_oldest_it_says_what_is_there() -> None:
-    with pytest.raises(AsOfUnavailableError, match=f"oldest is of {instant(1)}, the newest of {NEWEST}"):
+    with pytest.raises(AsOfUnavailableError, match=f"it covers {instant(1)} to {NEWEST}"):
         choose_moment(MOMENTS, instant(0), NEWEST)
-    with pytest.raises(AsOfUnavailableError, match=f"oldest is of {NEWEST}, the newest of {NEWEST}"):
+    with pytest.raises(AsOfUnavailableError, match=f"it covers {NEWEST} to {NEWEST}"):
         choose_moment([], instant(0), NEWEST)
 
 
@@ -74,14 +74,14 @@ def test_before_the_oldest_it_says_what_is_there() -> None:
     ["", "yesterday", "2026-11-21", DAY, f"{NEWEST}0", "20261321120000000", "٢٠٢٦١١٢١١٢٠٥٠٠٠٠٠", "9" * 17],
 )
 def test_what_is_no_instant_is_refused(asked: str) -> None:
-    with pytest.raises(AsOfUnavailableError, match="no instant") as refused:
+    with pytest.raises(AsOfUnavailableError, match="invalid instant") as refused:
         check_instant(asked, NEWEST)
     assert NEWEST in refused.value.message
 
 
 def test_what_the_index_cannot_know_yet_is_refused() -> None:
     check_instant(NEWEST, NEWEST)
-    with pytest.raises(AsOfUnavailableError, match=f"the index holds {NEWEST}"):
+    with pytest.raises(AsOfUnavailableError, match=f"its newest commit is {NEWEST}"):
         check_instant(f"{DAY}120500001", NEWEST)
 
 

@@ -69,7 +69,7 @@ def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fal
     if config is None:
         raise UsageError(
             f"{named.name} is one of headwater's own tables and has no metadata table",
-            hint=f"name one of: {', '.join(settings.tables)}",
+            hint=f"specify one of: {', '.join(settings.tables)}",
         )
     with open_table(ctx, "metadata rebuild", is_writing=not dry_run) as table:
         done = rebuild_metadata(table, list_kept_partitions(config), dry_run=dry_run)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A kind of product. `others` are buyers' words for it that sellers do not use; `wish` is its purpose,
-    without naming it."""
+    """A kind of product.
+
+    `others` are words of buyers that sellers do not use; `wish` describes its purpose without its name.
+    """
 
     name: str
     others: tuple[str, ...]
@@ -17,8 +19,11 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """`text` is the seller's wording, `need` that of a buyer who wants it; `lack` names what `without`
-    excludes, if anything."""
+    """A feature of a product.
+
+    `text` is the seller's wording, `need` that of a buyer who wants it. `lack` is the word after `without` in
+    a query for it, or empty.
+    """
 
     name: str
     text: str
