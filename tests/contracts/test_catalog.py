@@ -204,7 +204,7 @@ def test_nothing_is_sent_when_nothing_changed(harness: Harness) -> None:
     assert (harness.count_sent() if harness.count_sent else 0) == sent
 
 
-def test_new_partitions_come_and_vanished_ones_go(harness: Harness) -> None:
+def test_partitions_are_added_and_removed(harness: Harness) -> None:
     harness.need_partitions()
     harness.sync(harness.table(days=3))
     wanted = harness.table(partitions=tuple(f"day=2026-01-0{day}/region=eu b+c" for day in (1, 3, 4)))
@@ -214,7 +214,7 @@ def test_new_partitions_come_and_vanished_ones_go(harness: Harness) -> None:
     assert harness.sync(wanted).is_empty
 
 
-def test_how_far_it_has_followed_is_written_beside_another_change(harness: Harness) -> None:
+def test_followed_offset_is_written_with_another_change(harness: Harness) -> None:
     harness.need_partitions()
     harness.sync(harness.table())
     harness.sync(harness.table(days=3, requested="20260102"))
@@ -276,7 +276,7 @@ def test_partitions_that_another_process_has_added_or_dropped_are_fine(harness: 
     assert len(harness.places()) == 1
 
 
-def test_what_others_have_written_stays(harness: Harness) -> None:
+def test_properties_of_other_writers_are_kept(harness: Harness) -> None:
     if harness.describe_table is None or harness.read_description is None:
         pytest.skip("nobody else writes it")
     harness.sync(harness.table())
@@ -332,7 +332,7 @@ def test_a_catalog_that_does_not_answer_is_one_to_try_again(
     assert str(port) in caught.value.message
 
 
-def test_glue_without_the_database_says_what_to_do(glue: Harness) -> None:
+def test_missing_glue_database_error_has_next_step(glue: Harness) -> None:
     assert isinstance(glue.catalog, GlueCatalog)
     glue.catalog._config = glue.catalog._config.model_copy(update={"create_database": False})
     with pytest.raises(CatalogError) as caught:
@@ -340,7 +340,7 @@ def test_glue_without_the_database_says_what_to_do(glue: Harness) -> None:
     assert "create_database: true" in caught.value.hint
 
 
-def test_datahub_without_a_token_says_what_to_set() -> None:
+def test_missing_datahub_token_error_names_the_setting() -> None:
     with run_datahub() as server:
         server.token = "s3cret"
         catalog = DataHubCatalog(CatalogConfig(type="datahub", database="shop", address=server.address))
@@ -350,7 +350,7 @@ def test_datahub_without_a_token_says_what_to_set() -> None:
     assert "DATAHUB_GMS_TOKEN" in caught.value.hint
 
 
-def test_datahub_shows_kinds_keys_and_place() -> None:
+def test_datahub_has_kinds_keys_and_location() -> None:
     with run_datahub() as server:
         config = CatalogConfig(type="datahub", database="shop", address=server.address, environment="DEV")
         harness = Harness(DataHubCatalog(config), "s3a://lake")

@@ -156,7 +156,7 @@ def harness(request: pytest.FixtureRequest) -> Harness:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_deleted_object_is_gone_and_no_other(harness: Harness, key: str) -> None:
+def test_delete_removes_only_that_object(harness: Harness, key: str) -> None:
     other = harness.put("other", b"other")
     listed = harness.put(key, b"one")
     assert harness.delete().clean(listed) == "cleaned"
@@ -165,7 +165,7 @@ def test_a_deleted_object_is_gone_and_no_other(harness: Harness, key: str) -> No
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_moved_object_lies_there_and_no_longer_here(harness: Harness, key: str) -> None:
+def test_move_stores_the_object_at_the_target_only(harness: Harness, key: str) -> None:
     listed = harness.put(key, b"one")
     assert harness.move().clean(listed) == "cleaned"
     assert (harness.read(key), harness.read_moved(key)) == (None, b"one")
@@ -179,7 +179,7 @@ def test_doing_it_again_is_harmless(harness: Harness) -> None:
         cleaner.close()
 
 
-def test_a_move_that_was_cut_short_before_the_deletion_is_finished(harness: Harness) -> None:
+def test_interrupted_move_is_completed(harness: Harness) -> None:
     harness.move().clean(harness.put("a.json", b"one"))
     again = harness.put("a.json", b"one")
     assert harness.move().clean(again) == "cleaned"
@@ -187,7 +187,7 @@ def test_a_move_that_was_cut_short_before_the_deletion_is_finished(harness: Harn
 
 
 @pytest.mark.parametrize("action", ["delete", "move", "tag"])
-def test_what_has_changed_since_is_left_alone(harness: Harness, action: str) -> None:
+def test_objects_changed_since_are_skipped(harness: Harness, action: str) -> None:
     old = harness.put("a.json", b"one")
     harness.put("a.json", b"another")
     cleaner = {"delete": harness.delete, "move": harness.move, "tag": harness.tag}[action]()
@@ -205,7 +205,7 @@ def test_the_same_bytes_put_again_are_something_else(harness: Harness) -> None:
     assert harness.read("a.json") == b"one"
 
 
-def test_tags_are_put_beside_others(harness: Harness) -> None:
+def test_tags_are_added_to_existing_tags(harness: Harness) -> None:
     listed = harness.put("a.json", b"one")
     assert harness.tag(team="data").clean(listed) == "cleaned"
     for _ in range(2):
@@ -228,7 +228,7 @@ def test_a_key_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "outside.json").exists()
 
 
-def test_a_link_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+def test_deleting_a_link_keeps_its_target(tmp_path: Path) -> None:
     root = tmp_path / "source"
     root.mkdir()
     (root / "real.json").write_bytes(b"one")

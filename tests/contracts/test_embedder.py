@@ -127,7 +127,7 @@ def build(request: pytest.FixtureRequest) -> Iterator[Build]:
             one.close()
 
 
-def test_vectors_have_the_length_that_it_tells_and_length_one(build: Build) -> None:
+def test_vectors_have_the_declared_dimensions_and_unit_length(build: Build) -> None:
     embedder = build()
     for vectors in (embedder.embed_passages(TEXTS), embedder.embed_queries(TEXTS)):
         assert vectors.shape == (3, embedder.dimensions)
@@ -140,7 +140,7 @@ def test_no_texts_give_no_vectors(build: Build) -> None:
     assert embedder.embed_passages([]).shape == (0, embedder.dimensions)
 
 
-def test_a_text_without_words_is_zeros_and_disturbs_nobody(build: Build) -> None:
+def test_text_without_words_is_zeros_and_affects_no_other_text(build: Build) -> None:
     embedder = build()
     vectors = embedder.embed_passages(["", TEXTS[0], " \u200b\n", "?!"])
     assert not vectors[[0, 2, 3]].any()
@@ -161,7 +161,7 @@ def test_like_texts_are_near(build: Build) -> None:
     assert int(np.argmax(embedder.embed_passages(TEXTS) @ query)) == 1
 
 
-def test_what_cannot_be_seen_does_not_change_a_vector(build: Build) -> None:
+def test_invisible_characters_do_not_change_a_vector(build: Build) -> None:
     plain, hidden = build().embed_passages(["garden hose", "gar\u200bden\u2060 ho\u00adse"])
     assert plain == pytest.approx(hidden, abs=1e-5)
 
@@ -259,7 +259,7 @@ def test_an_endpoint_that_is_not_there_may_be_asked_later() -> None:
     embedder.close()
 
 
-def test_vectors_that_are_shorter_than_wished_are_refused(endpoint: Endpoint) -> None:
+def test_vectors_shorter_than_configured_are_rejected(endpoint: Endpoint) -> None:
     embedder = build_remote(endpoint, dimensions=64)
     with pytest.raises(SearchError, match="32"):
         embedder.embed_queries(["hose"])

@@ -100,7 +100,7 @@ def test_it_starts_after_any_text(build: Build) -> None:
     assert list_keys(lister, "a", start_after="a.") == ["a.txt", "a/b.txt", "a/b/c.txt", "a0.txt"]
 
 
-def test_an_object_is_told_with_size_etag_and_time(build: Build) -> None:
+def test_listed_object_has_size_etag_and_time(build: Build) -> None:
     (found,) = build(["one.json"]).iter_objects()
     assert (found.key, found.size) == ("one.json", 8)
     assert found.etag

@@ -143,7 +143,7 @@ def test_any_key_is_read_exactly(harness: Harness, key: str) -> None:
     assert content.state.size == len(key.encode())
 
 
-def test_without_version_and_etag_reads_what_lies_there(harness: Harness) -> None:
+def test_read_without_version_and_etag_returns_current_content(harness: Harness) -> None:
     harness.put("k", b"one")
     newest = harness.put("k", b"three")
 
@@ -151,7 +151,7 @@ def test_without_version_and_etag_reads_what_lies_there(harness: Harness) -> Non
     assert harness.store.read(harness.ref("k")).state.etag == newest.etag
 
 
-def test_state_is_what_lies_there_now_whatever_the_ref_names(harness: Harness) -> None:
+def test_state_is_the_current_one_whatever_the_ref_names(harness: Harness) -> None:
     old = harness.put("k", b"one")
     new = harness.put("k", b"three")
 

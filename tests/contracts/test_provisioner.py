@@ -37,7 +37,7 @@ def test_planning_changes_nothing(provisioner: Provisioner) -> None:
     assert provisioner.plan() == provisioner.plan()
 
 
-def test_what_is_applied_is_what_was_planned_and_needs_no_second_time(provisioner: Provisioner) -> None:
+def test_apply_matches_the_plan_and_is_idempotent(provisioner: Provisioner) -> None:
     plan = provisioner.plan()
     done: list[ResourceAction] = []
     provisioner.apply(plan, done.append)
@@ -52,7 +52,7 @@ def test_a_plan_can_be_applied_twice(provisioner: Provisioner) -> None:
     assert not provisioner.plan().has_changes
 
 
-def test_what_was_made_is_removed_and_a_second_removal_finds_nothing(provisioner: Provisioner) -> None:
+def test_removal_is_complete_and_idempotent(provisioner: Provisioner) -> None:
     provisioner.apply(provisioner.plan(), lambda _: None)
     removal = provisioner.plan_removal()
     done: list[ResourceAction] = []

@@ -74,7 +74,7 @@ def test_all_messages_arrive(harness: Harness) -> None:
     assert set(harness.receive(35)) == sent
 
 
-def test_one_call_returns_at_most_what_was_asked_for(harness: Harness) -> None:
+def test_receive_returns_at_most_the_requested_number(harness: Harness) -> None:
     for number in range(5):
         harness.send(f"m{number}")
     assert len(harness.queue.receive(2, 1)) <= 2
@@ -173,7 +173,7 @@ def test_a_poll_without_waiting_returns_at_once(harness: Harness) -> None:
     assert time.monotonic() - started < 1
 
 
-def test_depth_tells_waiting_from_in_flight(harness: Harness) -> None:
+def test_depth_distinguishes_waiting_from_in_flight(harness: Harness) -> None:
     for number in range(3):
         harness.send(f"m{number}")
     assert (harness.queue.depth().visible, harness.queue.depth().in_flight) == (3, 0)

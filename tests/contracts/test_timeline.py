@@ -46,9 +46,7 @@ def list_instants(timeline: Timeline) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "action"), [("orders_cow", "commit"), ("orders_mor", "deltacommit")])
-def test_commits_are_told_in_order_of_completion_with_what_they_carry(
-    load: Load, name: str, action: str
-) -> None:
+def test_commits_are_in_completion_order_with_their_metadata(load: Load, name: str, action: str) -> None:
     timeline = load(str(FIXTURE_LAKE / name))
     assert timeline.exists()
     assert timeline.has_commits()
@@ -64,7 +62,7 @@ def test_commits_are_told_in_order_of_completion_with_what_they_carry(
     assert timeline.read_properties()["hoodie.table.name"] == name
 
 
-def test_every_action_is_told_once_in_its_furthest_state(load: Load) -> None:
+def test_every_action_occurs_once_in_its_last_state(load: Load) -> None:
     timeline = load(str(FIXTURE_LAKE / "managed"))
     assert list_instants(timeline) == [
         ("20261121220458507", "deltacommit", "completed"),
@@ -93,7 +91,7 @@ def test_every_action_is_told_once_in_its_furthest_state(load: Load) -> None:
     assert steps == ["first", "second", None, "overwrite", "third", None, "fourth", "fifth"]
 
 
-def test_what_an_interruption_leaves_is_pending(load: Load, copy: Callable[[str], Path]) -> None:
+def test_interrupted_actions_are_pending(load: Load, copy: Callable[[str], Path]) -> None:
     table = copy("managed")
     for file in (
         *(f"{INTERRUPTED}.{name}" for name in ("deltacommit.requested", "deltacommit.inflight")),
@@ -108,7 +106,7 @@ def test_what_an_interruption_leaves_is_pending(load: Load, copy: Callable[[str]
     assert timeline.commits[-1].requested == "20261121220520956"
 
 
-def test_archived_commits_are_told_with_what_they_carry(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archived_commits_have_their_metadata(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.lake.timeline.timeline._READ_AT_ONCE", 3)
     timeline = load(str(FIXTURE_LAKE / "archived"))
     archived, active = timeline.list_archived(), timeline.commits
@@ -136,9 +134,7 @@ def test_metadata_that_only_archived_commits_carry_is_found(load: Load, copy: Ca
     assert timeline.find_metadata("nobody") is None
 
 
-def test_action_that_is_archived_and_not_yet_removed_is_told_once(
-    load: Load, copy: Callable[[str], Path]
-) -> None:
+def test_action_archived_but_not_removed_occurs_once(load: Load, copy: Callable[[str], Path]) -> None:
     table = copy("archived")
     before = load(str(table))
     newest = before.list_archived()[-1]

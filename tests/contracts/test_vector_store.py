@@ -49,7 +49,7 @@ def test_dense_vectors_are_found_nearest_first(index: Index) -> None:
     assert find(index, near(0.1, 1)) == ["c", "b", "a"]
 
 
-def test_a_hit_tells_all_of_its_point(index: Index) -> None:
+def test_hit_contains_all_of_its_point(index: Index) -> None:
     index.upsert([make_point("a", (1,), number=3, color="red", price=9.5, in_stock=True, tags=["x", "y"])])
     (hit,) = index.search([near(1)])[0]
     assert (hit.passage.chunk_id, hit.passage.row_key, hit.passage.chunk_number) == (chunk_id("a", 3), "a", 3)
@@ -101,7 +101,7 @@ def test_sparse_scores_weigh_terms_with_their_idf(index: Index) -> None:
     assert hits[0].score == pytest.approx(0.5 * idf[2] + idf[1], rel=1e-3)
 
 
-def test_idf_follows_what_is_removed(index: Index, request: pytest.FixtureRequest) -> None:
+def test_idf_reflects_deletions(index: Index, request: pytest.FixtureRequest) -> None:
     if request.node.callspec.params["store"] in {"edge", "server"}:
         pytest.skip("Qdrant's IDF counts removed points until it has vacuumed them")
     index.upsert([make_point(f"p{number}", words={1: 1.0}) for number in range(20)])
@@ -239,7 +239,7 @@ def test_set_fields_keeps_text_and_vectors(index: Index) -> None:
     assert index.count() == 1
 
 
-def test_deleted_points_are_gone(index: Index) -> None:
+def test_deleted_points_are_not_found(index: Index) -> None:
     index.upsert([make_point("a", (1,), {1: 1.0}), make_point("b", (1,), {1: 1.0})])
     index.delete([chunk_id("a"), chunk_id("never there")])
     index.delete([chunk_id("a")])
@@ -256,7 +256,7 @@ def test_points_come_and_go_again_and_again(index: Index) -> None:
         assert len(find(index, words(turn, limit=40))) == 20
 
 
-def test_load_gives_back_what_was_written(index: Index) -> None:
+def test_load_returns_written_points(index: Index) -> None:
     points = [
         make_point("a", (1, 2), {5: 1.5, 3: 0.5}, number=number, tenant="t", color="red", tags=["x"], n=None)
         for number in range(2)
@@ -313,7 +313,7 @@ def test_the_checkpoint_is_no_point(index: Index) -> None:
     assert [keys(hits) for hits in index.search([near(1), words(1)])] == [["a"], ["a"]]
 
 
-def test_versions_lie_side_by_side_and_one_is_live(store: VectorStore) -> None:
+def test_versions_coexist_and_one_is_live(store: VectorStore) -> None:
     assert (store.list_versions(), store.find_live()) == ([], None)
     one, two = store.create("v1", SPEC), store.create("v2", replace(SPEC, fingerprint="f2"))
     one.upsert([make_point("a")])

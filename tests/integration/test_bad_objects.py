@@ -91,7 +91,7 @@ def outcome(emulator, tmp_path_factory) -> Iterator[Outcome]:
         yield Outcome(pipeline, pipeline.run_once().expect(3), crowded_id)
 
 
-def test_good_objects_beside_bad_ones_are_rows(outcome):
+def test_good_objects_among_bad_ones_are_ingested(outcome):
     pipeline = outcome.pipeline
     assert pipeline.rows("clicks", "n") == Counter([(0,), (1,), (2,), (3,), (10,), (12,)])
     assert pipeline.rows("zipped", "n") == Counter([(1,), (2,)])
@@ -140,7 +140,7 @@ def test_all_messages_are_acknowledged(outcome):
     assert outcome.pipeline.queue_depth() == (0, 0)
 
 
-def test_quarantine_list_and_show_name_reason_and_address(outcome):
+def test_quarantine_list_and_show_print_reason_and_address(outcome):
     listed = outcome.pipeline.read_json_lines("quarantine", "list")
     found = {item["key"]: item for item in listed if item["level"] == "object"}
     item = found["clicks/forbidden.json"]
@@ -149,5 +149,5 @@ def test_quarantine_list_and_show_name_reason_and_address(outcome):
     assert "clicks/forbidden.json" in json.dumps(shown)
 
 
-def test_nobody_sees_a_traceback(outcome):
+def test_no_traceback_is_printed(outcome):
     assert "Traceback" not in outcome.run.stderr + outcome.run.stdout

@@ -110,7 +110,7 @@ def test_no_credentials_at_all(pipeline):
         ),
     ],
 )
-def test_wrong_configuration_is_told_before_spark_starts(pipeline, path, value, words):
+def test_invalid_configuration_is_reported_before_spark_starts(pipeline, path, value, words):
     change_config(pipeline, *path, value=value)
     run = pipeline.run_once()
     run.expect(2)
@@ -122,7 +122,7 @@ def test_wrong_configuration_is_told_before_spark_starts(pipeline, path, value, 
     assert not pipeline.lake.exists()
 
 
-def test_all_wrong_keys_are_told_at_once(pipeline):
+def test_all_invalid_keys_are_reported_together(pipeline):
     change_config(pipeline, "surce", value={})
     change_config(pipeline, "tables", "clicks", "ordering", value="n")
     run = pipeline.run_once().expect(2)

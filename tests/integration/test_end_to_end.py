@@ -204,7 +204,7 @@ def test_queue_is_empty_at_the_end(outcome):
     assert outcome.pipeline.queue_depth() == (0, 0)
 
 
-def test_status_counts_what_is_there(outcome):
+def test_status_counts_rows_and_events(outcome):
     status = outcome.pipeline.read_json("status")
     assert status["events"]["rows"] == OBJECTS + OVERWRITTEN
     assert status["events"]["last_commit"]

@@ -87,7 +87,7 @@ def test_lake_that_is_full_loses_nothing(tmp_path, disk):
 
 
 @pytest.mark.long
-def test_spark_that_has_no_place_for_its_jars_says_so(tmp_path, disk, monkeypatch):
+def test_full_disk_for_jars_is_reported(tmp_path, disk, monkeypatch):
     # Prepared jars are not copied.
     monkeypatch.setenv("HEADWATER_PREPARED", str(tmp_path / "nothing"))
     place = FullDisk(tmp_path, disk, tmp_path / "lake", {"spark.local.dir": str(disk.folder)})

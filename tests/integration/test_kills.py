@@ -146,7 +146,7 @@ def test_killed_during_a_commit_a_reader_finds_nothing_twice(killed, commit):
 
 
 @pytest.mark.parametrize("place", often_or_long(PLACES))
-def test_what_was_sent_before_the_kill_is_there_once_after_the_restart(recovered, place):
+def test_events_before_a_kill_are_ingested_once_after_restart(recovered, place):
     assert recovered.find_clicks(place) == recovered.clicks[place]
     events = Counter(event["key"] for event in recovered.pipeline.records("events"))
     # A product's object is written in several rounds.

@@ -57,7 +57,7 @@ def last_told(pipeline: Pipeline) -> dict[str, Any]:
     return told
 
 
-def test_a_run_brings_in_what_no_notification_told_of(pipeline: Pipeline, last_told: dict[str, Any]) -> None:
+def test_run_backfills_objects_with_lost_notifications(pipeline: Pipeline, last_told: dict[str, Any]) -> None:
     assert pipeline.rows("clicks", "key") == Counter((key,) for key in build_keys())
     lost = listing_events(pipeline)
     assert len(lost) == lost.total() == OBJECTS // 100
@@ -66,7 +66,7 @@ def test_a_run_brings_in_what_no_notification_told_of(pipeline: Pipeline, last_t
     assert len(pipeline.records("events")) == OBJECTS
 
 
-def test_status_tells_what_was_found(last_told: dict[str, Any]) -> None:
+def test_status_reports_the_reconcile(last_told: dict[str, Any]) -> None:
     assert (last_told["listed"], last_told["missing"], last_told["emitted"]) == (OBJECTS, 10, 10)
     assert (last_told["changed"], last_told["vanished"], last_told["unsettled"]) == (0, 0, 0)
     assert last_told["finished_at"] > last_told["started_at"]
@@ -100,7 +100,7 @@ def resumed(pipeline: Pipeline, kills: list[bool]) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_a_dry_run_tells_and_writes_nothing(pipeline: Pipeline, changed: dict[str, set[str]]) -> None:
+def test_dry_run_reports_and_writes_nothing(pipeline: Pipeline, changed: dict[str, set[str]]) -> None:
     before = listing_events(pipeline)
     told = reconcile(pipeline, "--dry-run", code=3)
     assert (told["reconcile"]["changed"], told["reconcile"]["vanished"]) == (10, 10)
@@ -113,7 +113,7 @@ def test_a_dry_run_tells_and_writes_nothing(pipeline: Pipeline, changed: dict[st
 
 
 @pytest.mark.long
-def test_killed_between_pages_it_goes_on_and_emits_everything_once(
+def test_killed_between_pages_reconcile_resumes_and_emits_once(
     pipeline: Pipeline, changed: dict[str, set[str]], resumed: dict[str, Any]
 ) -> None:
     assert resumed["finished_at"]
@@ -148,7 +148,7 @@ def test_a_mirror_equals_the_bucket_after_the_next_run(
     assert (found - there, there - found) == (Counter(), Counter()), "extra rows, missing rows"
 
 
-def test_by_hand_notifications_that_wait_are_told_beside_the_differences(
+def test_manual_reconcile_reports_waiting_notifications(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     pipeline = Pipeline(emulator, tmp_path_factory.mktemp("backlog"), TABLES, reconcile=RECONCILE)
@@ -181,7 +181,7 @@ def test_a_bucket_that_may_not_be_listed_does_not_stop_the_run(
 
 
 @pytest.mark.long
-def test_beside_the_live_flow_the_bucket_is_listed_again_and_again(
+def test_bucket_is_listed_repeatedly_during_live_ingestion(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     reconcile = {"settle_seconds": 2, "backfill_interval": "3 seconds"}

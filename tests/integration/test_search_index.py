@@ -90,7 +90,7 @@ def test_from_files_to_versions_of_an_index(shop: Shop) -> None:
     assert (rebuilt["indexed"], rebuilt["build"]["points"]) == (None, built["build"]["points"])
 
 
-def test_beside_a_run_a_version_is_made_of_the_chunks_that_are_there(shop: Shop) -> None:
+def test_during_a_run_build_uses_existing_chunks(shop: Shop) -> None:
     shop.put(*PRODUCTS)
     shop.say("run", "--once")
     # A table that is ahead of its chunks, as it is for seconds while somebody runs.
@@ -134,7 +134,7 @@ def test_a_run_killed_around_its_chunks_commit_embeds_nothing_twice_and_the_inde
     assert shop.say("index", "status", "--compare")["embedded"] == 3
 
 
-def test_a_store_in_use_is_told_by_status_too(shop: Shop) -> None:
+def test_a_store_in_use_is_reported_by_status_too(shop: Shop) -> None:
     store = EdgeVectorStore(shop.folder / "index", "headwater")
     shop.configure(store={"type": "local", "path": str(shop.folder / "index")})
     done = run_command("index", "status", "--json", folder=shop.folder)
@@ -143,7 +143,7 @@ def test_a_store_in_use_is_told_by_status_too(shop: Shop) -> None:
 
 
 @pytest.mark.long
-def test_a_missing_column_and_a_missing_section_say_what_to_write(shop: Shop) -> None:
+def test_missing_column_and_section_errors_have_next_step(shop: Shop) -> None:
     shop.configure(text=["name"], where="price > 1")
     shop.put(*PRODUCTS)
     done = run_command("run", "--once", "--json", folder=shop.folder, timeout=200).expect(1)

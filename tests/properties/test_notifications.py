@@ -144,9 +144,7 @@ def test_any_attributes_end_as_an_outcome(value: object, attributes: dict[str, s
 
 
 @given(GOOD_BODIES, st.lists(st.integers(0, 20), min_size=1, max_size=6), JSON_VALUES)
-def test_any_value_in_the_place_of_any_part_ends_as_an_outcome(
-    body: object, path: list[int], new: object
-) -> None:
+def test_any_value_for_any_part_has_an_outcome(body: object, path: list[int], new: object) -> None:
     ensure_accounted_for(parse_message(json.dumps(replace_somewhere(body, path, new))))
 
 
@@ -211,7 +209,7 @@ BAD_RECORDS = st.sampled_from(
 
 
 @given(st.lists(st.tuples(st.booleans(), BAD_RECORDS), min_size=1, max_size=20))
-def test_bad_records_among_good_ones_are_exactly_what_is_rejected(plan: list[tuple[bool, object]]) -> None:
+def test_exactly_the_bad_records_are_rejected(plan: list[tuple[bool, object]]) -> None:
     records = [
         s3_record(object_={"key": f"part-{index}"}) if good else bad for index, (good, bad) in enumerate(plan)
     ]
@@ -272,7 +270,7 @@ def test_a_creation_and_a_removal_have_different_event_ids(stored: dict[str, obj
 
 
 @given(st.sampled_from(["ObjectTagging:Put", "ObjectTagging:Delete"]), st.integers(0, 999))
-def test_without_a_sequencer_time_and_name_tell_events_apart(name: str, millisecond: int) -> None:
+def test_without_a_sequencer_time_and_name_distinguish_events(name: str, millisecond: int) -> None:
     stored: dict[str, object] = {"sequencer": None}
     first = parse_one(stored, eventName="ObjectTagging:Put", eventTime="2026-05-01T00:00:00.000Z")
     other = parse_one(stored, eventName=name, eventTime=f"2026-05-01T00:00:00.{millisecond:03}Z")

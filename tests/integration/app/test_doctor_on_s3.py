@@ -150,7 +150,7 @@ def test_a_bucket_in_another_region_gives_exactly_its_finding(place: Place) -> N
         ({"source": {"endpoint": "http://127.0.0.1:9"}}, "source.bucket", SourceUnavailableError),
     ],
 )
-def test_what_is_not_there_is_told_once_and_stops_a_run(
+def test_missing_bucket_is_reported_once_and_stops_a_run(
     place: Place, change: dict[str, dict[str, object]], name: str, expected: type[HeadwaterError]
 ) -> None:
     place = replace(place, **change)
@@ -161,7 +161,9 @@ def test_what_is_not_there_is_told_once_and_stops_a_run(
     assert caught.value.hint
 
 
-def test_no_credentials_are_told_once_and_stop_a_run(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported_once_and_stop_a_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
@@ -186,7 +188,7 @@ def test_a_way_through_eventbridge_cannot_be_proved(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "status"), [(2, "warning"), (-10, "problem")])
-def test_a_clock_that_is_off_is_told(place: Place, minutes: int, status: str) -> None:
+def test_clock_skew_is_reported(place: Place, minutes: int, status: str) -> None:
     clock = ManualClock(datetime.now(timezone.utc) + timedelta(minutes=minutes))
     found = {finding.name: finding.status for finding in check_source(place.settings(), clock)}
     assert found["clock"] == status
@@ -213,7 +215,7 @@ def test_a_lake_in_another_region_than_spark_signs_for_is_a_problem(place: Place
     assert [finding.name for finding in found if finding.status == "problem"] == ["lake_storage.region"]
 
 
-def test_what_cleaning_would_do_for_good_and_a_missing_target_are_told(place: Place) -> None:
+def test_irreversible_cleaning_and_missing_target_are_reported(place: Place) -> None:
     deleting = replace(place, source={"clean_source": "delete"})
     assert deleting.list_troubles() == {"source.clean_source": "warning"}
     place.emulator.clients.s3.put_bucket_versioning(

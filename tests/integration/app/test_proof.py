@@ -17,7 +17,7 @@ def lines(*ids: int) -> str:
 
 
 @pytest.mark.long
-def test_what_lost_notifications_left_out_is_found_repaired_and_explained(emulator, tmp_path):
+def test_objects_with_lost_notifications_are_found_repaired_and_explained(emulator, tmp_path):
     pipeline = Pipeline(emulator, tmp_path, TABLES, reconcile=NO_RECONCILE)
     pipeline.put_all({f"shop/{n}.json": lines(n, 10 + n) for n in range(4)} | {"orders/1.json": lines(1)})
     pipeline.run_once().expect(0)

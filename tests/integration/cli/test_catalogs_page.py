@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, emulator: EmulatorSe
 
 
 @pytest.mark.usefixtures("folder")
-def test_commands_show_what_the_page_shows(emulator: EmulatorSession) -> None:
+def test_command_output_matches_the_page(emulator: EmulatorSession) -> None:
     assert len(EXAMPLES) == 3
     for command, shown in EXAMPLES:
         done = CliRunner().invoke(app, shlex.split(command))

@@ -34,7 +34,7 @@ def shell(cloud: Cloud, tmp_path: Path) -> Shell:
     return Shell(cloud, tmp_path)
 
 
-def test_the_whole_life_as_json(shell: Shell, cloud: Cloud) -> None:
+def test_lifecycle_as_json(shell: Shell, cloud: Cloud) -> None:
     told = shell.read("plan")
     assert told["ok"]
     assert [(item["kind"], item["resource"], item["change"]) for item in told["actions"]] == [
@@ -64,7 +64,7 @@ def test_the_whole_life_as_json(shell: Shell, cloud: Cloud) -> None:
     assert shell.read("down")["actions"][0]["change"] == "none"
 
 
-def test_the_whole_life_as_text(shell: Shell, cloud: Cloud) -> None:
+def test_lifecycle_as_text(shell: Shell, cloud: Cloud) -> None:
     shown = shell.run("plan").stdout
     assert "+ create" in shown
     assert "MessageRetentionPeriod: 1209600" in shown
@@ -81,7 +81,7 @@ def test_the_whole_life_as_text(shell: Shell, cloud: Cloud) -> None:
     assert shell.run("down", "--yes").exit_code == 0
 
 
-def test_a_problem_is_shown_and_refused(shell: Shell, cloud: Cloud) -> None:
+def test_problem_is_reported_and_rejected(shell: Shell, cloud: Cloud) -> None:
     cloud.create_queue(f"headwater-{cloud.bucket}")
     told = shell.read("plan", exit_code=1)
     assert not told["ok"]

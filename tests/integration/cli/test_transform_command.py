@@ -36,7 +36,7 @@ def headwater(folder, *args):
     return run_command(*args, "--json", folder=folder)
 
 
-def test_steps_are_tried_and_a_failing_check_stops_its_table_only(tmp_path):
+def test_transforms_run_and_a_failing_check_stops_only_its_table(tmp_path):
     for name in ("orders", "items"):
         (tmp_path / "source" / name).mkdir(parents=True)
     (tmp_path / "headwater.yaml").write_text(CONFIG)

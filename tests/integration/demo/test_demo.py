@@ -52,13 +52,13 @@ def demo(tmp_path_factory):
 
 
 @pytest.mark.timeout(300)
-def test_every_table_equals_what_was_put(demo):
+def test_every_table_equals_the_uploaded_objects(demo):
     _, output = demo
     assert output.count("equal to what was put") == 3
     assert "every row is there once" in output
 
 
-def test_what_cannot_be_used_is_told_with_address_and_reason(demo):
+def test_unusable_objects_are_reported_with_address_and_reason(demo):
     _, output = demo
     assert "What was quarantined, and why (4)" in output
     for address in ("orders-cut.json.gz", "orders-never-uploaded.json", "orders-torn.json, line 3"):
@@ -66,7 +66,7 @@ def test_what_cannot_be_used_is_told_with_address_and_reason(demo):
     assert "ping from a colleague's laptop" in output
 
 
-def test_it_tells_how_fresh_the_tables_were(demo):
+def test_freshness_is_reported(demo):
     _, output = demo
     assert "Freshness, PUT to committed: p50" in output
 
@@ -82,7 +82,7 @@ def test_answers_follow_the_bucket(demo):
     assert "Hand grinder" in output
 
 
-def test_search_is_served_on_what_it_left(demo):
+def test_search_serves_the_remaining_index(demo):
     folder, output = demo
     (config,) = folder.glob("demo/run-*/headwater.yaml")
     assert f"--config {config.relative_to(folder)} serve" in output
@@ -106,7 +106,7 @@ def test_it_leaves_no_process(demo):
     wait_until(lambda: not list_processes_in(folder), f"a process is left over in {folder}")
 
 
-def test_the_commands_it_names_work_after_the_emulator_is_gone(demo):
+def test_printed_commands_work_without_the_emulator(demo):
     folder, output = demo
     (config,) = folder.glob("demo/run-*/headwater.yaml")
     assert f"--config {config.relative_to(folder)} status" in output

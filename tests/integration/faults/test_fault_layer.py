@@ -90,7 +90,7 @@ def test_without_rates_everything_goes_through(emulator: EmulatorSession, zone: 
         assert not client.layer.injected
 
 
-def test_lost_message_is_seen_by_nobody(emulator: EmulatorSession, zone: LandingZone) -> None:
+def test_lost_message_is_never_received(emulator: EmulatorSession, zone: LandingZone) -> None:
     send(emulator, zone)
     with open_client(emulator, lost=3) as client:
         found = receive_until_empty(client, zone.queue_url)
@@ -164,7 +164,7 @@ def test_lost_answer_is_of_a_request_that_was_done(emulator: EmulatorSession, zo
     assert emulator.clients.s3.get_object(Bucket=zone.bucket, Key="a")["Body"].read() == b"done"
 
 
-def test_body_breaks_off_and_not_for_ever(emulator: EmulatorSession, zone: LandingZone) -> None:
+def test_body_is_truncated_only_temporarily(emulator: EmulatorSession, zone: LandingZone) -> None:
     emulator.clients.s3.put_object(Bucket=zone.bucket, Key="a", Body=b"0123456789")
     with open_client(emulator, truncated_body=1) as client:
         for _ in range(2):

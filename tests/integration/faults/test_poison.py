@@ -104,7 +104,7 @@ def check_queue(outcome: Outcome) -> None:
     assert outcome.landing.depth(outcome.landing.dead_letters) == (0, 0)
 
 
-def test_good_objects_beside_poison_are_rows(outcome: Outcome) -> None:
+def test_good_objects_among_poison_are_ingested(outcome: Outcome) -> None:
     check_good(outcome)
 
 
@@ -125,7 +125,7 @@ def test_verify_counts_the_bad_ones_and_misses_nothing(outcome: Outcome, emulato
 
 
 @pytest.mark.long
-def test_thousands_of_objects_beside_poison(
+def test_thousands_of_objects_among_poison(
     spark: SparkSession, emulator: EmulatorSession, credentials: None, tmp_path: Path
 ) -> None:
     # With two seconds it failed on a busy machine: deletions met handles that were over, and a few messages

@@ -13,7 +13,7 @@ LARGE_ROWS = 300
 
 
 @pytest.mark.long
-def test_run_on_a_cluster_of_one_executor_brings_in_small_large_and_typed_objects(tmp_path: Path) -> None:
+def test_run_on_one_executor_ingests_small_large_and_typed_objects(tmp_path: Path) -> None:
     landing, lake = tmp_path / "landing", tmp_path / "lake"
     for number in range(SMALL):
         write(landing / f"small/{number}.json", f'{{"n": {number}}}\n')

@@ -56,7 +56,7 @@ EVERY_KIND = ("repair", "retry", "listed", "repair", "retry", "repair")
 
 
 @pytest.mark.parametrize("versioned", BUCKETS)
-def test_requests_and_listings_add_nothing_to_what_is_there(build, versioned: bool) -> None:
+def test_requests_and_listings_add_no_duplicates(build, versioned: bool) -> None:
     lake = build(versioned=versioned, **ROWS)
     requests = Requests(lake)
     events = []

@@ -41,7 +41,7 @@ def pipeline(emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.timeout(600)
-def test_status_tells_rows_and_commits(pipeline):
+def test_status_reports_rows_and_commits(pipeline):
     tables = pipeline.read_json("status")["tables"]
     assert tables["orders"]["rows"] == 2
     assert tables["big"]["rows"] == LINES

@@ -50,7 +50,7 @@ def test_content_that_was_put_twice_has_its_rows_twice(
     assert check(lake, spark) == []
 
 
-def test_version_that_is_heard_of_after_a_listing_is_taken_in_and_does_not_count_as_the_newest(
+def test_version_notified_after_a_listing_is_ingested_but_not_current(
     build: Callable[..., BucketLake], spark: SparkSession
 ) -> None:
     lake = build(versioned=True, **APPENDED)
@@ -74,7 +74,7 @@ def test_listing_and_late_version_in_one_batch(build: Callable[..., BucketLake],
     assert check(lake, spark) == []
 
 
-def test_removal_that_is_heard_of_after_a_listing_does_not_take_away_what_that_has_shown(
+def test_late_removal_keeps_content_observed_by_listing(
     build: Callable[..., BucketLake], spark: SparkSession
 ) -> None:
     lake = build(versioned=False, things={"path": "**/*.json", "mode": "mirror"})
@@ -88,7 +88,7 @@ def test_removal_that_is_heard_of_after_a_listing_does_not_take_away_what_that_h
     assert check(lake, spark) == []
 
 
-def test_what_two_listings_have_shown_are_two_events(build: Callable[..., BucketLake]) -> None:
+def test_two_listings_emit_two_events(build: Callable[..., BucketLake]) -> None:
     lake = build(versioned=False, **APPENDED)
     put = lake.put("a.json", FIRST)
     first, second = (list_now(lake, put).event for _ in range(2))
@@ -102,7 +102,7 @@ def test_what_two_listings_have_shown_are_two_events(build: Callable[..., Bucket
     assert told[0].event_id == told[1].event_id != told[2].event_id
 
 
-def test_what_a_table_has_seen_and_nobody_told_of_goes_with_a_reconcile(
+def test_rows_of_unnotified_objects_are_retracted_by_reconcile(
     build: Callable[..., BucketLake], spark: SparkSession
 ) -> None:
     lake = build(versioned=False, things={"path": "**/*.json", "mode": "mirror"})

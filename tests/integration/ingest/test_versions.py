@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 ROWS = {"rows": {"path": "*.json"}}
 
 
-def test_every_version_is_read_whatever_lies_on_top_of_it_by_now(build):
+def test_every_version_is_read_even_if_superseded(build):
     lake = build(versioned=True, **ROWS)
     first = lake.put("a.json", '{"n": 1}\n')
     second = lake.put("a.json", '{"n": 2}\n{"n": 22}\n')

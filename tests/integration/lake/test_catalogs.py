@@ -66,7 +66,7 @@ def build_settings(folder: Path, server: MetastoreServer) -> Settings:
     )
 
 
-def test_a_run_tells_the_metastore_and_a_dead_one_does_not_end_it(
+def test_run_syncs_to_the_metastore_and_survives_its_outage(
     spark: SparkSession, tmp_path: Path, hive_metastore: MetastoreServer
 ) -> None:
     settings = build_settings(tmp_path, hive_metastore)

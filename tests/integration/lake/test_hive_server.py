@@ -57,9 +57,7 @@ def need(held: CatalogTable | None) -> CatalogTable:
     return held
 
 
-def test_the_entry_is_the_one_that_the_metastore_would_have_been_told(
-    harness: Harness, by_thrift: HiveMetastoreCatalog
-) -> None:
+def test_entry_equals_that_of_the_metastore(harness: Harness, by_thrift: HiveMetastoreCatalog) -> None:
     wanted = harness.table()
     harness.sync(wanted)
     assert plan_change(by_thrift.read("orders"), by_thrift.narrow(wanted)).is_empty
@@ -82,7 +80,7 @@ def test_comments_of_several_lines_stay(harness: Harness, by_thrift: HiveMetasto
     assert by_thrift._find_table("orders").sd.cols[1].comment == 'it\'s the "key"\nof two lines'
 
 
-def test_a_partition_that_lies_elsewhere_is_moved(harness: Harness, by_thrift: HiveMetastoreCatalog) -> None:
+def test_partition_at_another_location_is_updated(harness: Harness, by_thrift: HiveMetastoreCatalog) -> None:
     wanted = harness.table()
     elsewhere = {values: f"{place}-old" for values, place in wanted.partitions.items()}
     harness.sync(replace(wanted, partitions=elsewhere))
@@ -98,7 +96,7 @@ def test_another_format_reaches_the_partitions(harness: Harness, by_thrift: Hive
     assert need(harness.catalog.read("orders")).format == harness.table(base_file_format="orc").format
 
 
-def test_files_stay_though_somebody_made_the_table_a_managed_one(
+def test_files_are_kept_after_conversion_to_a_managed_table(
     harness: Harness, by_thrift: HiveMetastoreCatalog, tmp_path: Path
 ) -> None:
     harness.sync(harness.table())
@@ -113,7 +111,7 @@ def test_files_stay_though_somebody_made_the_table_a_managed_one(
     assert file.exists()
 
 
-def test_without_the_database_it_says_what_to_do(hive_server: HiveServer, tmp_path: Path) -> None:
+def test_missing_database_error_has_next_step(hive_server: HiveServer, tmp_path: Path) -> None:
     config = build_config(hive_server, "nobody_made_it").model_copy(update={"create_database": False})
     harness = Harness(HiveServerCatalog(config, ""), f"file:{tmp_path}")
     with pytest.raises(CatalogError) as caught:
@@ -151,7 +149,7 @@ def test_other_ways_in(
         server.stop()
 
 
-def test_a_login_that_is_refused_says_what_to_set(
+def test_rejected_login_error_names_the_setting(
     hive_metastore: MetastoreServer, database: str, tmp_path: Path
 ) -> None:
     settings = {

@@ -44,7 +44,7 @@ def find_stored(emulator, bucket, monkeypatch):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_all_that_is_shown_is_the_same(find_stored, table):
+def test_output_is_the_same_as_on_local_disk(find_stored, table):
     there, here = find_stored(table), find_fixture(table)
     actions = [inspection.list_actions(address, NOW, archived=True) for address in (there, here)]
     assert actions[0] == actions[1]
@@ -59,11 +59,11 @@ def test_all_that_is_shown_is_the_same(find_stored, table):
     )
 
 
-def test_absent_table_is_told(find_stored):
+def test_absent_table_is_reported(find_stored):
     with pytest.raises(TableNotFoundError, match="no Hudi table lies there"):
         inspection.describe(find_stored("coming"), NOW)
 
 
-def test_absent_bucket_is_told(find_stored):
+def test_absent_bucket_is_reported(find_stored):
     with pytest.raises(LakeError, match="no such bucket"):
         inspection.list_actions(find_stored("orders_cow", "not-there"), NOW)

@@ -90,7 +90,7 @@ def test_sql_runs_over_the_bucket(lake, options):
 
 
 @pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
-def test_past_and_changes_are_told_over_the_bucket(lake, options, table):
+def test_time_travel_and_changes_work_on_the_bucket(lake, options, table):
     address = TableAddress(table, f"{lake}/{table}", options)
     first, second, third = SnapshotReader(str(FIXTURE_LAKE / table)).commit_names
     assert read(address, Query.as_of(second.completed), ["order_id"]).num_rows == 9
@@ -103,7 +103,7 @@ def test_past_and_changes_are_told_over_the_bucket(lake, options, table):
     assert len(everything) == 8
 
 
-def test_absent_table_and_absent_bucket_are_told_apart(lake, options):
+def test_absent_table_and_absent_bucket_are_distinguished(lake, options):
     assert not SnapshotReader(f"{lake}/coming", options).exists()
     with pytest.raises(LakeError, match="no such bucket"):
         SnapshotReader("s3a://not-there/orders", options).exists()

@@ -84,7 +84,7 @@ def test_a_question_is_asked_and_answered_by_keyboard(browser, address):
     assert "q=bone" in browser.run("location.href")
 
 
-def test_a_screen_reader_meets_names_and_is_told_the_answer(browser, address):
+def test_screen_reader_gets_names_and_the_answer(browser, address):
     browser.open(f"{address}/?q=swimming")
     browser.wait(ANSWERED)
     roles = browser.list_roles()
@@ -105,7 +105,7 @@ def test_a_screen_reader_meets_names_and_is_told_the_answer(browser, address):
     assert "products." in status
 
 
-def test_filters_narrow_what_is_found(browser, address):
+def test_filters_narrow_the_results(browser, address):
     browser.open(f"{address}/?q=headphones")
     browser.wait(ANSWERED)
     browser.run(

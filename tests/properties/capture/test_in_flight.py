@@ -94,7 +94,7 @@ class InFlightMachine(RuleBasedStateMachine):
 TestInFlight = InFlightMachine.TestCase
 
 
-def test_what_was_committed_is_remembered_within_bounds() -> None:
+def test_committed_events_are_remembered_within_bounds() -> None:
     subject = InFlight(VISIBILITY, remembered=3)
     names = [f"m{number}" for number in range(5)]
     for name in names:

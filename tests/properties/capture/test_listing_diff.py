@@ -29,7 +29,7 @@ def build_known(state: dict[str, str]) -> list[KnownState]:
 
 
 @given(STATES, STATES)
-def test_what_may_be_gone_does_not_vanish_and_is_compared_while_it_is_there(
+def test_possibly_deleted_objects_are_not_reported_absent(
     listed: dict[str, str], known: dict[str, str]
 ) -> None:
     states = [
@@ -72,7 +72,7 @@ def test_going_on_behind_any_key_gives_the_rest(
 
 
 @given(STATES, STATES, st.integers(0, 5))
-def test_a_listing_that_breaks_off_makes_nothing_vanish_behind_the_break(
+def test_interrupted_listing_reports_nothing_absent_after_the_break(
     listed: dict[str, str], known: dict[str, str], after: int
 ) -> None:
     shown = build_listing(listed)[:after]
@@ -115,7 +115,7 @@ def test_a_key_listed_twice_in_a_row_counts_as_it_came_last() -> None:
         (("", None), ("e1", None), "same"),
     ],
 )
-def test_states_are_told_apart_by_version_else_etag_else_size(
+def test_states_are_distinguished_by_version_else_etag_else_size(
     listed: tuple[str, str | None], known: tuple[str | None, str | None], verdict: str
 ) -> None:
     found = ListedObject("k", 5, listed[0], listed[1], WHEN)

@@ -54,7 +54,7 @@ def test_units_that_fail_only_together_are_not_blamed(case):
     assert found == {}
 
 
-def test_what_a_trial_raises_ends_the_search():
+def test_exception_of_a_trial_ends_the_search():
     def attempt(units: Sequence[int]) -> str | None:
         raise OSError("the disk")
 

@@ -73,7 +73,7 @@ def make_good(claim: Claim, listed: ListedObject) -> Claim:
 
 
 @given(listings, st.lists(claims, max_size=3), policies)
-def test_what_is_due_is_in_every_table_that_takes_it(listed, claimed, policy):
+def test_due_objects_are_in_all_their_tables(listed, claimed, policy):
     decision = decide_cleaning(listed, claimed, policy, NOW)
     if decision.reason != "due":
         return
@@ -93,7 +93,7 @@ def test_what_is_due_is_in_every_table_that_takes_it(listed, claimed, policy):
 
 
 @given(listings, st.lists(claims, min_size=1, max_size=3), policies)
-def test_what_is_due_is_what_verify_would_pass(listed, claimed, policy):
+def test_due_objects_pass_verify(listed, claimed, policy):
     if decide_cleaning(listed, claimed, policy, NOW).reason != "due":
         return
     for claim in claimed:

@@ -94,7 +94,7 @@ def test_no_column_is_lost_moved_or_narrowed(present, found, rules):
 
 
 @given(SCHEMAS, SCHEMAS, RULES)
-def test_what_changed_is_told(present, found, rules):
+def test_changes_are_reported(present, found, rules):
     merge = merge_schemas(present, found, rules)
     assert set(compare_schemas(present, merge.schema)) == set(merge.accepted)
     assert bool(merge.accepted) == (merge.schema != present)

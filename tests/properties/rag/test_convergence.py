@@ -60,7 +60,7 @@ def test_the_index_becomes_the_table_in_qdrant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_a_comparison_finds_exactly_what_differs(seed: int) -> None:
+def test_comparison_finds_exactly_the_differences(seed: int) -> None:
     rng = random.Random(seed)
     ids = sorted(str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(rng.randint(0, 300)))
     wanted = [PointState(one, f"r{one[:4]}", "c", "f") for one in ids]

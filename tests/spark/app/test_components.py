@@ -93,7 +93,7 @@ def test_a_run_that_ends_by_itself_backfills_before_the_tables_and_catches_up_af
     assert notes[-2:] == ["b stop", "a stop"]
 
 
-def test_a_failure_is_reported_and_the_others_take_their_steps(build) -> None:
+def test_failure_is_reported_and_other_components_continue(build) -> None:
     run, notes = build(
         GOOD, lambda to: Recorder("a", to, "backfill"), lambda to: Recorder("b", to, "catch_up")
     )

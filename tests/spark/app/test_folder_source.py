@@ -214,7 +214,7 @@ def test_a_source_that_moved_is_refused_then_followed(spark: SparkSession, tmp_p
 
 
 @pytest.mark.slow
-def test_a_reconcile_finds_what_the_watcher_was_not_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_reconcile_finds_files_the_watcher_missed(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, tmp_path, "mirrored")
     folder.begin()
     (folder.root / BAD_NAME).unlink()

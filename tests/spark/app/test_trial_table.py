@@ -23,7 +23,7 @@ def test_a_tiny_table_is_written_read_and_removed(spark: SparkSession, lake: str
     assert [path for path in Path(lake).rglob("*") if path.is_file()] == []
 
 
-def test_a_lake_that_refuses_is_told(spark: SparkSession, lake: str) -> None:
+def test_lake_without_write_access_is_reported(spark: SparkSession, lake: str) -> None:
     Path(lake).write_text("in the way")
     with pytest.raises(LakeNotWritableError):
         try_table(build_app(spark, lake))

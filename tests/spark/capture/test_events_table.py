@@ -63,7 +63,7 @@ def events(spark, path):
     return EventsTable(spark, path)
 
 
-def test_table_whose_first_commit_was_cut_short_has_no_events_and_takes_some(spark, path, events):
+def test_table_with_interrupted_first_commit_is_empty_and_writable(spark, path, events):
     events.append(capture(1))
     for completed in (Path(path) / ".hoodie" / "timeline").glob("*_*.*commit"):
         completed.unlink()
@@ -82,7 +82,7 @@ def test_table_that_does_not_exist_has_no_events(events):
     assert events.find_newest() == BEGINNING
 
 
-def test_what_was_appended_is_read_back_by_another_process_unchanged(spark, path, events):
+def test_another_process_reads_appended_events_unchanged(spark, path, events):
     batch = capture(1, 2)
     events.append(batch)
     page = EventsTable(spark, path).read_after(BEGINNING, 10)
@@ -94,7 +94,7 @@ def test_what_was_appended_is_read_back_by_another_process_unchanged(spark, path
     assert {stored.received_at for stored in page.events} == {RECEIVED}
 
 
-def test_tail_in_memory_and_table_on_disk_tell_the_same(spark, path, events):
+def test_tail_in_memory_equals_table_on_disk(spark, path, events):
     for batch in (capture(1, 2), capture(3), capture(4, 5, 6)):
         events.append(batch)
     fresh = EventsTable(spark, path)
@@ -177,7 +177,7 @@ def test_reading_resumes_inside_a_commit(spark, path, events):
         assert keys(reader.read_after(middle, 100)) == ["a/3.json", "a/4.json"]
 
 
-def test_pages_are_whole_commits_and_together_everything(spark, path, events):
+def test_pages_are_complete_commits_and_cover_all_events(spark, path, events):
     for n in range(5):
         events.append(capture(10 * n + 1, 10 * n + 2))
     for reader in (events, EventsTable(spark, path)):

@@ -64,7 +64,7 @@ def test_no_table_knows_nothing(events: EventsTable) -> None:
     assert read_known(events) == {}
 
 
-def test_the_newest_event_of_an_object_says_what_lies_there(events: EventsTable) -> None:
+def test_newest_event_of_an_object_determines_its_state(events: EventsTable) -> None:
     events.append(
         notify(
             build_event("put", 1),
@@ -98,7 +98,7 @@ def test_events_without_a_sequencer_are_ordered_by_their_time(events: EventsTabl
     assert read_known(events) == {"k": "e5"}
 
 
-def test_what_a_listing_saw_counts_until_a_newer_event(events: EventsTable) -> None:
+def test_listed_state_counts_until_a_newer_event(events: EventsTable) -> None:
     lost, gone, later, never = "overwrite-lost", "removal-lost", "event-later", "never-told"
     events.append(notify(*(build_event(key, 1) for key in (lost, gone, later))))
     events.append(
@@ -116,7 +116,7 @@ def test_what_a_listing_saw_counts_until_a_newer_event(events: EventsTable) -> N
     assert read_known(events) == expected | {never: "listed again"}
 
 
-def test_a_wish_to_look_again_or_to_give_up_says_nothing_of_what_lies_there(events: EventsTable) -> None:
+def test_retry_and_skip_requests_do_not_change_the_state(events: EventsTable) -> None:
     events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
     wishes = [
         build_own_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
@@ -213,7 +213,7 @@ def test_passes_are_read_back_as_they_were_by_spark_and_without(spark: SparkSess
     assert read_last_pass(reconciles_path(lake), "landing", "a/") == finished
 
 
-def test_a_reconcile_that_breaks_off_is_finished_by_the_next_process(spark: SparkSession, lake: str) -> None:
+def test_interrupted_reconcile_is_completed_by_the_next_process(spark: SparkSession, lake: str) -> None:
     clock = ManualClock(at(86_400))
     objects = [build_object(f"k{n:03d}") for n in range(60)]
 
@@ -266,7 +266,7 @@ def _never() -> threading.Event:
     return threading.Event()
 
 
-def test_what_was_cleaned_may_be_gone_and_what_was_put_since_may_not(events: EventsTable) -> None:
+def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) -> None:
     def clean(key: str, etag: str, when: float) -> CapturedEvent:
         return with_content(build_own_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
 
@@ -302,7 +302,7 @@ class SeenTable:
         return self._spark.createDataFrame(rows, schema) if self._rows else None
 
 
-def test_what_a_table_has_seen_after_all_that_events_tell_is_asked_for(
+def test_state_seen_by_a_table_after_the_newest_event_is_requested(
     spark: SparkSession, events: EventsTable
 ) -> None:
     keys = ("removed", "removed later", "vanished", "vanished later", "marker", "lies there")

@@ -68,7 +68,7 @@ def test_indexes_are_listed_and_advised(shop, capsys):
 
 
 @both
-def test_a_table_is_looked_at(shop):
+def test_table_is_inspected(shop):
     found = run_example("look-at-a-table.md")
     assert found["pending"] == []
     assert found["rows"] == 8
@@ -84,7 +84,7 @@ def test_a_table_is_read_at_an_instant_and_by_its_changes(shop, spark, capsys):
 
 @both
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_another_writer_commits_with_the_options_that_are_shown(shop, spark, tmp_path, blocks):
+def test_another_writer_commits_with_the_documented_options(shop, spark, tmp_path, blocks):
     options = {}
     for block in SHOWN["several-writers.md"][:blocks]:
         names = {}

@@ -6,7 +6,7 @@ from headwater.app import App
 from headwater.config.settings import Settings
 
 
-def test_changed_path_is_told_and_holds_for_new_events(build, spark, caplog):
+def test_changed_path_is_reported_and_applies_to_new_events(build, spark, caplog):
     lake = build(things={"path": "a/*.json"})
     lake.put("a/1.json", '{"id": 1}\n')
     lake.ingest("things")

@@ -144,7 +144,7 @@ def lake(spark, tmp_path_factory) -> FolderLake:
 
 
 @pytest.mark.parametrize("name", OFTEN_OR_LONG)
-def test_object_in_splits_gives_what_it_gives_read_whole(lake, name):
+def test_object_read_in_splits_equals_complete_read(lake, name):
     results = {}
     for kind in ("whole", "split"):
         table = f"{name}_{kind}"
@@ -226,7 +226,7 @@ EXPECTED_SPLITS = {
 
 
 @pytest.mark.parametrize("name", OFTEN_OR_LONG)
-def test_only_objects_that_spark_cannot_be_trusted_with_are_read_whole(spark, lake, name):
+def test_only_objects_unsafe_to_split_are_read_completely(spark, lake, name):
     lake.ingest(f"{name}_whole")
     state = lake.state(f"{name}_whole")
     table = lake.settings.tables[f"{name}_split"]

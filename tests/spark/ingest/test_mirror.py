@@ -83,7 +83,7 @@ def test_batch_of_overwrites_and_removals_is_one_commit(lake):
     assert present(lake) == [("a2",), ("c",), ("d",), ("e",)]
 
 
-def test_object_that_unpacks_to_much_is_read_beside_a_removal(lake):
+def test_large_compressed_object_is_read_with_a_concurrent_removal(lake):
     lake.put_many([("a.json", lines(1)), ("b.json", lines(2))])
     lake.ingest("things")
     # Told by its first bytes, as its name does not say so.
@@ -104,7 +104,7 @@ def test_object_that_becomes_empty_has_no_rows(lake):
     assert states(lake)["a.json"] == ("skipped", "empty_object", 0, 2)
 
 
-def test_objects_that_never_had_a_row_may_go_before_there_is_a_table(build):
+def test_objects_without_rows_may_be_removed_before_the_first_commit(build):
     lake = build(things={"path": "**/*.json", "mode": "mirror"})
     lake.put("a.json", "")
     lake.ingest("things")
@@ -125,7 +125,7 @@ def test_object_that_becomes_unreadable_has_no_rows_and_is_quarantined(lake):
     assert states(lake)["a.json"] == ("quarantined", "unparsable", 0, 2)
 
 
-def test_object_that_is_gone_when_it_is_read_leaves_no_rows_and_no_quarantine(lake):
+def test_object_deleted_before_the_read_leaves_no_rows_or_quarantine(lake):
     lake.put_many([("a.json", lines(1)), ("b.json", lines(3))])
     lake.ingest("things")
     lake.write("a.json", lines(2))

@@ -16,7 +16,7 @@ def test_objects_become_rows(build):
     assert lake.rows("orders", "id", "name") == [(1, "a"), (2, "b")]
 
 
-def test_rows_tell_where_they_come_from(build):
+def test_rows_have_their_object_address(build):
     lake = build(clicks=CLICKS)
     lake.put("clicks/a b+é.json", '{"n": 1}\n\n{"n": 2}\n')
     lake.ingest("clicks")
@@ -201,7 +201,7 @@ def test_large_object_is_split_with_the_same_rows_and_numbers(build):
     assert lake.quarantine("table", "line") == [("large", 1501), ("small", 1501)]
 
 
-def test_checkpoint_is_kept_when_only_foreign_events_came(build):
+def test_checkpoint_is_kept_when_only_external_events_came(build):
     lake = build(clicks=CLICKS)
     lake.put("clicks/1.json", '{"n": 1}')
     lake.ingest("clicks")
@@ -214,7 +214,7 @@ def test_checkpoint_is_kept_when_only_foreign_events_came(build):
     assert lake.rows("clicks", "n") == [(1,)]
 
 
-def test_foreign_commit_does_not_hide_the_checkpoint(spark, build):
+def test_external_commit_does_not_hide_the_checkpoint(spark, build):
     from headwater.lake.layout import table_path
 
     lake = build(orders=ORDERS)

@@ -99,7 +99,7 @@ def test_new_and_wider_columns_are_in_the_commit_that_brings_them(build, file_fo
 @pytest.mark.parametrize(
     "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
 )
-def test_merge_table_gets_columns_deep_inside_and_keeps_what_it_has(build, table_type):
+def test_merge_table_adds_nested_columns_and_keeps_existing(build, table_type):
     lake = build(
         t={"path": "*.json", "record_key": "id", "ordering": "v", "table_type": table_type, "operation": None}
     )
@@ -143,7 +143,7 @@ def test_append_table_takes_types_that_change_within_one_batch_and_after_a_resta
 
 
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
-def test_whole_numbers_that_a_double_would_round_keep_their_column(build, table_type):
+def test_integers_that_a_double_would_round_keep_their_column(build, table_type):
     lake = build(t={"path": "*.json", "record_key": "id", "table_type": table_type})
     large, small = '{"id": 1, "n": 9007199254740993, "m": 9007199254740992}\n', '{"id": 2, "n": 0.5}\n'
     lake.ingest_each("t", large, small, '{"id": 3, "n": 3, "m": 1.5}\n{"id": 4, "n": 4.5}\n')
@@ -169,7 +169,7 @@ def test_names_in_another_case_are_the_same_column(build):
 
 
 @pytest.mark.parametrize("file_format", QUICK_OR_LONG)
-def test_rescued_is_what_has_no_column_with_its_objects_address(build, file_format):
+def test_values_without_column_are_rescued_with_object_address(build, file_format):
     lake = build(
         t=build_table(file_format, schema="id bigint, n bigint", schema_evolution_mode="rescue"),
     )
@@ -192,7 +192,7 @@ def test_rescued_is_what_has_no_column_with_its_objects_address(build, file_form
     assert lake.quarantine() == []
 
 
-def test_rescue_keeps_nested_values_and_leaves_what_is_no_json_to_quarantine(build):
+def test_rescue_keeps_nested_values_and_quarantines_invalid_json(build):
     lake = build(
         t={
             "path": "*.json",
@@ -252,7 +252,7 @@ def test_mode_none_leaves_new_columns_out_and_the_column_for_rescued_data_stays(
     assert [row[2] is not None for row in rows] == [False, True, False, False]
 
 
-def test_table_that_is_to_fail_says_why_and_goes_on_when_its_mode_is_changed(build):
+def test_fail_mode_reports_the_cause_and_resumes_after_mode_change(build):
     lake = build(t={"path": "*.json", "schema_evolution_mode": "fail_on_new_columns"})
     lake.put("1.json", '{"a": 1}')
     lake.ingest("t")

@@ -157,7 +157,7 @@ def test_records_are_read_as_configured(lake, name):
         ("id bigint", "schema", "name"),
     ],
 )
-def test_schema_that_cannot_be_used_is_told_with_its_key(build, schema, key, told):
+def test_unusable_schema_is_reported_with_its_key(build, schema, key, told):
     lake = build(t={"path": "*.json", "schema": schema, "record_key": "name"})
     lake.put("1.json", '{"id": 1}')
     with pytest.raises(ConfigError, match=told) as caught:
@@ -177,7 +177,7 @@ def test_columns_inferred_once_hold_after_a_restart_with_mode_none(build):
     assert lake.quarantine("line", "payload") == [(2, '{"a": "word", "b": "y"}')]
 
 
-def test_objects_without_columns_wait_in_quarantine_until_one_tells_them(build):
+def test_objects_without_columns_stay_in_quarantine_until_columns_are_known(build):
     lake = build(t={"path": "*.json", "record_key": "id"})
     lake.put("1.json", "{}\n")
     lake.ingest("t")
@@ -188,7 +188,7 @@ def test_objects_without_columns_wait_in_quarantine_until_one_tells_them(build):
 
 
 @pytest.mark.parametrize(("texts", "is_good"), [(GOOD, True), (BROKEN, False)])
-def test_ddl_is_what_spark_takes(spark, texts, is_good):
+def test_ddl_is_accepted_by_spark(spark, texts, is_good):
     del spark
     disagreeing = [text for text in texts if is_list_of_columns(text) is not is_good]
     assert disagreeing == []

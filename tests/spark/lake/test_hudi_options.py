@@ -4,7 +4,7 @@ from headwater.config.hudi.known_options import DATA_FILE
 from scripts.write_hudi_options import render_options
 
 
-def test_shipped_list_is_what_the_bundle_says(spark):
+def test_shipped_list_equals_the_bundle(spark):
     assert DATA_FILE.read_text(encoding="utf-8") == render_options(spark), (
         "run `python -m scripts.write_hudi_options`"
     )

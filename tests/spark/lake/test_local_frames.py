@@ -69,7 +69,7 @@ def test_row_of_another_length_is_refused(spark):
         build_frame(spark, [("a",), ("b", 2)], SCHEMA)
 
 
-def test_session_that_somebody_else_has_made_takes_rows_with_gaps(spark, tmp_path):
+def test_external_session_accepts_rows_with_nulls(spark, tmp_path):
     theirs = spark.newSession()
     theirs.conf.set("spark.sql.execution.arrow.pyspark.enabled", "false")
     lake = {

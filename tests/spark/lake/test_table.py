@@ -25,7 +25,7 @@ def leave_unfinished(folder: Path, properties: str | None) -> None:
 
 
 @pytest.mark.parametrize("properties", [None, ""])
-def test_creation_that_was_cut_short_is_done_again(spark, folder, properties):
+def test_interrupted_creation_is_repeated(spark, folder, properties):
     leave_unfinished(folder, properties)
     table = Table(spark, str(folder))
     assert not table.load_timeline().exists()
@@ -35,7 +35,7 @@ def test_creation_that_was_cut_short_is_done_again(spark, folder, properties):
 
 
 @pytest.mark.parametrize("properties", [None, ""])
-def test_creation_that_was_cut_short_is_no_table_without_a_jvm_either(folder, properties):
+def test_interrupted_creation_is_no_table_for_python_readers(folder, properties):
     leave_unfinished(folder, properties)
     assert not SnapshotReader(str(folder)).exists()
 
@@ -62,7 +62,7 @@ def test_table_with_a_write_that_was_begun_is_kept(spark, folder):
 
 
 @pytest.mark.long
-def test_table_with_nothing_to_clean_is_looked_through_for_that_once(spark, folder):
+def test_table_with_nothing_to_clean_is_scanned_once(spark, folder):
     table = Table(spark, str(folder))
     for at in range(13):
         table.write(spark.range(at, at + 1), replace(OPTIONS, operation="insert"))

@@ -48,7 +48,7 @@ def read_notes(spark, path: Path) -> list[str]:
         ),
     ],
 )
-def test_what_differs_is_named_and_nothing_is_written(spark, made, changed, told):
+def test_differences_are_named_and_nothing_is_written(spark, made, changed, told):
     table = Table(spark, str(made))
     commits = table.load_timeline().commits
     with pytest.raises(TableMismatchError) as caught:

@@ -63,7 +63,7 @@ def test_a_search_follows_a_derived_table(spark: SparkSession, tmp_path: Path, r
     assert follow() == {"POT"}
 
 
-def test_what_looks_at_objects_leaves_it_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_object_commands_exclude_derived_tables(spark: SparkSession, tmp_path: Path) -> None:
     lake = MedallionLake(spark, tmp_path, titles=TITLES, products=PRODUCTS)
     lake.put_rows("1.json", [product(1, "mug")])
     lake.flow()
@@ -85,7 +85,7 @@ def test_what_looks_at_objects_leaves_it_out(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize("services", ["semi_async", "async"])
-def test_services_look_after_it(spark: SparkSession, tmp_path: Path, services: str) -> None:
+def test_services_maintain_derived_tables(spark: SparkSession, tmp_path: Path, services: str) -> None:
     left = {"table_type": "merge_on_read", "services": services, "compact_after": 2, "keep_commits": 2}
     lake = MedallionLake(spark, tmp_path, products=PRODUCTS, titles=TITLES | {"record_key": "id"})
     configure(lake, lock={"provider": "file_system"})

@@ -65,7 +65,7 @@ def change(
 
 
 @pytest.mark.parametrize(("seed", "table_type"), [(1, "copy_on_write"), (2, "merge_on_read")])
-def test_it_is_what_all_computed_anew_is(
+def test_incremental_result_equals_full_recomputation(
     spark: SparkSession, tmp_path: Path, seed: int, table_type: str
 ) -> None:
     kind = {"table_type": table_type}
@@ -91,7 +91,7 @@ def test_it_is_what_all_computed_anew_is(
     assert lake.rows("whole", *columns) == lake.rows("by_keys", *columns)
 
 
-def test_only_groups_in_which_rows_changed_are_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_only_changed_groups_are_recomputed(spark: SparkSession, tmp_path: Path) -> None:
     text = BY_SHOP.replace("select shop", "select shop, current_timestamp() as made_at")
     lake = MedallionLake(spark, tmp_path, orders=ORDERS, by_shop=grouped("changed_keys", text))
     lake.put_rows("1.json", [order(1), order(2, "b", 2)])
@@ -119,7 +119,7 @@ def test_only_groups_in_which_rows_changed_are_made_anew(spark: SparkSession, tm
     assert lake.rows("by_shop", "name", "total") == [("a", 10), ("c", 20)]
 
 
-def test_without_the_state_of_before_all_is_made_anew(
+def test_without_previous_state_everything_is_recomputed(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     few = {"hoodie.clean.commits.retained": "1", "hoodie.clean.trigger.max.commits": "1"}
@@ -141,7 +141,7 @@ def shout(rows: DataFrame) -> DataFrame:
     return rows.selectExpr("upper(shop) as shop", "id as name")
 
 
-def test_steps_that_change_the_key_are_found_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_transforms_that_change_the_key_are_detected(spark: SparkSession, tmp_path: Path) -> None:
     step = {"python": f"{__file__}:shout"}
     lake = MedallionLake(spark, tmp_path, orders=ORDERS, by_shop=grouped("changed_keys", transform=[step]))
     lake.put_rows("1.json", [order(1)])

@@ -38,7 +38,7 @@ def test_tables_that_follow_one_with_vectors_have_them_too(spark, tmp_path, tabl
     assert hudi_type(lake, "same", "picture") == "BLOB"
 
 
-def test_a_step_that_makes_other_vectors_stops_its_table_only(spark, tmp_path):
+def test_transform_with_incompatible_vectors_stops_only_its_table(spark, tmp_path):
     short = [{"sql": "select _headwater_source, id, slice(embedding, 1, id) as embedding from input"}]
     lake = MedallionLake(spark, tmp_path, products=PRODUCTS, cut=DOUBLED | {"transform": short})
     lake.put_rows("1.json", [{"id": 1, "embedding": [1, 0]}, {"id": 2, "embedding": [1, 0]}])

@@ -98,7 +98,7 @@ def test_every_moment_on_offer_is_read_as_it_was(written: Written) -> None:
     }
 
 
-def test_what_was_cleaned_is_neither_offered_nor_answered(written: Written) -> None:
+def test_cleaned_states_are_not_offered_or_answered(written: Written) -> None:
     source = written.look_back()
     earliest = SnapshotReader(written.path).find_earliest_retained()
     gone = [moment for moment in written.moments.values() if moment.requested < earliest]
@@ -107,7 +107,7 @@ def test_what_was_cleaned_is_neither_offered_nor_answered(written: Written) -> N
     assert [read_texts(source, moment) for moment in gone] == [None] * len(gone)
 
 
-def test_without_the_guard_rows_would_be_missing_and_nothing_told(written: Written) -> None:
+def test_without_the_guard_rows_are_silently_missing(written: Written) -> None:
     # Why `find_earliest_retained` is asked: when this fails, hudi-rs tells by itself.
     oldest = written.moments[as_of(1)]
     rows = SnapshotReader(written.path).read(["chunk_id", "text"], as_of=oldest.requested)

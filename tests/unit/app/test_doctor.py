@@ -93,7 +93,7 @@ def test_jars_that_a_settings_file_decides_about_are_a_warning(tmp_path: Path) -
     assert check_jars(settings, environ, NO_REPOSITORY).status == "warning"
 
 
-def test_prepared_jars_need_no_repository_and_a_prepared_start_is_told_of(
+def test_prepared_jars_need_no_repository_and_prepared_start_is_reported(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     (tmp_path / "empty-home").mkdir()
@@ -125,7 +125,7 @@ def test_python_has_to_be_one_that_pyspark_runs_on(version: tuple[int, int, int]
     assert judge_python(version).status == status
 
 
-def test_a_lake_on_a_foreign_file_system_is_left_to_spark(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_lake_on_an_unsupported_file_system_is_left_to_spark(tmp_path: Path, environ: dict[str, str]) -> None:
     settings = build_settings(tmp_path, lake="hdfs://name/lake")
     assert list_troubles(settings, environ) == {"lake": "warning"}
     check_before_run(settings, environ)
@@ -152,7 +152,7 @@ def put_a_file_for_the_lake(tmp_path: Path) -> None:
         (put_a_file_for_the_lake, "lake", LakeNotWritableError),
     ],
 )
-def test_spoiled_places_are_told_by_the_doctor_and_stop_a_run(
+def test_unusable_locations_are_reported_by_doctor_and_stop_a_run(
     tmp_path: Path,
     environ: dict[str, str],
     spoil: Callable[[Path], None],
@@ -175,7 +175,7 @@ def test_a_source_that_may_not_be_read_is_a_problem(tmp_path: Path, environ: dic
     assert list_troubles(settings, environ) == {"source.path": "problem"}
 
 
-def test_no_java_is_told_and_stops_a_run(
+def test_missing_java_is_reported_and_stops_a_run(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The machine that runs this test may have a Java in one of the usual places.

@@ -27,13 +27,13 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> dict[str, HeadwaterError]:
     return errors
 
 
-def test_a_bucket_that_does_not_exist_is_told_before_its_queue(fail: dict[str, HeadwaterError]) -> None:
+def test_missing_bucket_is_reported_before_its_queue(fail: dict[str, HeadwaterError]) -> None:
     fail |= {"bucket": SourceError("bucket typo does not exist"), "queue": NO_QUEUE}
     with pytest.raises(SourceError, match="bucket typo does not exist"):
         check_before_run(SETTINGS, {})
 
 
-def test_a_queue_that_does_not_exist_is_told_where_the_bucket_does(fail: dict[str, HeadwaterError]) -> None:
+def test_missing_queue_is_reported_when_the_bucket_exists(fail: dict[str, HeadwaterError]) -> None:
     fail |= {"queue": NO_QUEUE}
     with pytest.raises(QueueNotFoundError):
         check_before_run(SETTINGS, {})

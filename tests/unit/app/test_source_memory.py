@@ -101,6 +101,6 @@ def test_moved_files_are_found_by_either_path(tmp_path: Path) -> None:
         parse_uri(str(tmp_path / "k"), settings)
 
 
-def test_a_former_place_must_have_a_name() -> None:
+def test_moved_from_requires_a_name() -> None:
     with pytest.raises(ValidationError):
         build_settings(type="s3", bucket="new", moved_from="")

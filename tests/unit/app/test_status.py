@@ -56,7 +56,7 @@ def test_rows_and_commits_of_a_table(status, table):
     assert found.last_commit.tzinfo is timezone.utc
 
 
-def test_pending_events_inside_a_commit_are_told_from_those_done(status):
+def test_pending_events_within_a_commit_are_distinguished_from_processed(status):
     # Read up to orders/3.json; of the same commit, orders/4.json and /5.json are left, then /6.json.
     found = status.tables["orders_cow"]
     assert found.checkpoint == Position(EVENT_COMMITS[1].completed, 0).to_text()
@@ -71,7 +71,7 @@ def test_table_that_has_read_everything_is_not_behind(status):
     assert (found.lag_events, found.lag_seconds) == (0, 0.0)
 
 
-def test_table_without_rows_is_behind_by_its_own_events_only(status):
+def test_lag_of_an_empty_table_counts_only_its_events(status):
     found = status.tables["coming"]
     assert (found.rows, found.commits, found.checkpoint, found.last_commit) == (0, 0, None, None)
     assert found.lag_events == 3  # products/1, 2 and 3.csv

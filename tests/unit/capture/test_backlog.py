@@ -25,13 +25,13 @@ def test_nothing_is_known_before_the_first_poll() -> None:
     assert Backlog().find_captured_until() is None
 
 
-def test_a_call_that_came_back_empty_tells_of_the_moment_it_began() -> None:
+def test_empty_receive_dates_the_backlog_at_its_start() -> None:
     backlog = Backlog()
     backlog.note_poll([], at(0), at(20))
     assert backlog.find_captured_until() == at(0)
 
 
-def test_old_messages_tell_that_older_ones_may_wait() -> None:
+def test_old_messages_imply_older_waiting_ones() -> None:
     backlog = Backlog()
     backlog.note_poll([message(-700), message(-900)], at(0), at(1))
     assert backlog.find_captured_until() == at(-900)
@@ -56,7 +56,7 @@ def test_a_message_counts_until_it_is_committed() -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_queue_that_does_not_say_when_it_was_sent_tells_nothing(is_open: bool) -> None:
+def test_messages_without_sent_time_give_no_backlog(is_open: bool) -> None:
     backlog = Backlog()
     if is_open:
         backlog.open(message(None))

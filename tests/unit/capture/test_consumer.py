@@ -46,7 +46,7 @@ def test_once_on_an_empty_queue_commits_nothing() -> None:
     assert not tables.commits
 
 
-def test_once_goes_on_while_somebody_still_sends() -> None:
+def test_once_continues_while_messages_arrive() -> None:
     queue, tables = MemoryQueue(), Tables()
     left = build_keys(5)
 
@@ -59,7 +59,7 @@ def test_once_goes_on_while_somebody_still_sends() -> None:
     assert sorted(tables.keys) == build_keys(5)
 
 
-def test_once_waits_for_what_a_dead_predecessor_holds() -> None:
+def test_once_waits_for_messages_held_by_a_dead_consumer() -> None:
     queue, tables = MemoryQueue(visibility_timeout=1), Tables()
     send_keys(queue, "held")
     assert queue.receive(10, 0)
@@ -130,7 +130,7 @@ def test_the_same_event_twice_in_a_batch_counts_once() -> None:
     assert (stats.events, stats.duplicates, stats.deleted) == (2, 1, 3)
 
 
-def test_what_a_listing_announces_says_so() -> None:
+def test_listing_events_name_their_source() -> None:
     queue, tables = MemoryQueue(), Tables()
     queue.send(build_body("listed"), {"headwater-source": "listing"})
     queue.send(build_body("notified"))
@@ -333,7 +333,7 @@ def test_messages_stay_when_only_their_events_were_committed() -> None:
     assert queue.depth() == EMPTY
 
 
-def test_a_backlog_is_told_until_it_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backlog_is_reported_until_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer_module, "_PREDECESSOR_SECONDS", -30)
     queue, tables = MemoryQueue(), Tables()
     before = datetime.now(timezone.utc)

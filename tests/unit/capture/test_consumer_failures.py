@@ -104,7 +104,7 @@ def test_a_queue_that_never_answered_ends_the_run_after_a_while() -> None:
         build_consumer(queue, Tables(), receive_patience=0).run_once(**ONCE)
 
 
-def test_wrong_credentials_end_the_run_after_what_was_received_is_safe() -> None:
+def test_invalid_credentials_end_the_run_after_received_events_are_committed() -> None:
     queue, tables = FlakyQueue(), Tables()
     send_keys(queue, "k")
     with RunningConsumer(queue, tables, batch_seconds=60, receivers=1) as running:

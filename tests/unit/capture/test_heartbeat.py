@@ -23,7 +23,7 @@ class FailingQueue(MemoryQueue):
         return super().extend(handles, seconds)
 
 
-def test_heartbeats_go_on_after_the_queue_has_failed() -> None:
+def test_heartbeats_continue_after_a_queue_failure() -> None:
     clock = ManualClock()
     queue, tables = FailingQueue(clock, failures=2), Tables()
     tables.gate.clear()

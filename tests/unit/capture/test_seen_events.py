@@ -85,7 +85,7 @@ def test_a_batch_of_more_days_than_are_kept_is_exact():
     assert seen.keep_new(ids) == [False] * len(ids)
 
 
-def test_foreign_commits_make_it_ask_the_table_again():
+def test_external_commits_invalidate_the_seen_events():
     stored = []
     seen = SeenEvents(lambda days: {DAY: list(stored)})
     seen.keep_new([(DAY, event_id(1))])

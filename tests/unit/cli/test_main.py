@@ -79,7 +79,7 @@ def test_bad_configuration_exits_2_with_message_and_hint_and_no_traceback(folder
     assert "Traceback" not in done.stderr
 
 
-def test_sql_step_without_the_origin_of_its_rows_exits_2_with_the_select_to_write(folder: Path) -> None:
+def test_sql_transform_without_row_origin_exits_2_with_the_required_select(folder: Path) -> None:
     step = "{path: a.json, transform: [{sql: 'select id, upper(name) as name from input'}]}"
     (folder / "headwater.yaml").write_text(GOOD.replace("{a: {path: a.json}}", f"{{a: {step}}}"))
     done = run_process("config", "check", cwd=folder)
@@ -133,7 +133,7 @@ def test_schema_is_printed(folder: Path) -> None:
     assert json.loads(done.stdout)["$schema"].startswith("https://json-schema.org/")
 
 
-def test_init_writes_what_config_check_accepts(tmp_path: Path) -> None:
+def test_init_output_passes_config_check(tmp_path: Path) -> None:
     args = ("init", "--source", "local", "--path", "in", "--lake", "lake", "conf")
     done = run_process(*args, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ class Row:
     at: datetime
 
 
-def test_json_understands_what_results_hold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_supports_all_result_types(capsys: pytest.CaptureFixture[str]) -> None:
     row = Row(Path("/a"), datetime(2024, 1, 1, tzinfo=timezone.utc))
     render_json({"row": row, "nan": math.nan, "decimal": Decimal("1.20"), "bytes": b"\xff", "key": "é\udc80"})
     found = json.loads(capsys.readouterr().out)

@@ -13,7 +13,7 @@ def render(capsys, report: RunReport, quarantined: int = 0) -> list[str]:
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_report_has_a_line_a_table_and_what_was_captured(capsys):
+def test_report_has_captured_events_and_one_line_per_table(capsys):
     orders = TableTotals(
         commits=2,
         rows=12345,
@@ -42,7 +42,7 @@ def test_quarantine_is_pointed_to(capsys):
     assert lines[-1] == "1,200 items in quarantine; list them: headwater quarantine list"
 
 
-def test_table_without_rows_whose_path_matches_nothing_is_told_where_to_look(capsys):
+def test_empty_table_with_unmatched_path_gets_a_hint(capsys):
     report = RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})
     render_report(report, 0, ["orders"])
     told = capsys.readouterr().out

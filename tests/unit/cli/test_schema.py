@@ -79,7 +79,7 @@ def test_text_has_a_line_a_change(capsys):
     assert lines[-1].split()[-3:] == ["added", "note", "string"]
 
 
-def test_preview_has_effects_missing_columns_and_what_failed(capsys):
+def test_preview_has_effects_missing_columns_and_failures(capsys):
     render_previews(
         [
             ObjectPreview("a", (ColumnEffect("added", "x", None, "int"),), ("gone",)),

@@ -53,7 +53,7 @@ def test_text_hides_hudis_columns_unless_they_are_meant(config):
     assert named.splitlines()[0].split() == ["_hoodie_record_key"]
 
 
-def test_text_tells_null_from_empty_and_counts_rows(config):
+def test_text_distinguishes_null_from_empty_and_counts_rows(config):
     done = run(config, "select cast(null as varchar) as a, '' as b, 1234567 as c, [1, 2] as d")
     header, row, count, _ = done.stdout.splitlines()
     assert header.split() == ["a", "b", "c", "d"]
@@ -86,7 +86,7 @@ def test_own_tables_have_names(config):
 
 
 @pytest.mark.parametrize("name", ["coming", "events", "quarantine", "ledger", "reconciles"])
-def test_table_without_rows_yet_is_told_so(empty_lake, name):
+def test_empty_table_is_reported(empty_lake, name):
     done = run(empty_lake, f"select count(*) as n from {name}", "--json")
     error = json.loads(done.stderr)
     assert (done.exit_code, done.stdout, error["error"]) == (2, "", "TableNotFoundError")
@@ -204,7 +204,7 @@ def test_all_tables_of_a_statement_are_of_the_same_moment(config):
         (("--changes-since", "earliest", "--cdc"), "the table keeps no log of its changes"),
     ],
 )
-def test_what_cannot_be_is_refused_before_spark_starts(config, options, told, monkeypatch):
+def test_invalid_options_are_rejected_before_spark_starts(config, options, told, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     done = run(config, "select * from orders_cow", *options)

@@ -78,7 +78,7 @@ def test_text_has_a_line_a_table(config):
         (QueueStatus(None, None, "no such queue"), "queue       no such queue"),
     ],
 )
-def test_queue_is_shown_or_why_it_cannot_be(capsys, queue, told):
+def test_queue_or_its_error_is_printed(capsys, queue, told):
     render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), queue))
     assert told in capsys.readouterr().out.splitlines()
 

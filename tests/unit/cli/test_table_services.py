@@ -29,7 +29,7 @@ def test_dry_run_of_a_compaction_counts_the_logs_on_disk(config):
     assert told["found"]["pending"] == []
 
 
-def test_dry_run_says_of_a_copy_on_write_table_what_the_service_says(config):
+def test_dry_run_and_service_agree_on_copy_on_write(config):
     done = run(config, "orders_cow", "compact", "--dry-run")
     assert done.exit_code == 2
     assert "copy-on-write" in done.stderr
@@ -66,13 +66,13 @@ def test_impossible_combinations_are_bad_input(config, args, said):
     assert said in done.stderr
 
 
-def test_unknown_table_is_told_with_the_nearest(config):
+def test_unknown_table_is_reported_with_the_nearest_name(config):
     done = run(config, "orders_co", "compact", "--dry-run")
     assert done.exit_code == 2
     assert "did you mean orders_cow?" in done.stderr
 
 
-def test_report_of_an_upgrade_tells_each_step_and_changes_nothing(tmp_path):
+def test_upgrade_report_lists_each_step_and_changes_nothing(tmp_path):
     (tmp_path / "lake/orders/.hoodie").mkdir(parents=True)
     properties = tmp_path / "lake/orders/.hoodie/hoodie.properties"
     properties.write_text(

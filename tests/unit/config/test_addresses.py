@@ -63,7 +63,7 @@ def test_a_pattern_of_a_table_is_no_address(key: str, scheme: str) -> None:
     assert "write a key relative to the source, such as 'orders/*.json'" in told
 
 
-def test_addresses_and_broken_columns_are_told_at_once() -> None:
+def test_addresses_and_invalid_columns_are_reported_together() -> None:
     told = list_problems(
         "source: {type: s3, bucket: 's3://acme'}\nlake: '${LAKE}'\ntables:\n"
         "  a: {path: 's3://acme/a/*.json'}\n"
@@ -121,7 +121,7 @@ def test_a_folder_is_no_bucket() -> None:
         ),
     ],
 )
-def test_a_placeholder_is_told_with_the_variable_to_set(text: str, path: str, variable: str) -> None:
+def test_unset_placeholder_is_reported_with_its_variable(text: str, path: str, variable: str) -> None:
     told = [line for line in list_problems(text) if "headwater does not substitute" in line]
     assert len(told) == 1
     assert f": {path}: " in told[0]
@@ -143,7 +143,7 @@ def test_dollars_with_a_meaning_are_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     "given", ["../x/headwater.yaml", "./../x/headwater.yaml", "../x/../x/headwater.yaml"]
 )
-def test_relative_places_are_found_from_a_file_in_a_neighbouring_folder(
+def test_relative_paths_resolve_from_a_file_in_a_sibling_folder(
     given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "x").mkdir()

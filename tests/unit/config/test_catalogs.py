@@ -27,7 +27,7 @@ def load(folder: Path, text: str) -> Settings:
     return load_settings(path, environ={})
 
 
-def test_a_catalog_takes_all_tables_unless_it_is_told_which(tmp_path: Path) -> None:
+def test_catalog_includes_all_tables_by_default(tmp_path: Path) -> None:
     settings = load(
         tmp_path,
         "  - {type: glue, database: shop, region: eu-central-1, exclude: Orders2}\n"
@@ -104,7 +104,7 @@ def test_hive_is_asked_where_the_address_says(text: str, address: HiveAddress) -
         ),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_path(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_catalog_settings_are_rejected_with_their_path(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
     assert said in caught.value.message

@@ -37,7 +37,7 @@ def test_nothing_is_cleaned_unless_asked_for(text: str) -> None:
     assert parse_s3(text).source.clean_source == "off"
 
 
-def test_objects_stay_for_thirty_days_unless_told_otherwise() -> None:
+def test_objects_are_kept_for_thirty_days_by_default() -> None:
     assert parse_s3("clean_source: delete").source.clean_source_delay == 30 * 86_400
     assert parse_s3("clean_source: delete, clean_source_delay: 7d").source.clean_source_delay == 7 * 86_400
     assert parse_s3("clean_source: tag, clean_source_delay: 0").source.clean_source_delay == 0
@@ -51,7 +51,7 @@ def test_a_delay_of_minutes_is_too_short_to_take_objects_away(action: str) -> No
     assert "1 hour or more" in problem
 
 
-def test_move_and_its_place_go_together() -> None:
+def test_move_requires_its_target() -> None:
     assert "clean_source_move_to: missing" in find_problem("clean_source: move")
     assert "not applicable" in find_problem("clean_source: delete, clean_source_move_to: s3://archive/x")
 
@@ -60,7 +60,7 @@ def test_move_and_its_place_go_together() -> None:
     ("given", "target"),
     [("s3://archive", "archive/"), ("s3://archive/", "archive/"), ("s3://archive/a/b", "archive/a/b/")],
 )
-def test_the_place_is_a_bucket_and_a_folder_in_it(given: str, target: str) -> None:
+def test_target_is_a_bucket_with_a_folder(given: str, target: str) -> None:
     source = parse_s3(f"clean_source: move, clean_source_move_to: '{given}'").source
     assert source.type == "s3"
     assert source.clean_source_target == target
@@ -99,7 +99,7 @@ def test_tags_that_s3_refuses_are_refused_here(tags: str) -> None:
     assert "one to ten tags" in find_problem(f"clean_source: tag, clean_source_tags: {tags}")
 
 
-def test_a_place_that_is_no_bucket_is_refused() -> None:
+def test_target_that_is_no_bucket_is_rejected() -> None:
     assert "clean_source_move_to" in find_problem("clean_source: move, clean_source_move_to: /archive")
 
 

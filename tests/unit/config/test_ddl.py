@@ -12,7 +12,7 @@ def test_columns_that_spark_takes(ddl: str) -> None:
 
 
 @pytest.mark.parametrize("ddl", [*BROKEN, *REFUSED])
-def test_what_is_no_list_of_columns(ddl: str) -> None:
+def test_invalid_column_lists(ddl: str) -> None:
     with pytest.raises(DdlError):
         check_ddl(ddl)
 
@@ -35,7 +35,7 @@ def test_what_is_no_list_of_columns(ddl: str) -> None:
         ("c varchar", "requires a length"),
     ],
 )
-def test_the_reason_names_the_place(ddl: str, words: str) -> None:
+def test_reason_names_the_offset(ddl: str, words: str) -> None:
     with pytest.raises(DdlError) as raised:
         check_ddl(ddl)
     assert words in str(raised.value)

@@ -157,7 +157,7 @@ def test_other_problems_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not isinstance(caught.value, MissingExtraError)
 
 
-def test_command_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     ensure_extra("search", "`headwater serve`")
     hide(monkeypatch, "fastapi", "wordllama")
     with pytest.raises(MissingExtraError) as caught:

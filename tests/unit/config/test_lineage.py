@@ -10,13 +10,13 @@ from headwater.errors import ConfigError
 BASE = "source: {type: local, path: landing}\nlake: lake\ntables: {t: {path: '*.json'}}\nlineage: "
 
 
-def test_a_file_lies_beside_the_configuration() -> None:
+def test_relative_file_resolves_from_the_configuration() -> None:
     settings = parse_settings(BASE + "{file: lineage.jsonl}", Path("/shop/headwater.yaml"), {})
     assert settings.lineage is not None
     assert settings.lineage.file == Path("/shop/lineage.jsonl")
 
 
-def test_nothing_is_told_unless_asked_for() -> None:
+def test_no_lineage_is_sent_by_default() -> None:
     text = BASE.removesuffix("lineage: ")
     assert parse_settings(text, Path("/shop/headwater.yaml"), {}).lineage is None
 
@@ -36,7 +36,7 @@ def test_nothing_is_told_unless_asked_for() -> None:
         ("{urll: 'http://marquez'}", "lineage.urll", "url"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_starts(given: str, key: str, said: str) -> None:
+def test_invalid_settings_are_reported_before_start(given: str, key: str, said: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_settings(BASE + given, Path("/shop/headwater.yaml"), {})
     lines = [line for line in str(raised.value).splitlines() if f" {key}: " in line]

@@ -64,7 +64,7 @@ def test_unknown_key_names_line_path_suggestion_and_allowed_keys() -> None:
     assert "Did you mean 'operation'? Allowed: base_file_format, " in line
 
 
-def test_wrong_word_is_shown_with_what_is_allowed() -> None:
+def test_invalid_word_is_reported_with_allowed_words() -> None:
     line = only_problem(GOOD + "    operation: upser\n")
     assert line == (
         "headwater.yaml:13: tables.orders.operation: 'upser' is not allowed. Did you mean 'upsert'? "
@@ -72,7 +72,7 @@ def test_wrong_word_is_shown_with_what_is_allowed() -> None:
     )
 
 
-def test_number_out_of_range_tells_the_range() -> None:
+def test_number_out_of_range_error_names_the_range() -> None:
     text = GOOD.replace("  queue:\n", "  queue:\n    long_poll_wait: 21\n")
     assert only_problem(text) == (
         "headwater.yaml:5: source.queue.long_poll_wait: 21 is not allowed. "
@@ -80,7 +80,7 @@ def test_number_out_of_range_tells_the_range() -> None:
     )
 
 
-def test_missing_key_tells_the_three_ways_to_set_it() -> None:
+def test_missing_key_error_names_three_ways_to_set_it() -> None:
     line = only_problem(GOOD.replace("  bucket: acme\n", ""))
     assert line.startswith("headwater.yaml:1: source.bucket: required but not set.")
     assert "in the file" in line
@@ -88,7 +88,7 @@ def test_missing_key_tells_the_three_ways_to_set_it() -> None:
     assert "--set source.bucket=" in line
 
 
-def test_missing_section_is_told_by_the_key_that_can_be_set() -> None:
+def test_missing_section_error_names_a_settable_key() -> None:
     text = GOOD[GOOD.index("lake:") :]
     assert "source.type: required" in only_problem(text)
 
@@ -106,7 +106,7 @@ def test_tags_with_a_reserved_beginning_are_refused(name: str) -> None:
     assert f"the tag '{name}' has a prefix reserved for headwater" in only_problem(text)
 
 
-def test_empty_file_tells_everything_that_is_required() -> None:
+def test_empty_file_error_names_all_required_keys() -> None:
     text = "\n".join(problems(""))
     assert "source.type: required" in text
     assert "lake: required" in text
@@ -118,12 +118,12 @@ def test_kind_of_source_is_no_part_of_the_path() -> None:
     assert only_problem(text).startswith("headwater.yaml:3: source.bucket: 5 is not allowed.")
 
 
-def test_unknown_kind_of_source_tells_the_kinds() -> None:
+def test_unknown_source_type_error_names_the_types() -> None:
     text = GOOD.replace("type: s3", "type: s4")
     assert only_problem(text) == "headwater.yaml:2: source.type: 's4' is not allowed. Allowed: local, s3"
 
 
-def test_every_problem_is_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_problems_are_reported_in_file_order() -> None:
     text = """\
 source: {type: local, pth: in}
 lak: out
@@ -157,7 +157,7 @@ spark:
     assert lines == sorted(lines)
 
 
-def test_combinations_are_checked_beside_an_unknown_key_of_the_same_table() -> None:
+def test_combinations_are_checked_despite_an_unknown_key() -> None:
     text = LOCAL + "tables:\n  a:\n    path: a.json\n    orderin: ts\n"
     found = problems(text)
     assert any("unknown key 'orderin'" in line for line in found)
@@ -218,7 +218,7 @@ def test_key_put_outside_its_section_is_sent_there() -> None:
         ),
     ],
 )
-def test_impossible_table_is_told_at_its_key(table: str, words: str) -> None:
+def test_invalid_table_is_reported_at_its_key(table: str, words: str) -> None:
     assert f"headwater.yaml:4: tables.a.{words}" in only_problem(f"{LOCAL}tables:\n  a: {table}\n")
 
 
@@ -323,7 +323,7 @@ def test_command_line_wins_over_environment_which_wins_over_file() -> None:
     assert settings.source.prefix == "env/"
 
 
-def test_set_reaches_keys_that_hold_dots_and_patterns_that_look_like_lists() -> None:
+def test_set_supports_keys_with_dots_and_list_like_patterns() -> None:
     settings = parse_settings(
         GOOD,
         Path("headwater.yaml"),
@@ -364,7 +364,7 @@ def test_section_with_all_keys_commented_out_means_the_defaults() -> None:
     assert load(GOOD + "spark:\n  # master: local[2]\n").spark.master == "local[*]"
 
 
-def test_relative_paths_are_resolved_beside_the_file_and_home_is_expanded(tmp_path: Path) -> None:
+def test_relative_paths_resolve_from_the_file_and_home_is_expanded(tmp_path: Path) -> None:
     path = tmp_path / "conf" / "headwater.yaml"
     path.parent.mkdir()
     path.write_text("source: {type: local, path: ../in}\nlake: lake\ntables: {a: {path: a.json}}\n")

@@ -19,7 +19,7 @@ def parse(text: str) -> Settings:
     return parse_settings(BASE + text, PATH, environ={})
 
 
-def test_a_bucket_is_listed_at_the_start_and_every_day_unless_told_otherwise() -> None:
+def test_bucket_is_listed_at_start_and_daily_by_default() -> None:
     config = parse("").reconcile
     assert config == ReconcileConfig()
     assert (config.include_existing_files, config.backfill_interval) == (True, 86_400)

@@ -35,7 +35,7 @@ def test_one_table_is_proposed_for_each_folder_and_format(landing: Path) -> None
     assert dict(found["t_9_lives_x"].options) == {"header": "true"}
 
 
-def test_notes_beside_data_are_no_table_but_a_folder_of_manuals_is(tmp_path: Path) -> None:
+def test_notes_among_data_are_no_table_but_a_folder_of_manuals_is(tmp_path: Path) -> None:
     for name in ("data/a.json", "data/readme.md", "manuals/a.pdf", "manuals/deep/b.html", "LICENSE.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
@@ -68,7 +68,7 @@ def test_written_file_loads_and_is_short(tmp_path: Path, landing: Path) -> None:
     assert tuple(settings.tables) == scaffold.tables == ("t_9_lives_x", "orders")
 
 
-def test_one_table_takes_at_most_15_lines_and_the_schema_lies_where_the_file_says(tmp_path: Path) -> None:
+def test_one_table_takes_at_most_15_lines_and_the_schema_file_exists(tmp_path: Path) -> None:
     config_path = write_scaffold(ScaffoldRequest(tmp_path)).config_path
     lines = config_path.read_text().splitlines()
     assert len([line for line in lines if line.strip() and not line.strip().startswith("#")]) <= 15
@@ -118,7 +118,7 @@ def test_existing_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
     assert load_settings(config_path, environ={})
 
 
-def test_options_that_do_not_fit_are_told(tmp_path: Path) -> None:
+def test_incompatible_options_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for request in (
@@ -133,7 +133,7 @@ def test_options_that_do_not_fit_are_told(tmp_path: Path) -> None:
         assert caught.value.hint
 
 
-def test_what_would_not_load_is_not_written(tmp_path: Path) -> None:
+def test_invalid_configuration_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is inside the source folder"):
         write_scaffold(ScaffoldRequest(tmp_path, path=tmp_path))
     assert not (tmp_path / "headwater.yaml").exists()

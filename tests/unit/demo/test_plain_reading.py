@@ -41,7 +41,7 @@ def test_clicks_are_typed_and_know_their_day():
     assert read.rows["clicks"] == [CLICK | {"at": at, "day": "2026-05-04"}]
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_counts():
+def test_unreadable_files_are_named_and_the_rest_counted():
     good = to_json_lines([order("O-1", "paid", "2026-05-04T10:00:00Z")])
     cut = gzip.compress(good * 50)[:30]
     read = read_plainly([("orders/torn.json", good + b'{"order_id\n' + good), ("orders/cut.json.gz", cut)])

@@ -69,14 +69,14 @@ def test_the_first_object_is_not_in_the_freshness():
     assert table.freshness == [1.0, 2.0]
 
 
-def test_a_look_does_not_change_afterwards():
+def test_snapshot_is_immutable():
     progress = build_progress()
     view = progress.look()
     progress.note_batch(batch(rows=1, ingested=1))
     assert view.tables["orders"].rows == 0
 
 
-def test_the_picture_shows_tables_and_what_just_happened_to_the_letter():
+def test_screen_matches_expected_text():
     progress = build_progress()
     progress.enter("the shop is open")
     progress.note_step(SCENARIO.steps[0])

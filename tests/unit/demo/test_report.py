@@ -69,7 +69,7 @@ def report_of(findings, folder="demo/run 1"):
     )
 
 
-def test_a_good_demo_has_no_problems_and_says_what_is_where():
+def test_good_demo_has_no_problems_and_lists_locations():
     report = report_of(GOOD)
     text = "\n".join(report.lines)
     assert report.problems == ()
@@ -113,13 +113,13 @@ def test_commands_can_be_pasted_when_the_folder_has_a_space():
         (Findings(GOOD.checks, QUARANTINE, KEYS, failures=["table x: no"]), "table x: no"),
     ],
 )
-def test_each_difference_is_a_problem_that_names_what_differs(findings, problem):
+def test_each_difference_is_a_named_problem(findings, problem):
     report = report_of(findings)
     assert report.problems == (problem,)
     assert f"  - {problem}" in report.lines
 
 
-def test_last_act_is_told_with_its_seconds_and_its_problems():
+def test_last_act_is_reported_with_duration_and_problems():
     done = FinaleReport(6.04, 3.2, None, "Hand grinder (price 49.5)", ["search: P-103 was still recommended"])
     lines = done.write_lines()
     assert lines[-1] == "  P-103's file got a lower price; the answer said so after 3.2 s"

@@ -22,14 +22,14 @@ def test_each_demo_has_a_folder_of_its_own(tmp_path):
     assert second.folder.is_dir()
 
 
-def test_a_place_that_is_no_folder_is_refused_with_a_way_out(tmp_path):
+def test_path_that_is_no_folder_is_rejected_with_a_hint(tmp_path):
     (tmp_path / "demo").write_text("")
     with pytest.raises(PlatformError, match="no folder can be made there") as caught:
         create_workspace(tmp_path / "demo", NOW)
     assert "--dir" in caught.value.hint
 
 
-def test_the_written_configuration_is_good_and_its_lake_lies_beside_it(tmp_path):
+def test_written_configuration_is_valid_and_its_lake_is_next_to_it(tmp_path):
     workspace = create_workspace(tmp_path, NOW)
     workspace.write_config("http://127.0.0.1:9", LandingZone("shop", "http://127.0.0.1:9/0/shop-events"))
     settings = load_settings(workspace.config_path, {})

@@ -22,7 +22,7 @@ CONFIGURATIONS = [
 
 
 @pytest.mark.parametrize("text", CONFIGURATIONS)
-def test_every_configuration_shown_is_valid(text: str) -> None:
+def test_every_documented_configuration_is_valid(text: str) -> None:
     Settings.model_validate(YAML(typ="safe").load(text))
 
 
@@ -37,7 +37,7 @@ def test_every_link_inside_leads_to_a_file(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
-def test_every_queue_option_has_its_place_in_the_mapping() -> None:
+def test_every_queue_option_is_in_the_mapping() -> None:
     # max_in_flight is ours alone: the other side stops without saying so.
     named = set(re.findall(r"`source\.queue\.(\w+)`", HOW_TO))
     assert named == set(QueueConfig.model_fields) - {"max_in_flight"}
@@ -51,5 +51,5 @@ def test_every_table_option_named_in_the_mapping_exists() -> None:
     assert named <= known, named - known
 
 
-def test_the_changelog_has_a_place_for_the_next_change() -> None:
+def test_changelog_has_an_unreleased_section() -> None:
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text("utf-8")

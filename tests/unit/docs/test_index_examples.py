@@ -37,7 +37,7 @@ def run(*args: str) -> Result:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_command_shows_what_the_page_shows(command, shown):
+def test_command_output_matches_the_page(command, shown):
     done = run(*shlex.split(command))
     assert done.exit_code == (2 if shown.startswith("error:") else 0)
     assert shown in f"{done.stdout}{done.stderr}"

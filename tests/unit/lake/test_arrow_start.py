@@ -24,7 +24,7 @@ def test_pandas_can_be_imported_and_is_handed_over_as_ever_once_found():
     assert run(f"{_BEGINNING}\nfind_pandas()\n{handed}") == "1"
 
 
-def test_what_is_made_of_arrow_finds_pandas_by_itself():
+def test_arrow_conversion_imports_pandas():
     assert run(f"{_BEGINNING}\nprint(pa.table({{'a': [1]}}).to_pandas().a.sum())") == "1"
 
 

@@ -25,7 +25,7 @@ from headwater.lake.snapshot_reader import explain_read_failure
         "org.apache.hudi.exception.HoodieUpsertException ... java.io.IOException: File too large",
     ],
 )
-def test_a_place_that_takes_no_more_is_told_with_what_is_free(text, tmp_path):
+def test_full_disk_is_reported_with_free_space(text, tmp_path):
     error = explain_lake_failure(f"{tmp_path}/lake/t", RuntimeError(text), ["/spark"])
     assert isinstance(error, LakeNotWritableError)
     told = re.fullmatch(
@@ -46,7 +46,7 @@ def test_a_place_that_takes_no_more_is_told_with_what_is_free(text, tmp_path):
         "HoodieException: Unable to instantiate class org.apache.hudi.hive.HiveMetastoreBasedLockProvider",
     ],
 )
-def test_a_lock_that_is_not_had_is_a_busy_table(text):
+def test_unavailable_lock_is_a_busy_table(text):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableBusyError)
     assert error.message == "/lake/t: its lock could not be had"
@@ -65,13 +65,13 @@ def test_a_lock_that_is_not_had_is_a_busy_table(text):
         ),
     ],
 )
-def test_what_another_does_meanwhile_is_a_conflict_that_is_tried_again(text, sentence):
+def test_concurrent_write_is_a_retryable_conflict(text, sentence):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, WriteConflictError)
     assert error.message == f"/lake/t: {sentence}; nothing of this write is there"
 
 
-def test_properties_that_are_just_written_anew_are_looked_at_again():
+def test_properties_being_rewritten_are_read_again():
     text = "TableNotFoundException: Hoodie table not found in path Table does not exist"
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, WriteConflictError)
@@ -91,7 +91,7 @@ def test_a_store_without_space_has_no_amount():
         "org.apache.hudi.common.util.collection.BitCaskDiskMap.put(BitCaskDiskMap.java:1)",
     ],
 )
-def test_full_folder_for_temporary_files_is_told_from_a_full_lake(frame, tmp_path):
+def test_full_temporary_folder_is_distinguished_from_a_full_lake(frame, tmp_path):
     text = f"java.io.IOException: No space left on device\n\tat {frame}"
     error = explain_lake_failure("/lake/t", RuntimeError(text), [f"{tmp_path}/blockmgr-1"])
     assert isinstance(error, LakeNotWritableError)
@@ -99,7 +99,7 @@ def test_full_folder_for_temporary_files_is_told_from_a_full_lake(frame, tmp_pat
     assert "spark.local.dir" in error.hint
 
 
-def test_lake_that_is_full_while_rows_are_put_aside_is_told_as_the_lake(tmp_path):
+def test_lake_full_during_spill_is_reported_as_the_lake(tmp_path):
     text = (
         "Caused by: java.io.IOException: No space left on device\n"
         "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)\n"
@@ -131,7 +131,7 @@ def test_lake_that_is_full_while_rows_are_put_aside_is_told_as_the_lake(tmp_path
         ("HoodieException: Exception when reading log file \n\tat x", ""),
     ],
 )
-def test_damaged_file_is_named_where_hudi_names_it(text, file):
+def test_corrupt_file_is_named_where_hudi_names_it(text, file):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableDamagedError)
     named = f"a file of the table is damaged: {file}" if file else "a log file is damaged"
@@ -145,7 +145,7 @@ def test_schema_that_is_nested_too_deeply_for_hudi_rs_is_left_to_spark():
 
 
 @pytest.mark.parametrize("text", ["Invalid magic", "Invalid log format version: 4294967294"])
-def test_damaged_log_is_told_as_such_without_a_jvm(text):
+def test_corrupt_log_is_reported_without_a_jvm(text):
     error = explain_read_failure("/lake/t", text)
     assert isinstance(error, TableDamagedError)
     assert error.message == "/lake/t: a log file is damaged"
@@ -158,14 +158,14 @@ def test_damaged_log_is_told_as_such_without_a_jvm(text):
         "Caused by: java.io.FileNotFoundException: file:/lake/t/a.parquet (No such file or directory)",
     ],
 )
-def test_a_file_that_is_gone_is_named_with_what_brings_its_rows_back(text):
+def test_missing_file_is_named_with_the_repair(text):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert type(error) is LakeError
     assert error.message == "/lake/t: a file of the table is gone: file:/lake/t/a.parquet"
     assert "verify" in error.hint
 
 
-def test_a_frame_without_the_types_of_the_table_is_told():
+def test_a_frame_without_the_types_of_the_table_is_reported():
     text = (
         "SchemaBackwardsCompatibilityException: Schema validation backwards compatibility check failed with "
         "the following issues: {MISSING_UNION_BRANCH: reader union lacking writer type: VECTOR for field: "

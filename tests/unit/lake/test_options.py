@@ -73,7 +73,7 @@ def test_every_declared_key_is_one_of_the_bundle():
     assert {"index.type", "clustering.sort_by", "keep_commits"} <= set(HUDI_OPTIONS)
 
 
-def test_words_numbers_lists_and_switches_become_what_hudi_reads():
+def test_typed_values_become_hudi_options():
     assert render_options(
         {
             "partition_style": "plain",
@@ -100,7 +100,7 @@ def test_words_numbers_lists_and_switches_become_what_hudi_reads():
     assert render_options({"column_stats": ("a", "b")}) == stats | columns
 
 
-def test_clustering_beside_a_writer_gives_way_to_it_and_is_planned_by_whom_services_says():
+def test_concurrent_clustering_yields_to_writers_and_is_planned_by_services():
     given = {"clustering.after": 4, "clustering.layout": "z-order", "clustering.target_size": 1000}
     inline = render_options(given)
     assert inline["hoodie.clustering.inline"] == "true"

@@ -32,7 +32,7 @@ def test_where_nothing_can_be_kept_the_log_is_a_temporary_file(tmp_path: Path) -
     assert open_run_log(tmp_path, NOW).parent.is_dir()
 
 
-def test_state_lies_where_the_environment_says() -> None:
+def test_state_folder_comes_from_the_environment() -> None:
     assert find_state_folder({"XDG_STATE_HOME": "/state"}) == Path("/state/headwater")
     assert find_state_folder({}).parts[-3:] == (".local", "state", "headwater")
 

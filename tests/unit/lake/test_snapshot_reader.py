@@ -66,7 +66,7 @@ class TestOrders:
         assert names[:5] == [name for name in names if name.startswith("_hoodie")]
         assert names[5] == "order_id"
 
-    def test_commits_are_told_oldest_first_with_own_metadata(self, table):
+    def test_commits_are_oldest_first_with_own_metadata(self, table):
         commits = open_table(table).list_commits()
         assert [commit.own_metadata["step"] for commit in commits] == ["first", "second", "third"]
         assert commits == sorted(commits)
@@ -90,7 +90,7 @@ class TestOrders:
         assert found["step"] == "second"
         assert open_table(table).find_metadata("no such key") is None
 
-    def test_read_since_gives_what_later_commits_wrote(self, table):
+    def test_read_since_returns_rows_of_later_commits(self, table):
         reader = open_table(table)
         first, second, _ = reader.commit_names
         changed = reader.read_since(first.completed, ["order_id"]).to_pylist()
@@ -123,7 +123,7 @@ def test_reading_since_before_the_active_timeline_gives_everything():
     assert sorted(row["id"] for row in reader.read_since(before, ["id"]).to_pylist()) == list(range(7))
 
 
-def test_reading_since_a_time_without_its_commits_leaves_out_what_is_days_older():
+def test_reading_since_an_archived_time_omits_older_days():
     reader = open_table("archived")
     newest = reader.commit_names[-1].completed
     reader.__dict__["commit_names"] = []
@@ -182,7 +182,7 @@ def test_relative_folder_is_below_the_working_directory(monkeypatch):
     assert SnapshotReader("orders_cow").count_rows() == 8
 
 
-def test_place_that_only_spark_reads_is_told_apart():
+def test_path_readable_only_by_spark_is_distinguished():
     with pytest.raises(TableUnsupportedError, match="hdfs://name/lake/orders"):
         SnapshotReader("hdfs://name/lake/orders").exists()
 
@@ -198,7 +198,7 @@ def test_place_that_only_spark_reads_is_told_apart():
         ("something else\nwith a backtrace", LakeError, "p: something else\n  ->"),
     ],
 )
-def test_failures_are_one_line_with_the_place_and_a_hint(text, kind, told):
+def test_failures_are_one_line_with_location_and_hint(text, kind, told):
     error = explain_read_failure("p", text)
     assert type(error) is kind
     with pytest.raises(kind, match=told):
@@ -207,7 +207,7 @@ def test_failures_are_one_line_with_the_place_and_a_hint(text, kind, told):
 
 
 @pytest.mark.parametrize("table", ORDERS)
-def test_commit_that_comes_after_the_table_was_opened_belongs_to_the_next_look(table, tmp_path):
+def test_commit_after_opening_belongs_to_the_next_snapshot(table, tmp_path):
     copy = shutil.copytree(FIXTURE_LAKE / table, tmp_path / table)
     reader = SnapshotReader(str(copy))
     assert reader.schema.names

@@ -185,14 +185,14 @@ def test_statement_without_a_table_runs():
     assert query("select 1 + 1 as n") == [{"n": 2}]
 
 
-def test_unknown_table_has_a_place_and_the_nearest_name():
+def test_unknown_table_error_has_offset_and_nearest_name():
     with pytest.raises(UsageError, match="line 2, column 7: there is no table oders_cow") as failure:
         query("select *\n from oders_cow")
     assert failure.value.hint.startswith("did you mean orders_cow? tables: orders_cow, orders_mor")
     assert failure.value.exit_code == 2
 
 
-def test_unknown_column_has_a_place_and_the_nearest_name():
+def test_unknown_column_error_has_offset_and_nearest_name():
     with pytest.raises(UsageError, match="line 1, column 18: there is no column custmer") as failure:
         query("select order_id, custmer from orders_cow")
     assert failure.value.hint.startswith("did you mean customer? columns: order_id, customer")
@@ -283,18 +283,18 @@ def test_fallback_runs_where_hudi_rs_cannot_read():
     ]
 
 
-def test_fallback_is_not_asked_for_what_it_could_not_do_either():
+def test_fallback_is_not_used_for_unsupported_queries():
     for sql in ("select * from coming", "select nope from archived", "drop table archived"):
         with pytest.raises((UsageError, LakeError)):
             run_query(sql, TABLES, fallback=fall_back)
 
 
-def test_without_a_fallback_the_table_is_told_to_be_unsupported():
+def test_without_a_fallback_the_table_is_unsupported():
     with pytest.raises(TableUnsupportedError, match="Spark only"):
         run_query("select 1 from far", {"far": "hdfs://name/lake/far"})
 
 
-def test_damaged_file_is_an_error_of_the_lake(tmp_path: Path):
+def test_corrupt_file_is_an_error_of_the_lake(tmp_path: Path):
     shutil.copytree(FIXTURE_LAKE / "archived", tmp_path / "damaged")
     for file in (tmp_path / "damaged").glob("*.parquet"):
         file.write_bytes(b"PAR1 this is no parquet file PAR1")

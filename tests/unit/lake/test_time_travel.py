@@ -35,11 +35,11 @@ def test_a_commit_is_read_by_the_time_it_was_requested(name):
     assert "changed" not in customers
 
 
-def test_without_a_clean_every_commit_is_whole(table):
+def test_without_a_clean_every_commit_is_complete(table):
     assert SnapshotReader(str(table)).find_earliest_retained() == ""
 
 
-def test_the_newest_clean_says_how_far_back_commits_are_whole(table):
+def test_the_newest_clean_says_how_far_back_commits_are_complete(table):
     reader = SnapshotReader(str(table))
     write_plan(table, "20261121070000000", "20261121060034565")
     assert reader.find_earliest_retained() == "20261121060034565"
@@ -50,7 +50,7 @@ def test_the_newest_clean_says_how_far_back_commits_are_whole(table):
     assert reader.find_earliest_retained() == "20261121060035441"
 
 
-def test_a_clean_that_tells_of_no_commit_leaves_only_what_comes_after_it(table):
+def test_clean_without_retained_commit_keeps_only_later_ones(table):
     write_plan(table, "20261121070000000", None)
     assert SnapshotReader(str(table)).find_earliest_retained() == "20261121070000000"
 

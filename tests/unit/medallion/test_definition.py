@@ -15,12 +15,12 @@ def define(folder: Path, **table: Any) -> str:
     return build_definition(TableConfig.model_validate(given, context={"folder": folder}))
 
 
-def test_what_is_only_about_files_changes_nothing(tmp_path: Path) -> None:
+def test_file_settings_do_not_change_the_definition(tmp_path: Path) -> None:
     assert define(tmp_path) == define(tmp_path, keep_commits=30, table_type="merge_on_read")
     assert define(tmp_path, refresh="changes") == define(tmp_path)
 
 
-def test_source_refresh_and_steps_count(tmp_path: Path) -> None:
+def test_source_refresh_and_transforms_are_part_of_the_definition(tmp_path: Path) -> None:
     found = [
         define(tmp_path),
         define(tmp_path, **{"from": "others"}),
@@ -42,7 +42,9 @@ def test_source_refresh_and_steps_count(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_stands_in_files_counts(tmp_path: Path, step: str, name: str, texts: tuple[str, str]) -> None:
+def test_file_contents_are_part_of_the_definition(
+    tmp_path: Path, step: str, name: str, texts: tuple[str, str]
+) -> None:
     file = tmp_path / name
     file.write_text(texts[0])
     wanted = {step: f"{name}:clean" if step == "python" else name}
@@ -52,6 +54,6 @@ def test_what_stands_in_files_counts(tmp_path: Path, step: str, name: str, texts
     assert define(tmp_path, transform=[wanted]) != first
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"steps\.py"):
         define(tmp_path, transform=[{"python": "steps.py:clean"}])

@@ -40,6 +40,6 @@ def test_nothing_happens_when_nothing_is_armed() -> None:
 
 
 @pytest.mark.parametrize("spec", ["somewhere", "mid_delete:0", "mid_delete:soon"])
-def test_a_wrong_spec_says_what_is_allowed(spec: str) -> None:
+def test_invalid_spec_error_names_allowed_values(spec: str) -> None:
     with pytest.raises(ValueError, match=spec):
         arm_crash_point(spec)

@@ -43,7 +43,7 @@ def test_other_names_are_left_alone(name: str) -> None:
     assert not is_secret_name(name)
 
 
-def test_secrets_are_told_by_their_shape() -> None:
+def test_secrets_are_detected_by_their_format() -> None:
     assert holds_secret("https://me:pass@host/x")
     assert holds_secret("id AKIAABCDEFGHIJKLMNOP")
     assert not holds_secret("https://sqs.eu-central-1.amazonaws.com/1/q")

@@ -43,7 +43,7 @@ def test_quick():
 """
 
 
-def test_what_passes_is_recorded_beside_what_did_before(tmp_path: Path) -> None:
+def test_passes_are_recorded_with_previous_ones(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     file = tmp_path / "tests/long_passes.txt"
     write_passes(file, {"test_z.py::test": TODAY, "test_some.py::test_passes[b]": TODAY})
@@ -61,7 +61,7 @@ def test_what_passes_is_recorded_beside_what_did_before(tmp_path: Path) -> None:
     )
 
 
-def test_the_long_tests_are_what_pytest_collects(tmp_path: Path) -> None:
+def test_long_tests_equal_those_pytest_collects(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long\naddopts = -m 'not long'\n")
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/test_some.py").write_text(TESTS)
@@ -79,7 +79,7 @@ def test_a_test_needs_a_pass_that_is_no_older_than_a_week() -> None:
 
 
 @pytest.mark.parametrize(("passed", "exit_code"), [(True, 0), (False, 1)])
-def test_a_release_is_refused_with_what_to_do(
+def test_release_is_rejected_with_next_step(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -87,12 +87,12 @@ def test_a_run_takes_the_long_tests_of_the_part(tmp_path: Path) -> None:
     assert "13 deselected" in done.stdout
 
 
-def test_what_is_no_commit_is_refused() -> None:
+def test_invalid_commit_is_rejected() -> None:
     with pytest.raises(pytest.UsageError, match=r"--seventh-of=main: not a hash; .* git rev-parse HEAD"):
         choose_part(NAMES, "main")
 
 
-def test_what_the_time_does_not_reach_is_listed_and_does_not_fail(tmp_path: Path) -> None:
+def test_tests_beyond_the_time_limit_are_listed(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for at in range(2):
         (tmp_path / f"test_{at}.py").write_text(TESTS.format(hangs=1))

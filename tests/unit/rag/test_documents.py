@@ -64,7 +64,7 @@ def test_fields_are_plain() -> None:
     }  # fmt: skip
 
 
-def test_hashes_tell_what_a_change_costs() -> None:
+def test_hashes_distinguish_kinds_of_changes() -> None:
     assert hash_content("m", "x") != hash_content("n", "x") != hash_content("n", "y")
     content = hash_content("m", "x")
     # A price is no word to be found by, a colour is one.

@@ -21,5 +21,5 @@ from headwater.rag.normalising import normalise
         ("\ud800lone", "lone"),
     ],
 )  # fmt: skip
-def test_what_looks_the_same_is_the_same(text: str, expected: str) -> None:
+def test_texts_that_look_the_same_are_equal(text: str, expected: str) -> None:
     assert normalise(text) == expected

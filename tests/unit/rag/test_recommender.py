@@ -37,7 +37,7 @@ def test_a_model_words_the_answer():
     assert not found.removed
 
 
-def test_what_is_not_so_is_left_out_and_counted():
+def test_unsupported_claims_are_dropped_and_counted():
     says = (
         "SwimPro X1 floats [p1]. It costs $5 [p1]. DeepDive is better [p77, p78]. LapBuds 2 has 99 GB [p2]."
     )
@@ -65,7 +65,7 @@ def test_without_a_usable_answer_the_rows_speak(model, reason):
     assert set(found.cited) == {"p1", "p2", "p4"}
 
 
-def test_what_was_said_before_the_model_broke_off_stays():
+def test_statements_before_an_interruption_are_kept():
     says = "SwimPro X1 floats [p1]. " + "LapBuds 2 float too [p2]. " * 40
     found = answer(ScriptedLanguageModel(says=says, pause=0.05), seconds=0.25)
     assert found.message.startswith("SwimPro X1 floats.")

@@ -58,7 +58,7 @@ def test_finds_names_that_say_nothing(tmp_path: Path, name: str) -> None:
         ("spark = SparkSession.builder.getOrCreate()\n", "lake/session.py"),
     ],
 )
-def test_finds_what_is_touched_outside_its_place(tmp_path: Path, code: str, home: str) -> None:
+def test_finds_access_outside_the_module(tmp_path: Path, code: str, home: str) -> None:
     assert messages(tmp_path, {f"src/headwater/{home}": code}) == []
     assert len(messages(tmp_path, {"src/headwater/ingest/pipeline.py": code})) == 1
 
@@ -76,7 +76,7 @@ def test_counts_suppressions_against_a_ceiling(tmp_path: Path) -> None:
     assert found[-1] == "6 suppressions in 6 lines; at most 5: mend the code"
 
 
-def test_exits_by_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_follows_the_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "src").mkdir()
     assert check_structure.main([str(tmp_path)]) == 0
     (tmp_path / "src" / "utils.py").touch()

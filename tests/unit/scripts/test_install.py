@@ -19,11 +19,11 @@ import install
         ("Requirement already satisfied: six", None),
     ],
 )
-def test_shows_the_lines_of_an_installer_that_tell_how_far_it_is(line: str, shown: str | None) -> None:
+def test_prints_progress_lines_of_the_installer(line: str, shown: str | None) -> None:
     assert install.show_pip(line) == shown
 
 
-def test_learns_from_ivy_what_it_fetches_and_where_it_puts_it(tmp_path: Path) -> None:
+def test_reads_artifacts_and_paths_from_ivy(tmp_path: Path) -> None:
     ivy = install.IvyOutput()
     jars = tmp_path / "jars"
     part = tmp_path / "cache" / "org" / "name" / "jars" / "name.jar.part"
@@ -51,7 +51,7 @@ def test_explains_a_failed_install(tmp_path: Path, output: str, sentence: str, f
     assert fix in said.split("->")[1]
 
 
-def test_a_stamp_is_fresh_only_for_what_it_was_made_from(tmp_path: Path) -> None:
+def test_stamp_is_fresh_only_for_its_inputs(tmp_path: Path) -> None:
     lock = tmp_path / "lock.txt"
     lock.write_text("six==1.17.0")
     stamps = install.Stamps(tmp_path / "stamps.json")
@@ -68,7 +68,7 @@ def test_a_broken_stamp_only_costs_a_repetition(tmp_path: Path) -> None:
     assert not install.Stamps(path).is_fresh("dev", "x")
 
 
-def test_a_step_shows_and_logs_and_returns_what_the_command_said(
+def test_step_prints_logs_and_returns_the_command_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "logs" / "step.log"

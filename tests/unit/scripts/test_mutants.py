@@ -25,7 +25,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(MUTATIONS) >= 60
 
 
-def test_an_original_that_is_gone_or_ambiguous_is_refused() -> None:
+def test_missing_or_ambiguous_original_is_rejected() -> None:
     mutation = Mutation("m", "f.py", "a", "b", ("tests",))
     assert mutation.apply("1a1") == "1b1"
     for source in ("", "aa"):

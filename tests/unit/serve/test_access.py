@@ -31,7 +31,7 @@ def test_keys_are_read_from_the_environment_s_text():
         (f"shop:{HASH}:a:admin:x", "the SHA-256 in hex"),
     ],
 )
-def test_bad_keys_are_told_without_their_text(text, what):
+def test_invalid_keys_are_reported_without_their_text(text, what):
     with pytest.raises(ConfigError, match=what) as caught:
         parse_api_keys(text)
     assert "secret" not in caught.value.message
@@ -64,7 +64,7 @@ def test_a_key_lets_in(headers):
 @pytest.mark.parametrize(
     "path", ["/search", "/recommend", "/products/p1/similar", "/status", "/metrics", "/page/setup"]
 )
-def test_without_it_nobody_gets_anything(path, headers, code):
+def test_requests_without_a_key_are_rejected(path, headers, code):
     with open_shop(keys=(make_key("shop", "good"),)) as client:
         method = "POST" if path in {"/search", "/recommend"} else "GET"
         answer = client.request(method, path, json=SWIM if method == "POST" else None, headers=headers)

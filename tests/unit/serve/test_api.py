@@ -67,7 +67,7 @@ def test_events_come_in_their_order(how):
     assert events[0][1]["products"] == done["products"]
 
 
-def test_what_is_ungrounded_is_counted_where_it_can_be_seen():
+def test_ungrounded_answers_are_counted_in_metrics():
     says = (
         "DeepDive is best [p77]. SwimPro X1 costs $3 [p1]. LapBuds 2 hold 99 GB [p2]. SwimPro X1 floats [p1]."
     )
@@ -81,7 +81,7 @@ def test_what_is_ungrounded_is_counted_where_it_can_be_seen():
         assert f'headwater_statements_ungrounded_total{{fault="{fault}"}} 1.0' in metrics
 
 
-def test_search_gives_hits_without_telling_how_near_they_are():
+def test_search_returns_hits_without_scores():
     with open_shop() as client:
         found = client.post("/search", json={**SWIM, "limit": 2}).json()
     assert [hit["rank"] for hit in found["hits"]] == [1, 2]

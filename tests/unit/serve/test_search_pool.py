@@ -9,7 +9,7 @@ from headwater.serve.problems import RequestError
 from headwater.serve.search_pool import WAITING_PER_THREAD, SearchPool
 
 
-def test_a_place_is_given_back_however_a_call_ends() -> None:
+def test_slot_is_released_however_a_call_ends() -> None:
     def fail() -> None:
         raise ValueError("broken")
 

@@ -73,7 +73,7 @@ def test_a_failure_is_made_small():
     assert len(findings.smallest.steps) <= 20
 
 
-def test_shrinking_leaves_what_is_needed():
+def test_shrinking_keeps_the_needed_steps():
     steps = (Step("put", 0, 2), Step("tag"), Step("put", 1, 1), Step("advance"), Step("deliver"))
     scenario = build_scenario(0).with_steps(steps)
     bugs = frozenset(["delete_before_commit"])

@@ -43,7 +43,7 @@ def test_all_invariants_hold_over_a_hundred_thousand_steps():
 
 @pytest.mark.long
 @pytest.mark.parametrize("beside", ["put", "remove", "race", "reconcile", "crash", "fail", "replay"])
-def test_what_is_cleaned_is_in_every_table_and_stays_there(beside):
+def test_cleaned_objects_are_in_every_table_and_stay(beside):
     findings = run_campaign(2, 20_000, emphasis=("clean", beside), shrinks=False)
     assert findings.broken is None, (findings.episode_seed, findings.broken)
     assert findings.counts["cleaned"] > 20
@@ -81,7 +81,7 @@ def test_small_cases_hold_whatever_is_delivered_and_wherever_the_process_dies():
 @pytest.mark.long
 @pytest.mark.parametrize("versioning", ["off", "on"])
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_all_small_cases_hold_with_a_death_at_every_place(delivery, versioning):
+def test_all_small_cases_hold_with_a_crash_at_every_point(delivery, versioning):
     for case in list_cases(3, (versioning,)):
         if case.delivery == delivery:
             for death in (case, *iter_deaths(case)):
@@ -105,14 +105,14 @@ def test_steps_may_be_left_out_of_any_scenario():
         assert run_scenario(scenario.with_steps(rest)).broken is None
 
 
-def test_a_mirror_that_is_not_told_of_anything_is_right_after_one_reconcile():
+def test_mirror_without_notifications_is_correct_after_one_reconcile():
     steps = (Step("put", 0, 5), Step("drop"), Step("put", 1, 2), Step("remove", 1), Step("drop"))
     report = run_scenario(Scenario(0, (*steps, Step("drop"))))
     assert report.broken is None
     assert report.counts["dropped"] == 3
 
 
-def test_an_empty_object_that_a_later_listing_shows_with_content_is_over():
+def test_empty_object_is_superseded_by_listed_content():
     # Its content came in with the first event already; the first listing saw it while it was empty.
     puts = (Step("put", 44788, 39834), Step("put", 44232, 60069), Step("drop", 36941, 3893))
     listed = (Step("reconcile", 65205, 2020), Step("put", 35276, 40436), Step("drop", 60363, 3638))
@@ -121,7 +121,7 @@ def test_an_empty_object_that_a_later_listing_shows_with_content_is_over():
     assert report.counts["dropped"] == 2
 
 
-def test_content_found_by_looking_is_not_taken_in_again_after_an_older_event_was_read():
+def test_listed_content_is_not_ingested_again_after_an_older_event():
     # An older event found its own content, put again meanwhile; then comes the event of what was found.
     begun = (Step("put", 60813, 42883), Step("reconcile", 50952, 50230), Step("deliver", 0, 30285))
     found = (Step("receive", 746, 56768), Step("reconcile", 61441, 37194), Step("put", 50615, 40634))
@@ -141,7 +141,7 @@ def test_dead_letters_are_put_back_before_old_messages_count_as_known():
     assert report.counts["dead letters"] == 1
 
 
-def test_the_command_says_what_was_done_and_how_to_see_a_failure_again(capsys):
+def test_command_reports_the_run_and_how_to_reproduce_failures(capsys):
     assert main(["--seed", "4", "--steps", "300"]) == 0
     assert "all invariants hold" in capsys.readouterr().out
     assert main(["--seed", "4", "--steps", "5000", "--bug", "delete_before_commit"]) == 1

@@ -105,7 +105,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_was_found_once_is_not_broken_again(mistake):
+def test_found_bugs_stay_fixed(mistake):
     episode, text = MISTAKES[mistake]
     steps = tuple(Step(name, int(a), int(b)) for name, a, b in re.findall(r"(\w+)\((\d+), (\d+)\)", text))
     assert run_scenario(build_scenario(episode).with_steps(steps)).broken is None

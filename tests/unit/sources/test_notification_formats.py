@@ -77,7 +77,7 @@ def test_gcs_push_with_unusable_data_is_malformed(data: object) -> None:
     assert parse_message(json.dumps(body)).rejected == "malformed_json"
 
 
-def test_gcs_misses_what_its_attributes_do_not_say() -> None:
+def test_gcs_reports_missing_attributes() -> None:
     attributes = {name: value for name, value in GCS_ATTRIBUTES.items() if name != "bucketId"}
     assert parse_message("{}", attributes).rejected == "missing_field"
 
@@ -111,7 +111,7 @@ def test_an_azure_rename_is_a_removal_and_a_creation() -> None:
     ("url", "reason"),
     [(None, "missing_field"), ("https://acct/landing", "missing_field"), ("https://a/b/%FF", "bad_encoding")],
 )
-def test_an_azure_rename_without_its_source_is_rejected_whole(url: str | None, reason: str) -> None:
+def test_azure_rename_without_source_is_rejected_completely(url: str | None, reason: str) -> None:
     parsed = parse_message(json.dumps(azure_body("Microsoft.Storage.BlobRenamed", sourceUrl=url)))
     assert (parsed.rejected, parsed.events) == (reason, ())
 

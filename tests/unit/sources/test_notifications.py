@@ -110,7 +110,7 @@ def test_odd_attributes_do_not_raise(attributes: Any) -> None:
         "blank",
     ],
 )
-def test_what_is_not_json_is_malformed(body: str) -> None:
+def test_invalid_json_is_malformed(body: str) -> None:
     assert parse_message(body).rejected == "malformed_json"
 
 
@@ -137,7 +137,7 @@ def test_all_records_bad_is_a_rejection_with_the_reason_of_the_first() -> None:
     assert "record 1: eventTime is missing" in parsed.detail
 
 
-def test_a_rejected_record_keeps_its_json_and_says_what_was_wrong() -> None:
+def test_rejected_record_keeps_its_json_and_the_reason() -> None:
     bad = s3_record(object_={"key": ""})
     (rejected,) = parse_records(s3_record(), bad).rejected_records
     assert json.loads(rejected.raw) == bad
@@ -187,7 +187,7 @@ def test_a_required_field_that_is_not_there_is_missing(record: dict[str, Any]) -
     ],
     ids=repr,
 )
-def test_what_means_something_else_than_we_know_is_of_unknown_shape(record: dict[str, Any]) -> None:
+def test_unknown_record_types_have_unknown_shape(record: dict[str, Any]) -> None:
     assert parse_records(record).rejected == "unknown_shape"
 
 
@@ -260,7 +260,7 @@ def test_the_kind_follows_the_family(event_name: str, kind: str) -> None:
     assert event.event_name == event_name.removeprefix("s3:")
 
 
-def test_a_removal_takes_no_notice_of_size_and_etag() -> None:
+def test_removal_ignores_size_and_etag() -> None:
     record = s3_record(eventName="ObjectRemoved:Delete", object_={"size": "many", "eTag": 5})
     (event,) = parse_records(record).events
     assert (event.size, event.etag) == (None, None)
@@ -285,7 +285,7 @@ def test_records_that_are_no_list_are_no_notification() -> None:
     assert parse_message('{"Records": {"0": {}}}').rejected == "unknown_shape"
 
 
-def test_what_is_said_about_a_body_can_always_be_stored() -> None:
+def test_rejection_detail_can_always_be_stored() -> None:
     hostile = '{"\\ud800": 1, "Bucket": "\\ud800"}'
     parsed = parse_message(hostile)
     assert parsed.rejected == "unknown_shape"

@@ -34,11 +34,11 @@ def test_a_bucket_gets_its_sqs_queue() -> None:
         ("http://127.0.0.1:4566/000000000000/q", "http://127.0.0.1:4566", None),
     ],
 )
-def test_the_url_tells_region_and_endpoint(url: str, endpoint: str | None, region: str | None) -> None:
+def test_region_and_endpoint_come_from_the_url(url: str, endpoint: str | None, region: str | None) -> None:
     assert find_endpoint(QueueConfig(url=url)) == (endpoint, region)
 
 
-def test_what_the_configuration_says_wins_over_the_url() -> None:
+def test_configuration_overrides_the_url() -> None:
     config = QueueConfig(url="http://localhost:1/0/q", endpoint="http://sqs:9324", region="eu-west-3")
     assert find_endpoint(config) == ("http://sqs:9324", "eu-west-3")
 

@@ -97,7 +97,7 @@ def test_the_queue_has_a_dead_letter_queue_tags_and_a_policy_for_this_bucket_alo
     assert send["Condition"]["StringEquals"] == {"aws:SourceAccount": "000000000000"}
 
 
-def test_a_run_finds_the_queue_without_being_told(cloud: Cloud) -> None:
+def test_run_finds_the_queue_without_configuration(cloud: Cloud) -> None:
     settings = cloud.settings()
     with pytest.raises(QueueNotFoundError) as caught:
         check_before_run(settings, read_environment())
@@ -109,7 +109,7 @@ def test_a_run_finds_the_queue_without_being_told(cloud: Cloud) -> None:
         assert any("a.json" in message.body for message in queue.receive(10, 5))
 
 
-def test_drift_is_shown_attribute_by_attribute_and_put_right(cloud: Cloud) -> None:
+def test_drift_is_reported_by_attribute_and_corrected(cloud: Cloud) -> None:
     settings = cloud.settings()
     up(settings)
     queue = cloud.read_queue(name_of(settings))
@@ -137,7 +137,7 @@ def test_drift_is_shown_attribute_by_attribute_and_put_right(cloud: Cloud) -> No
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_drift_beside_the_queue_is_put_right(cloud: Cloud, way: str) -> None:
+def test_drift_outside_the_queue_is_corrected(cloud: Cloud, way: str) -> None:
     settings = cloud.settings(notifications=way)
     up(settings)
     name = name_of(settings)
@@ -267,7 +267,7 @@ def test_another_prefix_leaves_queue_and_rule_as_orphans(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_down_removes_what_is_ours_and_a_second_time_finds_nothing(cloud: Cloud, way: str) -> None:
+def test_down_removes_own_resources_and_is_idempotent(cloud: Cloud, way: str) -> None:
     settings = cloud.settings(notifications=way)
     made = set_up(settings, probe_seconds=None).applied
     removed = take_down(settings)
@@ -285,7 +285,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_up_and_down_that_were_cut_short_anywhere_are_finished_by_the_next(cloud: Cloud, way: str) -> None:
+def test_interrupted_up_and_down_are_completed_by_the_next(cloud: Cloud, way: str) -> None:
     settings = cloud.settings(notifications=way)
 
     def kill(_: ResourceAction) -> None:
@@ -303,7 +303,7 @@ def test_up_and_down_that_were_cut_short_anywhere_are_finished_by_the_next(cloud
     assert cloud.list_queues() == set()
 
 
-def test_a_bucket_that_is_not_there_is_told_and_nothing_is_made(cloud: Cloud) -> None:
+def test_missing_bucket_is_reported_and_nothing_is_created(cloud: Cloud) -> None:
     settings = cloud.settings(bucket=f"{cloud.bucket}-not-there")
     for act in (plan_resources, up):
         with pytest.raises(BucketNotFoundError, match="does not exist"):
@@ -312,7 +312,7 @@ def test_a_bucket_that_is_not_there_is_told_and_nothing_is_made(cloud: Cloud) ->
     assert take_down(settings) == ()
 
 
-def test_what_is_left_of_a_bucket_that_has_gone_can_be_removed(cloud: Cloud) -> None:
+def test_resources_of_a_deleted_bucket_can_be_removed(cloud: Cloud) -> None:
     settings = cloud.settings()
     up(settings)
     cloud.emulator.clients.s3.delete_bucket(Bucket=cloud.bucket)

@@ -158,7 +158,7 @@ class BreakingCleaner:
 
 
 @pytest.mark.long
-def test_what_a_broken_pass_left_behind_is_done_by_the_next(spark: SparkSession, tmp_path: Path) -> None:
+def test_interrupted_pass_is_completed_by_the_next(spark: SparkSession, tmp_path: Path) -> None:
     found = CleanLake(spark, tmp_path, clean_source="move", clean_source_move_to=str(tmp_path / "archive"))
     found.lake.put_many([(key, lines(at)) for at, key in enumerate(FIRST)])
     found.ingest()
@@ -180,7 +180,7 @@ def test_what_a_broken_pass_left_behind_is_done_by_the_next(spark: SparkSession,
 
 
 @pytest.mark.long
-def test_what_some_table_does_not_have_stays(spark: SparkSession, tmp_path: Path) -> None:
+def test_objects_missing_in_a_table_are_kept(spark: SparkSession, tmp_path: Path) -> None:
     found = CleanLake(spark, tmp_path)
     found.lake.put_many(
         [

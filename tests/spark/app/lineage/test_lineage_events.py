@@ -51,7 +51,7 @@ def list_completed(collector: Collector, table: str) -> list[Json]:
     return [event["outputs"][0] for event in ended]
 
 
-def test_each_commit_is_told_of_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_commit_is_reported_once(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "landing").mkdir()
     file = tmp_path / "headwater.yaml"
     with run_collector() as collector:

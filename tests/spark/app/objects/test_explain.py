@@ -25,7 +25,7 @@ def explain(lake: FolderLake, spark: SparkSession, uri: str) -> Explanation:
     return Explain(App(lake.settings, spark=spark)).explain(uri)
 
 
-def test_life_of_an_object_is_told_in_order(lake: FolderLake, spark: SparkSession) -> None:
+def test_events_of_an_object_are_in_order(lake: FolderLake, spark: SparkSession) -> None:
     key = "things/a.json"
     lake.put(key, '{"id": 1}\n{"id": 2}\n')
     lake.ingest("things")
@@ -54,7 +54,7 @@ def test_life_of_an_object_is_told_in_order(lake: FolderLake, spark: SparkSessio
     assert states == {"things": "removed", "more": "ingested"}
 
 
-def test_object_in_quarantine_is_told_with_its_reason(lake: FolderLake, spark: SparkSession) -> None:
+def test_object_in_quarantine_is_reported_with_its_reason(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many([("things/bad.json", "{no\n"), ("things/good.json", '{"id": 1}\n')])
     for name in ("things", "more"):
         lake.ingest(name)
@@ -78,6 +78,6 @@ def test_why_nothing_is_known(
     assert reason in found.reason
 
 
-def test_address_of_another_place_is_refused(lake: FolderLake, spark: SparkSession) -> None:
+def test_address_outside_the_source_is_rejected(lake: FolderLake, spark: SparkSession) -> None:
     with pytest.raises(UsageError, match="not below the source folder"):
         explain(lake, spark, "/elsewhere/a.json")

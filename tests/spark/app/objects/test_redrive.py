@@ -70,7 +70,7 @@ def test_bad_record_of_a_good_object_is_replaced_by_the_corrected_object(lake: F
     assert lake.rows("things", "id") == sorted([(1,), (2,), (3,), *kept])
 
 
-def test_what_is_dropped_is_skipped_for_good(lake: FolderLake, spark: SparkSession, redrive) -> None:
+def test_dropped_items_stay_skipped(lake: FolderLake, spark: SparkSession, redrive) -> None:
     lake.put_many([("a.json", "{no\n"), ("good.json", '{"id": 1}\n')])
     lake.ingest("things")
     assert redrive(lake).drop(rows_in_quarantine(lake)) == 1
@@ -148,7 +148,7 @@ def test_object_that_was_missing_is_tried_again_by_itself(lake: FolderLake, redr
     ("policy", "status", "quarantined"),
     [({}, "quarantined", 1), ({"unparsable": "skip"}, "skipped", 0)],
 )
-def test_policy_decides_what_becomes_of_a_bad_object(
+def test_policy_determines_handling_of_bad_objects(
     spark: SparkSession, tmp_path: Path, policy: dict[str, str], status: str, quarantined: int
 ) -> None:
     lake = FolderLake(spark, tmp_path, things={"path": "*.json", "on_bad_object": policy})

@@ -38,7 +38,7 @@ def ids(lake: FolderLake) -> set[str]:
     return {row[0] for row in lake.rows("things", "id")}
 
 
-def test_unclaimed_and_shared_objects_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_unclaimed_and_shared_objects_are_reported(spark: SparkSession, tmp_path: Path) -> None:
     lake = FolderLake(spark, tmp_path, all={"path": "**/*.json"}, some={"path": "a/*.json"})
     lake.put_many([*FILES, ("c/x.csv", "1")])
     report = Routing(App(lake.settings, spark=spark)).read()
@@ -74,7 +74,7 @@ def test_rules_that_would_empty_a_table_need_a_yes(lake: FolderLake, spark: Spar
 
 
 @pytest.mark.parametrize("lake", ["merge"], indirect=True)
-def test_replay_looks_again_at_what_events_told_of_since_then(lake: FolderLake, spark: SparkSession) -> None:
+def test_replay_re_ingests_objects_with_events_since_then(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many(FILES)
     lake.ingest("things")
     lake.write("a/0.json", '{"id": "edited behind our back"}\n')

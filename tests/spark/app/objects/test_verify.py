@@ -81,7 +81,7 @@ def test_everything_that_is_wrong_is_found_and_repaired(lake: FolderLake, verify
     assert rows == {"kept", "changed once more", "new"} | (set() if mirrors else {"changed", "gone"})
 
 
-def test_event_that_waits_is_pending_and_what_failed_is_told(lake: FolderLake, verify) -> None:
+def test_waiting_event_is_pending_and_failure_is_reported(lake: FolderLake, verify) -> None:
     lake.put_many([("a.json", lines(1)), ("bad.json", "{no\n")])
     lake.ingest("things")
     lake.put("later.json", lines(2))
@@ -91,7 +91,7 @@ def test_event_that_waits_is_pending_and_what_failed_is_told(lake: FolderLake, v
     assert not report.is_complete
 
 
-def test_table_of_which_nothing_could_be_used_yet_is_told(lake: FolderLake, verify) -> None:
+def test_table_with_only_unusable_objects_is_reported(lake: FolderLake, verify) -> None:
     lake.put("bad.json", "{no\n")
     lake.ingest("things")
     assert counts(verify(lake).run()) == {"quarantined": 1}
@@ -99,7 +99,7 @@ def test_table_of_which_nothing_could_be_used_yet_is_told(lake: FolderLake, veri
 
 @pytest.mark.parametrize("has_digests", [True, False], ids=["", "older release"])
 @pytest.mark.parametrize("lake", ["mirror", "append"], indirect=True)
-def test_rows_that_somebody_deleted_are_found_and_brought_back(
+def test_externally_deleted_rows_are_found_and_restored(
     lake: FolderLake, spark: SparkSession, verify, has_digests: bool
 ) -> None:
     lake.has_digests = has_digests
@@ -126,9 +126,7 @@ def test_rows_that_somebody_deleted_are_found_and_brought_back(
     assert lake.rows("things", "id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_verify_sees_batches_that_the_ledger_was_not_told_of_yet(
-    lake: FolderLake, spark: SparkSession, verify
-) -> None:
+def test_verify_sees_batches_not_yet_in_the_ledger(lake: FolderLake, spark: SparkSession, verify) -> None:
     lake.put("a.json", lines(1))
     pipeline = lake.pipeline("things")
     while pipeline.run_batch():

@@ -81,7 +81,7 @@ def tamper(lake: FolderLake, spark: SparkSession, name: str, value: object, wher
     table.write(changed, WriteOptions(table_name="things", operation="upsert", record_key=KEYS[mode]))
 
 
-def test_what_nobody_touched_is_the_same_and_a_changed_row_is_found(
+def test_unchanged_rows_match_and_a_changed_row_is_found(
     lake: FolderLake, spark: SparkSession, verify: Callable[..., Verify]
 ) -> None:
     counts, problems = look(verify(lake))
@@ -125,7 +125,7 @@ def test_content_that_was_put_twice_is_compared_write_by_write(
     assert problems == [("wrong_rows", "a.json", "re-read: 1 rows of the table are not in the object")]
 
 
-def test_an_object_that_changes_meanwhile_is_no_difference(
+def test_object_changed_concurrently_is_no_difference(
     lake: FolderLake, verify: Callable[..., Verify], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comparison = verify(lake)

@@ -61,7 +61,7 @@ def read_again(lake: FolderLake, spark, mode: str) -> int:
 
 
 @pytest.mark.parametrize(("mode", "is_there"), [("merge", True), ("mirror", False)], ids=["cut", "gone"])
-def test_damaged_log_stops_a_run_and_its_rows_are_read_again(spark, tmp_path, mode, is_there):
+def test_corrupt_log_stops_a_run_and_its_rows_are_re_ingested(spark, tmp_path, mode, is_there):
     key = {"record_key": "id"} if mode == "merge" else {}
     lake = FolderLake(
         spark, tmp_path, things={"path": "*.json", "mode": mode, "table_type": "merge_on_read", **key}

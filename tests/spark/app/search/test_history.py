@@ -116,7 +116,7 @@ def test_the_tenant_is_in_every_query_of_then(shop: Shop) -> None:
         assert not shop.find("mug kettle", as_of=then, tenant="nobody")
 
 
-def test_answers_say_what_they_are_from(shop: Shop) -> None:
+def test_answers_name_their_commit(shop: Shop) -> None:
     first, second, *_, newest = shop.stood_at
     between = f"{int(second) - 1}"
     for asked in (first, between):
@@ -146,7 +146,7 @@ def test_many_threads_get_the_answers_of_then(shop: Shop) -> None:
         assert ("b" in rows) == (place < 3)
 
 
-def test_what_was_loaded_is_answered_without_the_lake(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loaded_states_answer_without_the_lake(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third, _ = shop.stood_at
     shop.find("mug", as_of=second)
     shop.find("mug", as_of=first)
@@ -169,9 +169,7 @@ def test_what_was_loaded_is_answered_without_the_lake(shop: Shop, monkeypatch: p
     assert loads == [third, first]
 
 
-def test_one_moment_loads_at_a_time_and_nobody_waits_for_ever(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_state_loads_at_a_time_with_bounded_wait(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third, _ = shop.stood_at
     live = LiveSearch(shop.lake.index, syncs=False)
     live.open()

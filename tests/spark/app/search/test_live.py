@@ -97,7 +97,7 @@ def test_answers_follow_the_table(shop: Shop) -> None:
     assert "c" not in shop.find("kettle", as_of=before.as_of)
 
 
-def test_the_page_is_told_rows_and_commits(shop: Shop) -> None:
+def test_page_has_rows_and_commits(shop: Shop) -> None:
     state = read_pipeline_state(shop.lake.files.settings)
     assert state["tables"]["products"]["rows"] >= 2
     assert state["last_commits"][0]["table"] == "products"
@@ -118,7 +118,7 @@ def test_answers_outlive_the_lake_and_say_how_old_they_are(shop: Shop, tmp_path:
     assert shop.lag() < 60
 
 
-def test_what_got_lost_by_other_ways_is_mended_in_time(shop: Shop) -> None:
+def test_lost_points_are_repaired_in_time(shop: Shop) -> None:
     shop.lake.live.delete([point.chunk_id for point in shop.lake.live.load(["a"])])
     shop.live.refresh()
     assert "a" not in shop.find("steel mug")

@@ -22,7 +22,7 @@ def quarantined(lake: FolderLake) -> list[tuple]:
     return lake.quarantine("level", "reason", "key", "line", "payload")
 
 
-def test_a_record_on_which_a_step_fails_is_quarantined_and_the_others_are_committed(build, caplog):
+def test_record_with_failing_transform_is_quarantined(build, caplog):
     lake = build(t={"path": "*.json", "transform": [ANSI_STEP]})
     lake.put_many([("a.json", lines(1, 2)), ("b.json", lines(3, 7, 4)), ("c.json", lines(5))])
     with caplog.at_level(logging.WARNING):

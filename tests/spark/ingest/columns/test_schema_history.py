@@ -6,7 +6,7 @@ from headwater.app.schema import preview_schema, read_schema_report
 from headwater.errors import UsageError
 
 
-def test_history_tells_versions_commits_and_objects(build):
+def test_history_reports_versions_commits_and_objects(build):
     lake = build(t={"path": "*.json"})
     lake.put("1.json", '{"a": 1}')
     lake.ingest("t")
@@ -27,7 +27,7 @@ def test_history_tells_versions_commits_and_objects(build):
     ]
 
 
-def test_report_tells_columns_versions_commits_and_objects(build):
+def test_report_has_columns_versions_commits_and_objects(build):
     lake = build(t={"path": "*.json"})
     lake.put("1.json", '{"id": 1}')
     lake.ingest("t")
@@ -42,7 +42,7 @@ def test_report_tells_columns_versions_commits_and_objects(build):
     assert report.versions[1].changes[0].object == str(lake.source / "2.json")
 
 
-def test_preview_shows_what_would_be_and_writes_nothing(build, tmp_path):
+def test_preview_shows_changes_and_writes_nothing(build, tmp_path):
     given = {"path": "*.json", "schema": "id bigint, Price bigint"}
     lake = build(
         t={"path": "*.json", "record_key": "id"},

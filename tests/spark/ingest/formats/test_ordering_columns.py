@@ -98,7 +98,7 @@ def test_updates_are_ordered_by_each_type(build, table_type, ddl, older, newer):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ddl", ["binary", "struct<x: int>", "array<int>"])
-def test_what_has_no_order_is_rejected(build, ddl):
+def test_values_without_order_are_rejected(build, ddl):
     lake = build(t={"path": "*.json", "record_key": "id", "ordering": "v", "schema": f"id int, v {ddl}"})
     lake.put("a.json", '{"id": 1, "v": null}\n')
     with pytest.raises(ConfigError, match="which has no order"):

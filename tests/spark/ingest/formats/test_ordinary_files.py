@@ -216,7 +216,7 @@ def test_values_arrive_as_written_or_not_at_all(lake, name):
     assert lake.quarantine_of(name, "reason", "line", "payload") == bad
 
 
-def test_what_csv_objects_do_not_show_is_asked_for_with_the_line_to_add(build):
+def test_missing_csv_types_are_requested_with_the_line_to_add(build):
     lake = build(t={"path": "*.csv"})
     lake.put("1.csv", "name;city\nAda;London, UK\n")
     with pytest.raises(ConfigError, match="`sep` is not set") as caught:

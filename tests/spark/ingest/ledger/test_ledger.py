@@ -55,7 +55,7 @@ def test_a_table_that_the_ledger_does_not_know_has_no_states(spark: SparkSession
     assert ledger.read_states("orders", ["full"]) == {}
 
 
-def test_what_was_seen_is_the_same_for_spark_and_python(spark: SparkSession, tmp_path: Path) -> None:
+def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_path: Path) -> None:
     seen = replace(FULL, object_id="seen", key="seen", status="ingested", looked_at=None)
     states = [
         seen,

@@ -113,7 +113,7 @@ def rank(vectors, query, metric):
 
 
 @pytest.mark.parametrize("metric", ["cosine", "l2", "dot"])
-def test_search_finds_what_numpy_finds(spark, shop, metric):
+def test_search_results_equal_those_of_numpy(spark, shop, metric):
     lake, vectors, _ = shop
     query = np.random.default_rng(8).standard_normal(16).astype(np.float32)
     frame = queries.search_vectors(
@@ -125,7 +125,7 @@ def test_search_finds_what_numpy_finds(spark, shop, metric):
     assert [distance for _, distance in found] == pytest.approx(distances[:12].tolist(), abs=1e-5)
 
 
-def test_bad_vectors_go_to_quarantine_and_the_rows_beside_them_stay(shop):
+def test_bad_vectors_are_quarantined_and_other_rows_kept(shop):
     lake, vectors, _ = shop
     found = lake.quarantine("line", "reason", "detail")
     assert found == [
@@ -206,7 +206,7 @@ def test_verify_finds_the_rows_equal_to_their_objects(spark, shop):
         ("embeding", [1.0], {}, "there is no column embeding, and no vector"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(spark, shop, column, vector, more, told):
+def test_unsearchable_columns_are_rejected(spark, shop, column, vector, more, told):
     lake, _, _ = shop
     with pytest.raises(UsageError, match=told):
         queries.search_vectors(spark, table_path(lake.lake, "products"), column, vector, **more)
@@ -249,7 +249,7 @@ def test_parquet_with_lists_of_a_fixed_size(build, large):
     assert read_here(lake, "t", "id", "e") == lake.rows("t", "id", "e")
 
 
-def test_a_step_makes_vectors_and_blobs_of_text(spark, build):
+def test_transform_converts_text_to_vectors_and_blobs(spark, build):
     step = "select _headwater_source, id, from_json(e, 'array<double>') as e, unbase64(b) as b from input"
     columns = {"columns": {"e": "vector(2)", "b": "blob"}}
     lake = build(t={"path": "*.csv", "options": {"header": True}, "transform": [{"sql": step}]} | columns)
@@ -261,7 +261,7 @@ def test_a_step_makes_vectors_and_blobs_of_text(spark, build):
     assert lake.quarantine("line", "reason") == [(3, "bad_vector")]
 
 
-def test_a_column_of_another_type_is_told(build):
+def test_a_column_of_another_type_is_reported(build):
     lake = build(products=PRODUCTS)
     lake.put("1.json", product(1, [1, 0, 0, 0]))
     lake.ingest("products")

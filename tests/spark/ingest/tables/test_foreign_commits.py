@@ -61,7 +61,7 @@ def write_foreign(lake, spark, mode, *numbers):
         ),
     ],
 )
-def test_foreign_commits_cleaning_archiving_and_restoring_repeat_and_skip_nothing(build, spark, mode, table):
+def test_external_commits_and_services_cause_no_duplicates_or_gaps(build, spark, mode, table):
     lake = build(t=MODES[mode] | table)
     assert put(lake, 1, 2) == 2
     write_foreign(lake, spark, mode, 101, 102, 103)

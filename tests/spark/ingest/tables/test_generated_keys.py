@@ -40,7 +40,7 @@ def serve(lake, spark) -> ServiceTable:
 @pytest.mark.parametrize(
     "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.long)]
 )
-def test_every_run_adds_what_is_new_and_conditions_find_rows_to_delete(build, spark, table_type):
+def test_every_run_adds_new_rows_and_conditions_delete(build, spark, table_type):
     lake = build(t=TABLE | {"table_type": table_type})
     lake.ingest_each("t", FIRST, NEXT)
     assert list_ids(lake) == [1, 1, 2, 3, 4]
@@ -117,7 +117,7 @@ def test_rows_of_a_frame_need_no_key(build, spark, operation):
         {"index": {"type": "global_record_level"}, "table_type": "merge_on_read"},
     ],
 )
-def test_keys_stay_through_services_and_changes_are_told(build, spark, options):
+def test_keys_stay_through_services_and_changes_are_reported(build, spark, options):
     lake = build(t=TABLE | options)
     lake.ingest_each("t", FIRST)
     first = {key for _, key in lake.rows("t", "id", KEY)}

@@ -114,7 +114,7 @@ def poison(spark: SparkSession, path: str, table: str) -> None:
 
 
 @pytest.mark.long
-def test_table_that_hudi_has_broken_is_named_and_mended_with_every_row(indexed, spark):
+def test_table_broken_by_hudi_is_reported_and_repaired(indexed, spark):
     table = indexed(**METADATA)
     table.ingest(3)
     poison(spark, table.address.path, "poisoned")
@@ -180,7 +180,7 @@ def test_indexes_let_queries_pass_files_over_and_live_on_with_the_table(indexed)
 
 
 @pytest.mark.long
-def test_index_is_built_anew_and_dropped_and_the_rest_stays(indexed):
+def test_index_is_rebuilt_and_dropped_without_affecting_others(indexed):
     table = indexed(**SKIPPING)
     table.ingest(3)
     table.create(name="by_name", type="secondary", columns=("name",))

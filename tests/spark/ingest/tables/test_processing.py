@@ -80,7 +80,7 @@ def present(lake):
     return lake.rows("orders", "file", "city", "sku", "total")
 
 
-def test_rows_of_a_mirror_are_what_the_chain_makes(orders, spark):
+def test_rows_of_a_mirror_equal_the_transform_output(orders, spark):
     assert present(orders) == [
         ("a.json", "Oslo", "s0", 15.0),
         ("a.json", "Oslo", "s1", 30.0),
@@ -123,7 +123,7 @@ def test_rows_of_a_mirror_follow_their_objects_through_the_chain(orders, steps):
 
 
 @pytest.mark.long
-def test_keys_of_a_merge_are_columns_of_what_comes_out(build):
+def test_keys_of_a_merge_are_output_columns(build):
     lake = build(
         orders={
             "path": "*.json",
@@ -196,7 +196,7 @@ def test_rows_that_fail_a_check_go_to_quarantine_and_the_others_into_the_table(i
 
 
 @pytest.mark.long
-def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(items, caplog):
+def test_failing_check_leaves_the_table_unchanged_until_fixed(items, caplog):
     items.put(
         "b.json", lines({"id": 4, "price": 1, "day": "tue"}, {"id": 4, "price": 2}, {"id": 9, "price": 900})
     )
@@ -224,7 +224,7 @@ def test_failing_check_leaves_the_table_as_it_was_until_something_is_mended(item
     assert len(items.rows("items", "id")) == 9
 
 
-def test_step_that_fails_for_a_record_quarantines_it_and_one_that_is_wrong_stops_its_table(build, tmp_path):
+def test_transform_error_quarantines_the_record_and_invalid_transform_stops_the_table(build, tmp_path):
     (tmp_path / "failing_steps.py").write_text(
         "from pyspark.sql import functions as F\n"
         "def divide(df):\n"

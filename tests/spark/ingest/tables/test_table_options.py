@@ -137,7 +137,7 @@ def test_merge_mode_says_whether_the_later_or_the_higher_row_stays(build):
     assert properties["hoodie.record.merge.mode"] == "COMMIT_TIME_ORDERING"
 
 
-def test_several_ordering_fields_are_looked_at_in_their_order(build):
+def test_several_ordering_fields_are_compared_in_order(build):
     lake = build(
         t={"path": "*.json", "record_key": "id", "ordering": ["ts", "n"], "merge_mode": "event_time"}
     )
@@ -149,7 +149,7 @@ def test_several_ordering_fields_are_looked_at_in_their_order(build):
     assert lake.rows("t", "ts", "n") == [(2, 0)]
 
 
-def test_partial_updates_leave_what_is_null_and_a_late_one_fills_only_gaps(build):
+def test_partial_updates_keep_nulls_and_late_ones_fill_gaps(build):
     lake = build(t=DAYS | {"partition": [], "partial_updates": True})
     rows = '{{"id": 1, "ts": {}, "day": {}, "v": {}}}'
     lake.ingest_each("t", rows.format(5, '"mo"', '"a"'), rows.format(6, '"tu"', "null"))
@@ -262,7 +262,7 @@ def test_bulk_insert_brings_partitions_together_or_sorts_as_asked(build, bulk):
     assert len(lake.rows("t", "v")) == 40
 
 
-def test_partitions_by_time_are_a_column_of_a_step_and_every_reader_finds_their_rows(build, spark):
+def test_time_partitions_from_a_transform_are_readable(build, spark):
     step = "select *, date_format(at, 'yyyy/MM/dd') as date from input"
     table = {
         "path": "*.json",
@@ -288,7 +288,7 @@ def test_partitions_by_time_are_a_column_of_a_step_and_every_reader_finds_their_
         assert [row["id"] for row in run_on_spark(spark, sql, tables).rows] == [2], where
 
 
-def test_tables_that_others_partitioned_by_time_are_read_whole_or_refused(spark, tmp_path):
+def test_externally_time_partitioned_tables_are_read_completely_or_rejected(spark, tmp_path):
     rows = spark.sql(
         "select 1 id, 'mo' day, timestamp '2026-05-01 10:00:00' at, '2026-05-01' text "
         "union all select 2, 'tu', timestamp '2026-05-02 23:30:00', '2026-05-02'"

@@ -28,7 +28,7 @@ def owned(lake) -> ServiceTable:
 @pytest.mark.parametrize(
     "mode", ["mirror", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("append", "merge"))]
 )
-def test_restored_table_takes_in_again_what_came_since(build, mode):
+def test_restored_table_re_ingests_later_events(build, mode):
     lake = build(t=MODES[mode])
     put(lake, "1.json", 1)
     lake.ingest("t")

@@ -86,7 +86,7 @@ def test_hoodie_options_take_effect_and_one_that_overrides_ours_is_warned_of(spa
 
 
 @pytest.mark.parametrize("key", ["record_key", "ordering", "partition"])
-def test_field_that_is_no_column_is_told_with_the_columns_there_are(build, key):
+def test_unknown_field_is_reported_with_existing_columns(build, key):
     lake = build(t={"path": "*.json", "record_key": "id", key: "idd"})
     lake.put("1.json", '{"id": 1, "name": "a"}')
     with pytest.raises(ConfigError, match=rf"tables\.t\.{key}: no column 'idd'; the columns are id, name"):
@@ -94,7 +94,7 @@ def test_field_that_is_no_column_is_told_with_the_columns_there_are(build, key):
     assert lake.quarantine("key") == []
 
 
-def test_failing_table_stops_alone_and_tells_why(spark, build):
+def test_failing_table_stops_alone_and_reports_the_cause(spark, build):
     lake = build(
         good={"path": "*.json"},
         misnamed={"path": "*.json", "record_key": "no_such_column"},
@@ -167,7 +167,7 @@ def test_checkpoint_survives_cleaning_and_archival_of_the_tables_own_timeline(sp
     assert lake.rows("t", "n", "v") == [(0, 4), (1, 5)]
 
 
-def test_checkpoint_is_found_when_only_foreign_commits_are_left_on_the_timeline(spark, build):
+def test_checkpoint_is_found_when_only_external_commits_are_left_on_the_timeline(spark, build):
     lake = build(t={"path": "in/*.json", "hoodie": SMALL_TIMELINE})
     lake.put("in/1.json", '{"n": 1}\n')
     lake.ingest("t")

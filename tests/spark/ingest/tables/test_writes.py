@@ -41,7 +41,7 @@ def go_on(lake):
 
 @pytest.mark.long
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
-def test_partitions_of_the_frame_are_replaced_and_the_pipeline_goes_on(begin, spark, table_type):
+def test_partitions_of_the_frame_are_replaced_and_the_pipeline_continues(begin, spark, table_type):
     lake = begin(**DAYS, table_type=table_type)
     # Two rows with one key: the higher `ts` stays, as in an upsert. `v` is left out.
     frame = spark.sql(
@@ -55,7 +55,7 @@ def test_partitions_of_the_frame_are_replaced_and_the_pipeline_goes_on(begin, sp
     assert rows_of(lake, "id", "v") == [(2, "b"), (4, "d"), (7, None), (8, None)]
 
 
-def test_whole_table_is_replaced_and_written_rows_are_merged_by_the_ordering(begin, spark):
+def test_complete_table_is_replaced_and_rows_are_merged_by_ordering(begin, spark):
     lake = begin(**DAYS)
     frame = spark.sql("select 7 id, 5 ts, 'mo' day, 'x' v")
     assert writes.write(lake.settings, "t", frame, "insert_overwrite_table").replaced == 2
@@ -80,7 +80,7 @@ def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
 
 
 @pytest.mark.long
-def test_what_does_not_fit_is_refused_before_anything_is_written(begin, spark):
+def test_incompatible_frames_are_rejected_before_writing(begin, spark):
     lake = begin(**DAYS)
     row = "select 7 id, 5 ts, 'mo' day"
     for sql, operation, told in (

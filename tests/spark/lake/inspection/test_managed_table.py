@@ -71,7 +71,7 @@ def test_commits_count_as_hudis_procedure_does(spark, address):
         assert written.rows_updated == (0 if one.operation == "compact" else row.total_update_records_written)
 
 
-def test_services_tell_what_hudis_procedures_tell(spark, address):
+def test_services_report_the_same_as_hudis_procedures(spark, address):
     actions = {one.action: one for one in inspection.list_actions(address, now())}
     (clean,) = call(spark, "show_cleans")
     assert (actions["clean"].instant, actions["clean"].files_deleted) == (
@@ -117,7 +117,7 @@ def test_properties_are_those_of_hudis_procedure(spark, address):
     assert found.identity.table_type == "merge_on_read"
 
 
-def test_restored_table_shows_what_is_left(spark, lake):
+def test_restored_table_reports_the_remaining_state(spark, lake):
     name = "inspected_restored"
     table = Table(spark, lake)
     options = WriteOptions(table_name=name, operation="upsert", record_key=("id",), extra=SMALL_FILES)
@@ -187,7 +187,7 @@ def test_changes_files_are_counted_apart(spark, lake):
     assert found.totals.current_bytes + found.totals.older_bytes + cdc == sum(list_disk(address).values())
 
 
-def test_write_that_broke_off_is_under_way_until_the_next_one_rolls_it_back(spark, lake):
+def test_interrupted_write_is_pending_until_rolled_back(spark, lake):
     options = WriteOptions(
         table_name="inspected_broken", operation="bulk_insert", record_key=("id",), extra=SMALL_FILES
     )

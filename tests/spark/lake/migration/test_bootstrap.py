@@ -55,7 +55,9 @@ def read(table):
         ),
     ],
 )
-def test_rows_are_those_of_the_files_and_a_run_goes_on(spark, tmp_path, request, changes, request_of, stays):
+def test_bootstrapped_rows_equal_the_files_and_a_run_continues(
+    spark, tmp_path, request, changes, request_of, stays
+):
     spark.conf.set(ORC_READER, "false")
     request.addfinalizer(lambda: spark.conf.unset(ORC_READER))
     config = {**MERGE, "partition": "day", **changes}

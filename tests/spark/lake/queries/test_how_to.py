@@ -35,7 +35,7 @@ tables:
     monkeypatch.chdir(tmp_path)
 
 
-def test_commands_that_are_shown_run():
+def test_documented_commands_run():
     shown = [line for block in list_blocks("sh") for line in block.splitlines()]
     # Those need another table, or do not end.
     lines = [line for line in shown if "--cdc" not in line and "--follow" not in line]
@@ -46,13 +46,13 @@ def test_commands_that_are_shown_run():
         assert done.stdout
 
 
-def test_first_command_prints_what_is_shown():
+def test_first_command_prints_the_documented_output():
     command, shown = list_blocks("sh")[0], list_blocks("")[0]
     done = CliRunner().invoke(app, shlex.split(command)[1:])
     assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
 
 
-def test_python_that_is_shown_runs(spark, capsys):
+def test_documented_python_runs(spark, capsys):
     (block,) = list_blocks("python")
     names: dict[str, object] = {"spark": spark}
     exec(block, names)

@@ -39,7 +39,7 @@ def table(build):
     return build()
 
 
-def test_states_are_told_by_instant_time_and_date(table):
+def test_states_are_selected_by_instant_time_or_date(table):
     first = table.write([("a", "one", 1), ("b", "one", 1)])
     second = table.write([("a", "two", 2), ("c", "two", 2)])
     third = table.delete("b")
@@ -71,7 +71,7 @@ def test_changes_are_the_newest_state_of_the_rows_written_since(table):
 
 
 @pytest.mark.long
-def test_read_optimized_sees_what_is_compacted(table, table_type):
+def test_read_optimized_returns_compacted_rows(table, table_type):
     table.write([("a", "one", 1)])
     newest = table.write([("a", "two", 2)])
     is_log = table_type == "merge_on_read"
@@ -86,7 +86,7 @@ def test_read_optimized_sees_what_is_compacted(table, table_type):
 
 
 @pytest.mark.long
-def test_state_that_was_cleaned_is_refused_with_the_earliest_one_that_is_whole(build, table_type):
+def test_cleaned_state_is_rejected_with_the_earliest_complete_one(build, table_type):
     table = build(**SHORT, **(COMPACT if table_type == "merge_on_read" else {}))
     commits = [table.write([("a", f"v{number}", number)]) for number in range(4)]
     for read in (
@@ -108,7 +108,7 @@ def test_state_that_was_cleaned_is_refused_with_the_earliest_one_that_is_whole(b
 
 
 @pytest.mark.long
-def test_changes_since_archived_commits_are_all_told(build):
+def test_changes_since_archived_commits_are_complete(build):
     table = build(**SHORT)
     # Each commit writes one row again and brings one: both files and commits of the first ones are gone.
     commits = [table.write([("k", f"v{number}", number), (f"n{number}", "x", number)]) for number in range(9)]
@@ -127,7 +127,7 @@ def test_changes_since_archived_commits_are_all_told(build):
 
 
 @pytest.mark.long
-def test_archived_states_of_which_no_file_was_cleaned_are_still_told(build):
+def test_archived_states_with_all_files_are_readable(build):
     kept = {**SHORT, "hoodie.clean.automatic": "false"}
     table = build(**kept)
     commits = [table.write([("k", f"v{number}", number), (f"n{number}", "x", number)]) for number in range(7)]
@@ -158,7 +158,7 @@ def test_added_column_is_null_in_the_past(table):
 
 
 @pytest.mark.long
-def test_what_a_restore_took_back_is_no_base_for_changes(table):
+def test_restored_away_commits_are_no_base_for_changes(table):
     first = table.write([("a", "one", 1)])
     call = f"(path => '{table.path}', {{}} => '{first.requested}')"
     table.spark.sql(f"call create_savepoint{call.format('commit_time')}").collect()

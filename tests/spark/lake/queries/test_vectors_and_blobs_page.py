@@ -42,7 +42,7 @@ def test_the_row_that_is_named_is_in_quarantine(shop):
     assert "bad_vector" in done.stdout
 
 
-def test_commands_print_what_is_shown():
+def test_commands_print_the_documented_output():
     commands = [line for block in list_blocks("sh") for line in block.splitlines() if " sql " in line]
     shown = list_blocks("")
     assert len(commands) == len(shown) == 2
@@ -52,7 +52,7 @@ def test_commands_print_what_is_shown():
         assert [line.rstrip() for line in done.stdout.splitlines()] == expected.splitlines()
 
 
-def test_python_that_is_shown_runs(spark):
+def test_documented_python_runs(spark):
     (block,) = list_blocks("python")
     names: dict[str, object] = {"spark": spark}
     exec(block, names)

@@ -106,7 +106,7 @@ def test_another_plans_and_clusters_when_it_is_due(configure, table_type):
 
 
 @TYPES
-def test_of_rows_that_a_writer_changes_meanwhile_none_is_lost(configure, table_type):
+def test_concurrently_changed_rows_are_not_lost(configure, table_type):
     owned, services = configure("semi_async", table_type)
     for n in (1, 2):
         owned.write((f"k{n}", n, "x"))
@@ -123,7 +123,7 @@ def test_of_rows_that_a_writer_changes_meanwhile_none_is_lost(configure, table_t
 
 
 @TYPES
-def test_write_that_began_before_a_clustering_and_ends_after_it_is_refused_or_whole(configure, table_type):
+def test_write_overlapping_a_clustering_is_rejected_or_complete(configure, table_type):
     owned, services = configure("async", table_type)
     for n in (1, 2):
         owned.write((f"k{n}", n, "x"))

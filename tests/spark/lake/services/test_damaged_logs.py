@@ -54,7 +54,7 @@ def test_cut_log_is_passed_over_by_readers_and_stops_a_compaction(table):
     assert check_files(table.services.address, archived=True, contents=True).is_good
 
 
-def test_loss_that_was_accepted_is_told_by_the_compaction(table):
+def test_compaction_reports_accepted_loss(table):
     os.truncate(find_log(table), 100)
     [instant] = compact(table.services, accept_loss=True).instants
     found = check_files(table.services.address)
@@ -85,7 +85,7 @@ def test_flipped_bytes_are_one_error_that_names_the_file(table):
     assert (damage.path, damage.what, damage.rows) == (log.name, "unreadable", 2)
 
 
-def test_table_that_everything_is_done_to_has_no_damage(table):
+def test_table_after_all_services_has_no_corruption(table):
     def check() -> None:
         found = check_files(table.services.address, archived=True, contents=True)
         assert found.is_good, found

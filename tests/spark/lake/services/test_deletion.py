@@ -27,7 +27,7 @@ def test_rows_of_a_condition_go_in_one_commit_and_no_others(build, table_type):
     assert len(owned.table.load_timeline().commits) == 2
 
 
-def test_whole_partition_goes_with_its_rows(build):
+def test_partition_is_deleted_with_its_rows(build):
     owned = build()
     owned.write(("a", 1, "x"), ("b", 2, "x"), ("c", 3, "y"))
     assert delete_partitions(owned.services, ("day=x",), dry_run=True).rows == 2
@@ -37,7 +37,7 @@ def test_whole_partition_goes_with_its_rows(build):
     assert owned.rows() == [("c", 3), ("d", 4)]
 
 
-def test_what_cannot_be_understood_deletes_nothing(build):
+def test_invalid_condition_deletes_nothing(build):
     owned = build()
     owned.write(("a", 1, "x"))
     with pytest.raises(UsageError, match="--where nowhere = 1"):

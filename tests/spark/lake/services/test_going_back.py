@@ -64,7 +64,7 @@ def test_rollback_takes_back_the_newest_commit_only(build):
 
 
 @pytest.mark.long
-def test_what_is_not_there_is_bad_input(build):
+def test_missing_instant_is_invalid_input(build):
     owned = build()
     owned.write(("a", 1, "x"))
     with pytest.raises(UsageError, match="no savepoint"):

@@ -132,7 +132,7 @@ def test_a_table_without_a_metadata_table_waits_for_its_writer(build):
     assert sorted(read_ranges(owned).values()) == [(1, 1), (2, 2)]
 
 
-def test_what_a_killed_builder_has_left_is_dropped_and_built_again(build):
+def test_index_of_a_killed_build_is_dropped_and_rebuilt(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
     planned = plan_statistics(services)
@@ -153,7 +153,7 @@ def test_what_a_killed_builder_has_left_is_dropped_and_built_again(build):
     assert sorted(read_ranges(owned).values()) == [(1, 1), (2, 2)]
 
 
-def test_a_plan_of_somebody_else_is_carried_out(build):
+def test_plan_of_another_process_is_executed(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
     plan_statistics(services)

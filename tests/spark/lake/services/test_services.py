@@ -46,7 +46,7 @@ def test_compaction_that_was_planned_and_not_done_is_done(build):
 
 
 @pytest.mark.long
-def test_copy_on_write_has_nothing_to_compact_and_says_what_else_there_is(build):
+def test_copy_on_write_compaction_error_names_alternatives(build):
     owned = build()
     owned.write(("a", 1, "x"))
     with pytest.raises(UsageError, match="copy-on-write") as raised:
@@ -89,7 +89,7 @@ def test_layouts_by_several_columns_are_written(build, layout):
         (ClusterOptions(partitions=("day=z",)), "no partition day=z"),
     ],
 )
-def test_clustering_by_what_is_not_there_is_bad_input(build, options, said):
+def test_clustering_by_missing_column_is_invalid_input(build, options, said):
     owned = build()
     owned.write(("a", 1, "x"))
     with pytest.raises(UsageError, match=said) as raised:
@@ -97,7 +97,7 @@ def test_clustering_by_what_is_not_there_is_bad_input(build, options, said):
     assert "id, n, day" in raised.value.hint or "day=x" in raised.value.hint
 
 
-def test_clean_removes_what_its_plan_says_and_keeps_the_newest_state(build):
+def test_clean_removes_planned_files_and_keeps_the_newest_state(build):
     owned = build()
     for n in range(4):
         owned.write(("a", n, "x"))
@@ -138,6 +138,6 @@ def test_archive_leaves_as_many_commits_as_asked_and_loses_none(build):
 
 @pytest.mark.long
 @pytest.mark.parametrize("service", [compact, lambda t: archive(t, 3), lambda t: clean(t, CleanPolicy())])
-def test_no_table_is_told_as_such(build, service):
+def test_missing_table_is_reported(build, service):
     with pytest.raises(TableNotFoundError, match="no Hudi table lies"):
         service(build().services)

@@ -115,7 +115,7 @@ def test_every_kind_keeps_the_origin_of_each_row(frame, tmp_path, java_class):
     assert "place" not in build(tmp_path, STEPS["flatten"]).apply(frame, ORIGIN).columns
 
 
-def test_steps_follow_one_another_and_elements_of_arrays_become_rows(frame, tmp_path):
+def test_transforms_are_chained_and_array_elements_become_rows(frame, tmp_path):
     chain = build(
         tmp_path,
         {"flatten": {"explode": ["nums"], "separator": "__"}},
@@ -148,7 +148,7 @@ def test_steps_follow_one_another_and_elements_of_arrays_become_rows(frame, tmp_
         ({"java": "java.util.ArrayList"}, "java.util.ArrayList has no public method apply(Java"),
     ],
 )  # fmt: skip
-def test_step_that_cannot_do_its_work_says_which_and_why(frame, tmp_path, step, said):
+def test_failing_transform_is_named_with_cause(frame, tmp_path, step, said):
     with pytest.raises(TransformError) as raised:
         build(tmp_path, step).apply(frame, ORIGIN)
     assert raised.value.message.startswith("table people: step ")
@@ -186,7 +186,7 @@ def test_statements_that_select_the_origin_keep_it(frame, tmp_path, text, found)
     assert sorted((*row[ORIGIN], row["v"]) for row in after.collect()) == found
 
 
-def test_steps_of_two_tables_in_one_session_do_not_see_each_other(spark, frame, tmp_path):
+def test_transforms_of_two_tables_are_isolated(spark, frame, tmp_path):
     one = build(tmp_path, {"sql": "select _headwater_source, name as a from input"}).apply(frame, ORIGIN)
     other = build(tmp_path, {"sql": "select _headwater_source, id as b from input"}).apply(
         frame.where("id = 1"), ORIGIN

@@ -123,7 +123,7 @@ def test_a_dry_run_shows_the_plan_and_sends_and_notes_nothing(settings):
     assert (glue.applied, read_notes(settings)) == ([], [])
 
 
-def test_a_table_or_catalog_that_is_none_is_told_at_once(settings):
+def test_unknown_table_or_catalog_is_reported_immediately(settings):
     sync = build_sync(settings, {})
     with pytest.raises(UsageError, match="there is no catalog glu"):
         sync.list_catalogs("orders_cow", ["glu"])
@@ -133,7 +133,7 @@ def test_a_table_or_catalog_that_is_none_is_told_at_once(settings):
         sync.list_catalogs("orders_cow", ["hive"])
 
 
-def test_a_failure_is_noted_counted_and_mended(settings):
+def test_failure_is_recorded_counted_and_recovered(settings):
     glue = BrokenCatalog()
     metrics = Metrics(CollectorRegistry())
     sync = build_sync(settings, {"glue": glue}, metrics)

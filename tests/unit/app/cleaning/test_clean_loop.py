@@ -66,7 +66,7 @@ def test_a_defect_ends_the_passes_and_is_kept() -> None:
     assert (loop.defect, passes.passes) == (defect, 1)
 
 
-def test_what_a_dying_jvm_makes_fail_is_no_defect() -> None:
+def test_failures_of_a_dying_jvm_are_no_defects() -> None:
     passes = ScriptedPasses([ValueError("connection")])
     loop = build(passes, is_alive=False)
     loop.start()
@@ -90,7 +90,7 @@ def test_stopping_reaches_the_pass_in_hand() -> None:
     assert passes.passes == 1
 
 
-def test_what_waits_in_the_queue_comes_first() -> None:
+def test_queued_messages_are_processed_first() -> None:
     passes = ScriptedPasses([])
     asked: list[int] = []
 

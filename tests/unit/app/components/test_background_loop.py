@@ -48,7 +48,7 @@ def test_a_defect_is_kept() -> None:
     assert str(loop.defect) == "wrong"
 
 
-def test_what_a_dying_jvm_makes_fail_is_no_defect() -> None:
+def test_failures_of_a_dying_jvm_are_no_defects() -> None:
     loop = Working(fail, is_alive=False)
     loop.start()
     loop.stop()

@@ -20,12 +20,12 @@ from headwater.app.lineage.datasets import name_dataset
         ("file:///lake/orders", naming.LocalFileSystem("/lake/orders")),
     ],
 )
-def test_a_place_has_the_name_that_others_give_it(place: str, theirs: naming.DatasetNaming) -> None:
+def test_dataset_location_has_its_openlineage_name(place: str, theirs: naming.DatasetNaming) -> None:
     found = name_dataset(place)
     assert (found.namespace, found.name) == (theirs.get_namespace(), theirs.get_name())
 
 
-def test_a_whole_bucket_and_a_folder_from_here() -> None:
+def test_bucket_and_local_folder() -> None:
     assert (name_dataset("s3://landing/").namespace, name_dataset("s3://landing/").name) == (
         "s3://landing",
         "/",

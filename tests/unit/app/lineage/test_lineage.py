@@ -27,7 +27,7 @@ def lineage(tmp_path: Path):
     return build_lineage(parse_settings(TEXT, tmp_path / "headwater.yaml", {}))
 
 
-def test_every_node_comes_after_what_it_is_made_from(lineage):
+def test_nodes_are_in_dependency_order(lineage):
     names = [node.name for node in lineage.nodes]
     assert len(set(names)) == len(names)
     assert names[0] == "s3://landing/shop/"
@@ -72,7 +72,7 @@ tables:
     assert '-->|"refresh: full"|' in draw_mermaid(found)
 
 
-def test_mermaid_is_told_of_quotation_marks_by_their_number(lineage):
+def test_mermaid_quotation_marks_are_escaped_as_entities(lineage):
     lines = draw_mermaid(lineage).splitlines()
     assert lines[0] == "flowchart LR"
     assert '    n0[/"s3://landing/shop/"/]' in lines

@@ -100,7 +100,7 @@ def test_objects_are_a_dataset_of_bucket_and_prefix(collector: Collector) -> Non
     assert (set(collector.paths), set(collector.keys)) == ({"/some/where"}, {None})
 
 
-def test_a_collector_that_is_away_for_a_while_is_told_of_everything_once(
+def test_collector_receives_everything_once_after_an_outage(
     collector: Collector, caplog: pytest.LogCaptureFixture
 ) -> None:
     collector.status = 503
@@ -116,7 +116,7 @@ def test_a_collector_that_is_away_for_a_while_is_told_of_everything_once(
     assert count(metrics, "dropped", "orders") is None
 
 
-def test_while_it_hangs_nobody_waits_and_the_oldest_are_dropped(collector: Collector) -> None:
+def test_hanging_collector_blocks_nothing_and_oldest_events_are_dropped(collector: Collector) -> None:
     collector.is_open.clear()
     metrics = Metrics(CollectorRegistry())
     with run_loop(metrics, url=collector.url) as loop:
@@ -133,7 +133,7 @@ def test_while_it_hangs_nobody_waits_and_the_oldest_are_dropped(collector: Colle
     assert messages[-3:] == ["no. 17", "no. 18", "no. 19"]
 
 
-def test_what_it_refuses_for_good_does_not_hold_up_the_rest(collector: Collector) -> None:
+def test_permanently_rejected_events_do_not_block_others(collector: Collector) -> None:
     collector.status = 422
     metrics = Metrics(CollectorRegistry())
     with run_loop(metrics, url=collector.url) as loop:

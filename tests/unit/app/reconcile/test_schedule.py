@@ -142,7 +142,7 @@ def test_a_pass_that_fails_is_counted_and_tried_again() -> None:
     assert [str(error) for error in rig.failures] == ["503"]
 
 
-def test_young_objects_of_the_first_pass_are_looked_at_again_when_they_are_old_enough() -> None:
+def test_recent_objects_of_the_first_pass_are_compared_later() -> None:
     rig = Rig(3, settle_seconds=60)
     rig.unsettled, rig.step = 5, 30
     assert rig.run() == [0, 60, 60 + DAY]
@@ -175,9 +175,7 @@ def test_an_inventory_replaces_no_listing() -> None:
         ({"finished_at": None, "listing": "s3://m/manifest.json"}, False),
     ],
 )
-def test_only_the_newest_unfinished_listing_of_today_is_gone_on_with(
-    newest: dict[str, Any], found: bool
-) -> None:
+def test_only_the_newest_unfinished_listing_of_today_is_resumed(newest: dict[str, Any], found: bool) -> None:
     older = build_pass(NOW - timedelta(days=3), finished_at=None)
     last = replace(build_pass(NOW - timedelta(hours=2)), **newest)
     assert (find_unfinished([older, last], "listing", NOW) is not None) == found

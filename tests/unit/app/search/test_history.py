@@ -35,7 +35,7 @@ def test_the_commit_of_the_live_index_is_answered_by_it(live):
 
 
 @pytest.mark.parametrize("asked", [AFTER, "99991231235959999", "yesterday", "20261399000000000"])
-def test_the_future_and_what_is_no_instant_are_refused_without_asking_the_lake(live, asked):
+def test_future_and_invalid_instants_are_rejected_without_the_lake(live, asked):
     with pytest.raises(AsOfUnavailableError, match=AS_OF):
         live.search(SearchQuery("headphones", as_of=asked))
 
@@ -47,7 +47,7 @@ def test_an_earlier_commit_needs_the_lake(live):
     assert isinstance(refused.value.__cause__, HeadwaterError)
 
 
-def test_clients_are_told_which_instants_there_are_and_no_places(live):
+def test_error_names_available_instants_and_no_paths(live):
     with open_shop(live) as client:
         for path in ("/search", "/recommend"):
             body = {"query": "headphones", "as_of": AFTER}

@@ -34,7 +34,7 @@ def test_a_version_of_another_model_is_refused_with_a_way_out(tmp_path: Path) ->
     assert "headwater index build" in refused.value.hint
 
 
-def test_what_is_searched_stays_when_a_version_of_another_model_goes_live(tmp_path: Path) -> None:
+def test_live_searches_are_unaffected_by_a_version_of_another_model(tmp_path: Path) -> None:
     store = MemoryVectorStore()
     index = build_index(tmp_path, store)
     spec = index.build_bare_spec()

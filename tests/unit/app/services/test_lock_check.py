@@ -64,7 +64,7 @@ def test_class_that_is_in_no_jar_is_a_problem(tmp_path):
     assert (status, "InProcessLockProvider is in none of hudi-spark" in detail) == ("problem", True)
 
 
-def test_class_cannot_be_looked_for_before_the_jars_are_here(tmp_path):
+def test_lock_class_is_checked_only_with_jars(tmp_path):
     assert look(tmp_path, {"provider": "in_process"})["lock.class"][0] == "warning"
 
 

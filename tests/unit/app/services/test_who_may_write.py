@@ -53,11 +53,11 @@ FILES = {"provider": "file_system"}
         ("services run", "left", False),
     ],
 )
-def test_what_would_carry_out_the_plans_of_a_writer_is_alone(tmp_path, command, table, alone):
+def test_services_that_execute_plans_exclude_writers(tmp_path, command, table, alone):
     assert is_alone(command, build(tmp_path, FILES).tables.get(table)) == alone
 
 
-def test_worker_does_what_writers_leave_to_it(tmp_path):
+def test_worker_runs_services_delegated_by_writers(tmp_path):
     tables = build(tmp_path, FILES).tables
     assert find_duty(tables["plain"]) is None
     assert find_duty(tables["half"]) == Duty(plans=False, cleans=False)
@@ -70,7 +70,7 @@ def test_worker_does_what_writers_leave_to_it(tmp_path):
         )
 
 
-def test_worker_without_anything_to_do_says_what_to_set(tmp_path):
+def test_idle_worker_error_names_the_setting(tmp_path):
     app = App(build(tmp_path, FILES))
     assert list_served(app, []) == ["half", "left"]
     assert list_served(app, ["left"]) == ["left"]

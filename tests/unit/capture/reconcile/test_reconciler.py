@@ -47,7 +47,7 @@ def build_many(count: int) -> list[ListedObject]:
     return [build_object(f"k{at:04d}") for at in range(count)]
 
 
-def test_missing_changed_and_vanished_objects_become_events() -> None:
+def test_missing_changed_and_absent_objects_become_events() -> None:
     bench = Bench(
         build_object("changed", "e2"),
         build_object("missing"),
@@ -118,7 +118,7 @@ def test_without_a_settle_age_even_an_object_of_this_moment_counts() -> None:
     assert bench.run(settle=None).missing == 1
 
 
-def test_existing_objects_stay_out_when_told_so() -> None:
+def test_existing_objects_are_excluded_when_configured() -> None:
     bench = Bench(build_object("existing"), build_object("changed", "e2"), known={"changed": "e1"})
     ensure_first_pass(Listing(bench.lister, "landing", ""), bench.passes, NOW)
     bench.clock.advance(3600)
@@ -149,7 +149,7 @@ def test_the_cursor_is_saved_after_the_events_of_its_objects() -> None:
     assert [done.finished_at is None for done in bench.passes.saved] == [True, True, True, False]
 
 
-def test_a_listing_that_breaks_off_keeps_what_it_showed_and_the_next_pass_goes_on() -> None:
+def test_interrupted_listing_keeps_its_events_and_the_next_pass_resumes() -> None:
     bench = Bench(*build_many(30), known={"k9": "e1", "k00005-gone": "e1"})
     bench.break_after = 15
     with pytest.raises(SourceUnavailableError):
@@ -180,7 +180,7 @@ def test_a_pass_resumed_on_another_day_emits_nothing_twice() -> None:
     assert len(bench.events.told) == 3
 
 
-def test_an_unfinished_pass_of_yesterday_is_begun_anew() -> None:
+def test_unfinished_pass_of_yesterday_is_restarted() -> None:
     bench = Bench(*build_many(30))
     bench.break_after = 15
     with pytest.raises(SourceUnavailableError):
@@ -209,7 +209,7 @@ def test_a_commit_that_fails_leaves_the_cursor_where_it_was() -> None:
     assert len(bench.events.told) == len(set(bench.events.told)) == 30
 
 
-def test_a_pass_that_is_stopped_goes_on_later() -> None:
+def test_stopped_pass_resumes_later() -> None:
     bench = Bench(*build_many(30), known={"z": "e1"})
     bench.lister.on_object = lambda listed: bench.stop.set() if listed.key == "k0009" else None
     stopped = bench.run()
@@ -229,7 +229,7 @@ def test_a_dry_run_counts_and_writes_nothing() -> None:
     assert (bench.events.appended, bench.passes.saved) == ([], [])
 
 
-def test_an_object_that_an_inventory_lacks_is_gone_only_when_the_bucket_says_so() -> None:
+def test_object_missing_from_an_inventory_is_confirmed_with_the_bucket() -> None:
     bench = Bench(known={"gone": "e1", "outside": "e1"})
     as_of = NOW - timedelta(days=2)
     bench.events.known["after"] = KnownState("after", "e1", event_time=NOW - timedelta(days=1))
@@ -246,7 +246,7 @@ def test_an_object_that_an_inventory_lacks_is_gone_only_when_the_bucket_says_so(
     assert done.unsettled == 2
 
 
-def test_a_listing_does_not_go_on_with_the_pass_of_an_inventory() -> None:
+def test_listing_does_not_resume_an_inventory_pass() -> None:
     bench = Bench(*build_many(5))
     bench.break_after = 3
     with pytest.raises(SourceUnavailableError):

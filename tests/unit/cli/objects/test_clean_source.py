@@ -48,7 +48,7 @@ def test_a_combination_that_cannot_be_is_refused(tmp_path: Path) -> None:
         (build_report(finished=False), "stopped: the next pass continues"),
     ],
 )
-def test_a_pass_is_told_in_a_sentence(report: CleanReport, expected: str) -> None:
+def test_pass_is_described_in_one_sentence(report: CleanReport, expected: str) -> None:
     assert expected in describe_clean(report)
 
 

@@ -94,7 +94,7 @@ def test_item_that_was_written_twice_is_listed_once(tmp_path):
     assert len(ids) == len(set(ids)) == 4
 
 
-def test_text_has_a_line_an_item_and_where_it_lies(config):
+def test_text_has_one_line_per_item_with_its_location(config):
     lines = run(config, "list").stdout.splitlines()
     assert lines[0].split() == ["id", "time", "level", "table", "reason", "what"]
     assert "landing/p.csv, line 2" in lines[1]
@@ -110,7 +110,7 @@ def test_absent_table_is_an_empty_quarantine(empty_lake, args):
     assert (run(empty_lake, *args, "--json").stdout) == ""
 
 
-def test_show_tells_everything_about_one(config):
+def test_show_prints_all_fields_of_one_item(config):
     item = list_rows(config, "--table", "products")[0]
     done = run(config, "show", str(item["quarantine_id"]))
     assert done.exit_code == 0
@@ -162,7 +162,7 @@ def test_since_is_a_time_or_an_age(text, time):
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5m", "2026-13-01", "999999w"])
-def test_since_that_is_neither_says_what_is_allowed(text):
+def test_invalid_since_error_names_allowed_values(text):
     with pytest.raises(UsageError, match="neither a time nor an age") as failure:
         parse_since(text, NOW)
     assert "90m" in failure.value.hint

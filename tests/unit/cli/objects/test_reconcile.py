@@ -66,7 +66,7 @@ def test_a_wrong_inventory_is_refused_before_spark_starts(
     assert ("bucket other" if bucket == "landing" else "no such file") in done.stderr
 
 
-def test_what_was_found_is_told_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_differences_are_reported_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
     examples = [
         ReconcileDifference("missing", "a b[c].json", "e1", None),
         ReconcileDifference("vanished", "z", None, "e2"),
@@ -87,7 +87,7 @@ def test_a_dry_run_says_that_nothing_was_written(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(("waiting", "is_told"), [(2_000, True), (0, False), (None, False)])
-def test_a_queue_that_is_not_empty_is_told(
+def test_non_empty_queue_is_reported(
     waiting: int | None, is_told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     render_report(ReconcileReport(DONE, waiting=waiting), dry_run=True)

@@ -23,13 +23,13 @@ def build_report(deep: DeepCounts | None) -> VerifyReport:
     return VerifyReport(NOW, {"orders": table}, NOW)
 
 
-def test_a_sample_is_one_of_a_deep_look(tmp_path: Path) -> None:
+def test_sample_requires_deep(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["-c", str(write_config(tmp_path)), "verify", "--sample", "10"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert "--sample requires --deep" in done.stderr
 
 
-def test_a_deep_look_is_told_in_a_sentence() -> None:
+def test_deep_verification_is_described_in_one_sentence() -> None:
     told = describe_deep(DEEP)
     assert told == "1,200 objects with 50,000 rows re-read, 1 differ, 2 changed since"
     assert describe_deep(DeepCounts(unread=3)).endswith("0 differ, 3 unreadable")
@@ -47,7 +47,7 @@ def test_the_document_has_a_block_of_it(deep: DeepCounts | None, capsys: pytest.
     assert "orders: 1 cleaned" in shown
 
 
-def test_rows_of_another_source_are_told_and_make_a_table_incomplete(
+def test_rows_of_another_source_are_reported_and_make_a_table_incomplete(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     report = build_report(None)

@@ -98,7 +98,7 @@ def test_bad_input_exits_2(config, words, told):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_follow_tells_commits_by_themselves_with_positions_and_ends_cleanly(tmp_path, number):
+def test_follow_prints_commits_with_offsets_and_ends_cleanly(tmp_path, number):
     lake = Path(shutil.copytree(FIXTURE_LAKE, tmp_path / "lake"))
     config = write_config(tmp_path, lake)
     names = names_of("orders_mor")

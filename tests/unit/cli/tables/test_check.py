@@ -32,7 +32,7 @@ tables: {{orders_mor: {{path: "*.json", table_type: merge_on_read}}}}
     return CliRunner().invoke(app, ["-c", str(config), "table", "orders_mor", "check", *args])
 
 
-def test_whole_table_is_good(address):
+def test_intact_table_passes(address):
     done = run(address, "--contents")
     assert done.exit_code == 0, done.stderr
     assert "5 files in the newest state: all complete" in done.stdout
@@ -41,7 +41,7 @@ def test_whole_table_is_good(address):
     }  # fmt: skip
 
 
-def test_log_that_was_cut_short_is_told_with_the_ways_out(address):
+def test_truncated_log_is_reported_with_next_steps(address):
     log = next(log for one in inspection.read_layout(address).slices for log in one.log_files)
     os.truncate(Path(address.path, log.path), 50)
     done = run(address)

@@ -66,7 +66,7 @@ BY_DAY = {
 }
 
 
-def test_index_alone_shows_what_show_shows(config):
+def test_index_without_command_equals_show(config):
     told = read_json(config, "orders_cow", "index")
     assert told == read_json(config, "orders_cow", "index", "show")
     assert told["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
@@ -97,14 +97,14 @@ def test_index_of_the_metadata_table_has_its_state_and_size_on_disk(config):
     assert "date_format, format=yyyy, column_stats" in text
 
 
-def test_statistics_that_the_next_write_removes_are_told(config):
+def test_statistics_dropped_by_the_next_write_are_reported(config):
     damage(config, "archived", "hoodie.table.metadata.partitions=files,column_stats\n")
     found = read_json(config, "archived", "index")["indexes"]
     assert {one["name"]: one["kept"] for one in found} == {"files": False, "column_stats": False}
     assert "dropped by the next write" in run(config, "archived", "index").stdout
 
 
-def test_broken_index_is_named_by_show_and_describe_and_repair_would_remove_it(config):
+def test_broken_index_is_reported_and_repair_removes_it(config):
     file = damage(config, "orders_cow", expr_index_by_day=BY_DAY)
     told = read_json(config, "orders_cow", "index")
     (index,) = told["indexes"]
@@ -130,13 +130,13 @@ def test_secondary_index_without_the_record_index_is_broken(config):
     assert (broken["state"], "without the record index" in broken["problem"]) == ("broken", True)
 
 
-def test_damaged_definitions_are_told(config):
+def test_corrupt_definitions_are_reported(config):
     damage(config, "orders_cow").write_text("{not JSON")
     assert "index definitions is damaged" in read_json(config, "orders_cow", "index")["problems"][0]
     assert "index definitions is damaged" in read_json(config, "orders_cow", "describe")["problems"][0]
 
 
-def test_dry_run_of_a_creation_says_what_would_be_built(config):
+def test_dry_run_of_create_prints_the_plan(config):
     args = ("--type", "expression", "-c", "placed_at", "--function", "date_format")
     options = ("--option", "format=yyyy-MM", "--dry-run")
     told = read_json(config, "orders_cow", "index", "create", "short", *args, *options)
@@ -158,7 +158,7 @@ def test_dry_run_of_a_creation_says_what_would_be_built(config):
         (("rebuild", "nothing"), "has no index nothing"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_bad_input_without_a_jvm(config, args, said):
+def test_unsupported_index_is_invalid_input_without_a_jvm(config, args, said):
     done = run(config, "orders_cow", "index", *args)
     assert done.exit_code == 2
     assert said in done.stderr
@@ -186,7 +186,7 @@ def test_advice_names_its_figures_and_the_lines_to_set(config):
     assert "  archived:\n    column_stats: [id, name]" in text
 
 
-def test_an_index_is_not_changed_beside_a_writer_whatever_lock_there_is(config, monkeypatch):
+def test_index_changes_are_rejected_during_a_run_with_any_lock(config, monkeypatch):
     with config.open("a") as file:
         file.write("lock: {provider: file_system}\n")
     damage(config, "orders_cow", expr_index_by_day=BY_DAY)

@@ -85,7 +85,7 @@ def test_archived_actions_need_the_option(config):
     assert len(read_json(config, "archived", "timeline", "--archived")["actions"]) == 7
 
 
-def test_commits_are_limited_and_one_is_shown_whole(config):
+def test_commits_are_limited_and_one_is_printed_completely(config):
     newest, _ = read_json(config, "orders_cow", "commits", "--limit", "2")["commits"]
     assert newest["operation"] == "delete"
     detail = read_json(config, "orders_cow", "commit", newest["instant"])
@@ -147,7 +147,7 @@ def test_picture_without_matplotlib_is_bad_input(config, tmp_path, monkeypatch):
     assert "pip install 'headwater[plot]'" in done.stderr
 
 
-def test_rows_that_hudi_does_not_tell_are_marked(config):
+def test_rows_not_recorded_by_hudi_are_marked(config):
     text = run(config, "managed", "size").stdout
     assert "~6" in text
     assert "~: estimate; Hudi does not record whether rows in log files are new" in text
@@ -168,7 +168,7 @@ def test_unknown_table_is_bad_input(config, command):
 
 
 @pytest.mark.parametrize("command", ["timeline", "commits", "size"])
-def test_damaged_instant_is_named_and_the_others_shown(tmp_path, command):
+def test_corrupt_instant_is_named_and_others_are_printed(tmp_path, command):
     address = copy_fixture("orders_cow", tmp_path)
     damaged = min(Path(address.path, TIMELINE).glob("*.commit"))
     damaged.write_bytes(b"torn")

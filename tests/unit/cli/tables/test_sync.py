@@ -34,7 +34,7 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_catalog_that_does_not_answer_is_exit_code_one_and_shown_by_status(config: Path) -> None:
+def test_catalog_outage_is_exit_code_1_and_in_status(config: Path) -> None:
     done = run(config, "table", "orders_cow", "sync", "--json")
     assert done.exit_code == 1
     (told,) = json.loads(done.stdout)["catalogs"]
@@ -45,7 +45,7 @@ def test_a_catalog_that_does_not_answer_is_exit_code_one_and_shown_by_status(con
     assert "catalog     hive: orders_cow: failing since" in run(config, "status").stdout
 
 
-def test_headwaters_own_tables_are_told_to_nobody(config: Path) -> None:
+def test_own_tables_are_not_synced(config: Path) -> None:
     done = run(config, "table", "events", "sync")
     assert done.exit_code == 2
     assert "no catalog is told of events" in done.stderr

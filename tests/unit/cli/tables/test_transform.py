@@ -26,7 +26,7 @@ tables:
         (["orders"], "tables.orders.transform[1].hash: needs a salt: set the environment variable"),
     ],
 )
-def test_what_cannot_be_shown_is_told_before_spark_starts(tmp_path, monkeypatch, args, said):
+def test_invalid_transform_requests_are_rejected_before_spark_starts(tmp_path, monkeypatch, args, said):
     monkeypatch.delenv("HEADWATER_HASH_SALT", raising=False)
     config = tmp_path / "headwater.yaml"
     config.write_text(CONFIG)
@@ -35,7 +35,7 @@ def test_what_cannot_be_shown_is_told_before_spark_starts(tmp_path, monkeypatch,
     assert said in done.stderr
 
 
-def test_each_step_is_a_table_with_types_in_its_head(capsys):
+def test_each_transform_is_a_table_with_types_in_its_header(capsys):
     nested, flat = StepColumn("at", "struct<c:string>"), StepColumn("at_c", "string")
     number = StepColumn("id", "bigint")
     steps = (

@@ -67,7 +67,7 @@ def test_session_settings_that_hudi_reads_are_checked_too():
         ("hoodie.cleaner.commits.retained: few", "'few' is not allowed. Allowed: a whole number"),
     ],
 )
-def test_value_of_another_kind_is_refused_with_what_is_allowed(given, allowed):
+def test_value_of_wrong_type_is_rejected_with_allowed_values(given, allowed):
     assert allowed in only_problem(hoodie=given)
 
 
@@ -108,7 +108,7 @@ def test_unlike_and_outdated_keys_pass_with_a_warning(given, said, caplog):
     ]
 
 
-def test_every_problem_is_told_at_once():
+def test_all_problems_are_reported_together():
     with pytest.raises(ConfigError) as caught:
         load(
             hoodie="hoodie.index.typ: BLOOM\n      index.type: x",

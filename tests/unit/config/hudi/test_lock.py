@@ -110,7 +110,7 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
         ),
     ],
 )
-def test_what_does_not_go_together_is_told_with_its_key_and_what_is_allowed(lock, table, top, told):
+def test_incompatible_lock_options_are_reported_with_key_and_allowed_values(lock, table, top, told):
     with pytest.raises(ConfigError) as caught:
         build(lock, table, **top)
     assert caught.value.exit_code == 2
@@ -147,7 +147,7 @@ def test_every_writer_of_a_session_with_a_lock_is_given_it():
     }
 
 
-def test_each_server_is_told_where_it_is_and_whose_lock_is_meant():
+def test_each_lock_has_its_server_and_table():
     zookeeper = find_options({"provider": "zookeeper", "address": "zk1:2181,zk2:2182"})
     assert zookeeper["zookeeper.url"] == "zk1:2181,zk2:2182"
     assert (zookeeper["zookeeper.port"], zookeeper["zookeeper.base_path"]) == ("2181", "/headwater")
@@ -163,7 +163,7 @@ def test_without_a_lock_a_writer_is_given_nothing():
     assert read_session_lock(build_spark_settings(settings), "t") == {}
 
 
-def test_pools_get_their_shares_and_unknown_ones_are_told():
+def test_pools_get_their_shares_and_unknown_pools_are_reported():
     settings = build(FILES, spark={"pools": {"capture": {"weight": 4, "min_share": 1}, "services-t": {}}})
     pools = {pool.get("name"): pool for pool in ElementTree.fromstring(build_pools(settings.spark.pools))}
     assert [pools["capture"].findtext(name) for name in ("weight", "minShare")] == ["4", "1"]

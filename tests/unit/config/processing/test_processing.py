@@ -35,7 +35,7 @@ def check(text):
     return f"    checks:\n      - {{{text}}}\n"
 
 
-def test_steps_keep_their_order_and_are_named_by_name_or_place(tmp_path):
+def test_transforms_keep_their_order_and_are_named_by_name_or_index(tmp_path):
     table = load(
         tmp_path,
         """\
@@ -79,7 +79,7 @@ def test_steps_keep_their_order_and_are_named_by_name_or_place(tmp_path):
         ("python: cleaning", "tables.orders.transform[0].python: 'cleaning' is not allowed"),
     ],
 )  # fmt: skip
-def test_mistake_in_a_step_is_told_with_its_place(tmp_path, text, line):
+def test_error_in_a_transform_is_reported_with_its_path(tmp_path, text, line):
     (found,) = problems(tmp_path, step(text))
     assert found.startswith(line)
 
@@ -106,7 +106,7 @@ def test_mistake_in_a_step_is_told_with_its_place(tmp_path, text, line):
         ("not_null: a, on_failure: wran", "tables.orders.checks[0].on_failure: 'wran' is not allowed. D"),
     ],
 )  # fmt: skip
-def test_mistake_in_a_check_is_told_with_its_place(tmp_path, text, line):
+def test_error_in_a_check_is_reported_with_its_path(tmp_path, text, line):
     (found,) = problems(tmp_path, check(text))
     assert found.startswith(line)
 

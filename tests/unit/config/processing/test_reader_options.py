@@ -18,7 +18,7 @@ def find(file_format: FileFormat, **options: str) -> str:
     return "; ".join(text for _, text in found)
 
 
-def test_an_unknown_option_is_told_with_file_line_and_suggestion() -> None:
+def test_an_unknown_option_is_reported_with_file_line_and_suggestion() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_settings(CSV + "      sep: ';'\n      headr: true\n", Path("headwater.yaml"), {})
     assert caught.value.exit_code == 2
@@ -60,10 +60,10 @@ def test_each_format_has_its_own_options(file_format: FileFormat, name: str, tol
         ("epochUnit", "days", "Allowed: auto, seconds"),
     ],
 )
-def test_a_value_that_cannot_be_is_told(name: str, value: str, told: str) -> None:
+def test_invalid_value_is_reported(name: str, value: str, told: str) -> None:
     assert told in find("csv", **{name: value})
 
 
-def test_names_have_no_case_and_what_all_files_have_is_allowed() -> None:
+def test_names_ignore_case_and_common_options_are_allowed() -> None:
     assert find("csv", HEADER="TRUE", pathglobfilter="*.csv", Sep="\\t", escape="", encoding="utf-16") == ""
     assert find("parquet", ignoreCorruptFiles="true") == ""

@@ -65,7 +65,7 @@ def test_columns_have_their_types():
         ),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(table, told):
+def test_invalid_types_are_reported_in_one_line(table, told):
     with pytest.raises(ConfigError) as caught:
         load(**table)
     assert caught.value.exit_code == 2
@@ -86,7 +86,7 @@ def test_what_cannot_be_is_told_in_one_line(table, told):
         {"path": "*.jpg", "format": "binary", "columns": {"content": "blob"}},
     ],
 )
-def test_what_can_be_is_taken(table):
+def test_valid_types_are_accepted(table):
     check_processing(load(**table), {})
 
 
@@ -103,6 +103,6 @@ def test_tables_built_from_tables_have_them_too():
         MERGE | VECTOR | {"transform": [{"drop": ["e"]}], "schema": "id bigint, e array<float>"},
     ],
 )
-def test_a_column_that_will_not_be_there_is_told_before_spark_starts(table):
+def test_missing_column_is_reported_before_spark_starts(table):
     with pytest.raises(ConfigError, match=r"tables\.t\.columns: no column 'e'"):
         check_processing(load(**table), {})

@@ -45,7 +45,7 @@ def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
     assert (told["silver"]["from"], told["silver"]["refresh"]) == ("orders", "changes")
 
 
-def test_groups_are_told_by_the_record_key_unless_said_otherwise(tmp_path):
+def test_groups_default_to_the_record_key(tmp_path):
     steps = "transform: [{sql: 'select shop, day, count(*) as n from input group by shop, day'}]"
     text = f"  a: {{from: orders, refresh: changed_keys, record_key: [shop, day], {steps}}}\n"
     assert load(tmp_path, text).tables["a"].effective_group_key == ("shop", "day")
@@ -82,7 +82,7 @@ def test_groups_are_told_by_the_record_key_unless_said_otherwise(tmp_path):
         ("{from: orders, checks: [{not_null: id, on_failure: quarantine}]}", ["a.checks: check 1 "]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_with_its_place(tmp_path, table, starts):
+def test_invalid_settings_are_reported_with_their_path(tmp_path, table, starts):
     found = problems(tmp_path, f"  a: {table}\n")
     assert len(found) == len(starts)
     for line, start in zip(found, starts, strict=True):
@@ -103,7 +103,7 @@ def test_what_cannot_be_is_told_with_its_place(tmp_path, table, starts):
         ("select * from input limit 10", "LIMIT depends on how many rows"),
     ],
 )
-def test_a_statement_over_several_rows_needs_the_whole(tmp_path, statement, text):
+def test_statement_over_several_rows_requires_full_refresh(tmp_path, statement, text):
     step = f'transform: [{{sql: "{statement}"}}]'
     (line,) = problems(tmp_path, f"  a: {{from: orders, {step}}}\n")
     assert line.startswith("a.transform[0].sql: ")
@@ -134,5 +134,5 @@ def test_a_statement_row_by_row_follows_changes(tmp_path, statement):
         re.DOTALL,
     ),
 )
-def test_what_the_page_shows_can_be_run(tmp_path, text):
+def test_documented_examples_run(tmp_path, text):
     check_processing(parse_settings(text, tmp_path / "headwater.yaml", {}), {})

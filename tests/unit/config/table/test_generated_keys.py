@@ -72,7 +72,7 @@ def list_problems(table: dict[str, object], **others: dict[str, object]) -> list
         ),
     ],
 )
-def test_what_needs_keys_is_refused_with_what_is_allowed(given, told):
+def test_key_dependent_settings_are_rejected_with_alternatives(given, told):
     (problem,) = list_problems(TABLE | given)
     assert problem.startswith(told)
 

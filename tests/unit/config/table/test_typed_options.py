@@ -138,7 +138,7 @@ def only_problem(table: dict[str, object]) -> str:
         ),
     ],
 )
-def test_options_that_do_not_go_together_are_refused_with_what_does(table, told):
+def test_incompatible_options_are_rejected_with_alternatives(table, told):
     assert only_problem(table).startswith(told)
 
 
@@ -147,7 +147,7 @@ def test_table_that_gives_none_has_none():
         assert list_typed_options(TableConfig.model_validate(table)) == {}
 
 
-def test_given_options_are_told_by_their_path():
+def test_explicit_options_are_named_by_their_path():
     given = {
         "partition": "day",
         "table_type": "merge_on_read",

@@ -95,19 +95,19 @@ def test_the_delay_counts_from_the_last_table_that_took_it_in() -> None:
     assert decide_cleaning(LISTED, [late], POLICY, NOW + timedelta(days=5)).reason == "due"
 
 
-def test_what_was_put_again_since_is_not_what_was_taken_in() -> None:
+def test_overwritten_objects_are_not_the_ingested_ones() -> None:
     again = replace(LISTED, last_modified=datetime(2026, 5, 2, tzinfo=timezone.utc))
     assert reason(claim(), listed=again) == "other_version"
 
 
-def test_what_was_announced_is_not_announced_again() -> None:
+def test_announced_objects_are_not_announced_again() -> None:
     cleaned = claim(entry(reason="cleaned"))
     found = decide_cleaning(LISTED, [cleaned], POLICY, NOW)
     assert (found.reason, found.is_announced) == ("due", True)
     assert not decide_cleaning(LISTED, [cleaned, claim()], POLICY, NOW).is_announced
 
 
-def test_what_is_tagged_is_done_and_may_still_be_deleted() -> None:
+def test_tagged_objects_are_done_and_may_be_deleted() -> None:
     tagged = claim(entry(reason="tagged"))
     assert reason(tagged, policy=replace(POLICY, action="tag")) == "done"
     assert reason(tagged, claim(entry(reason="cleaned")), policy=replace(POLICY, action="tag")) == "due"
@@ -137,19 +137,19 @@ def test_a_pass_asks_the_tables_that_take_the_key() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ingested", "skipped"])
-def test_verify_counts_what_was_cleaned_as_it_was(kind: str) -> None:
+def test_verify_counts_cleaned_objects_by_previous_status(kind: str) -> None:
     cleaned = entry(status=kind, reason="cleaned")
     found = list(verify_objects([], streams([cleaned], [("a.json", {"e1": [2]})])))
     assert [(f.kind, f.detail) for f in found] == ([("ingested", "cleaned")] if kind == "ingested" else [])
 
 
-def test_verify_finds_lost_rows_of_what_was_cleaned_and_does_not_ask_for_a_look() -> None:
+def test_verify_finds_lost_rows_of_cleaned_objects_without_re_reading() -> None:
     (found,) = verify_objects([], streams([entry(reason="cleaned")], [("a.json", {"e1": [1]})]))
     assert (found.kind, found.is_repairable) == ("wrong_rows", False)
     assert "put it back" in found.detail
 
 
-def test_verify_waits_for_the_events_of_what_was_cleaned() -> None:
+def test_verify_waits_for_events_of_cleaned_objects() -> None:
     waiting = streams([entry(reason="cleaned")], [("a.json", {"e1": [2]})], ["a.json"])
     assert [f.kind for f in verify_objects([], waiting)] == ["pending"]
 

@@ -43,7 +43,7 @@ def test_columns_of_the_table_keep_their_names_whatever_comes_later() -> None:
     assert assign_names(store(later), first) == later
 
 
-def test_columns_of_an_older_lake_stay_what_they_were_called() -> None:
+def test_columns_of_an_older_lake_keep_their_names() -> None:
     old = assign_old_names(build("a b", "a_b", "größe", "2x"))
     assert rename_for_hudi(old).fieldNames() == ["a_b", "a_b_1", "größe", "_2x"]
     assert assign_old_names(store(old)) == old

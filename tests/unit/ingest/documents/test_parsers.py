@@ -134,5 +134,5 @@ def test_bytes_that_are_no_text_are_refused(parse) -> None:
         ("a.txt", b"x", "text"),
     ],
 )
-def test_kind_is_told_by_bytes_then_by_name(name: str, data: bytes, kind: str | None) -> None:
+def test_type_is_detected_by_bytes_then_by_name(name: str, data: bytes, kind: str | None) -> None:
     assert find_kind(name, data) == kind

@@ -120,7 +120,7 @@ def test_an_empty_document_has_no_rows() -> None:
         ("x.txt", bytes(1_000)),
     ],
 )
-def test_hostile_bytes_are_told_and_harm_nothing(uri: str, data: bytes) -> None:
+def test_hostile_bytes_are_reported_without_harm(uri: str, data: bytes) -> None:
     with pytest.raises(ObjectUnreadableError, match=uri):
         read(uri, data)
 

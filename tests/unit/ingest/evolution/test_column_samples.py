@@ -60,11 +60,11 @@ def find_sample(format_name: str, data: bytes | str, **plan: Any) -> SchemaSampl
         ("parquet", write_parquet(id=[1], Name=["x"])),
     ],
 )
-def test_object_with_the_tables_columns_tells_nothing(format_name, data):
+def test_object_with_known_columns_reports_nothing(format_name, data):
     assert find_sample(format_name, data) is None
 
 
-def test_nothing_is_compared_when_nobody_asks():
+def test_nothing_is_compared_without_a_consumer():
     rows = fetch("json", '{"id": 1, "new": 2, "NAME": "y"}')
     assert rows[0]["value"] == '{"id": 1, "new": 2, "NAME": "y"}'
     assert "rescued" not in rows[0]
@@ -88,7 +88,7 @@ def test_object_with_other_columns_gives_records_to_infer_them_from(format_name,
     assert find_sample(format_name, data) == sample
 
 
-def test_object_with_types_of_its_own_tells_them_even_when_it_is_refused():
+def test_object_with_other_types_reports_them_even_if_rejected():
     data = write_parquet(id=["word"], extra=pa.array([1], pa.uint8()))
     rows = fetch("parquet", data, reports=True)
     assert rows[-1]["outcome"]["reason"] == "schema"
@@ -110,7 +110,7 @@ def test_object_with_types_of_its_own_tells_them_even_when_it_is_refused():
         ),
     ],
 )
-def test_what_has_no_column_is_kept_beside_the_row(format_name, data, expected):
+def test_values_without_column_are_kept_with_the_row(format_name, data, expected):
     rows = fetch(format_name, data, rescues=True)
     assert [row["rescued"] and json.loads(row["rescued"]) for row in rows[:-1]] == expected
     assert rows[-1]["outcome"]["status"] == "read"

@@ -37,7 +37,7 @@ PRESENT = parse(n="long", d="decimal(5,2)", s="string", b="boolean")
         ("[1]", {}),
     ],
 )
-def test_json_record_tells_the_types_of_its_numbers(text, expected):
+def test_json_record_has_number_types(text, expected):
     found = find_numbers_in_json([text], PRESENT)
     columns = {f.name: f.dataType.simpleString() for schema in found for f in schema}
     assert columns == expected
@@ -61,6 +61,6 @@ def test_numbers_are_found_inside_of_structs_arrays_and_maps():
     )
 
 
-def test_csv_fields_are_taken_by_position_and_malformed_records_not_at_all():
+def test_csv_fields_are_read_by_position_and_malformed_records_skipped():
     found = find_numbers_in_fields([["1.5", " 2.345", "x", ""], ["1.5"], ["x", "", "1", "2"]], PRESENT)
     assert [schema.simpleString() for schema in found] == ["struct<n:double,d:decimal(4,3)>"]

@@ -54,7 +54,7 @@ def test_history_survives_the_commit_metadata():
     "metadata",
     [{"checkpoint": "yesterday"}, {"schema": "{}"}, {"checkpoint": BEGINNING.to_text(), "schema": "{"}],
 )
-def test_what_is_no_state_says_whose_it_may_be(metadata):
+def test_invalid_state_error_names_possible_owner(metadata):
     with pytest.raises(LakeError) as caught:
         parse_committed_state(metadata)
     assert "headwater." in caught.value.hint

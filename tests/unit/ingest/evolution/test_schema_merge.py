@@ -78,7 +78,7 @@ def test_text_fits_into_a_string_column_whatever_it_is():
     assert merge_types(StringType(), struct(x=LongType()), is_text=True) == StringType()
 
 
-def test_new_columns_come_last_at_every_depth_and_vanished_ones_stay():
+def test_new_columns_come_last_at_every_depth_and_absent_ones_stay():
     present = struct(a=LongType(), s=struct(x=LongType()), l=ArrayType(struct(p=StringType())))
     found = struct(
         new=StringType(), s=struct(y=DoubleType(), X=DoubleType()), l=ArrayType(struct(q=DateType()))

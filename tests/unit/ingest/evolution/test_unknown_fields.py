@@ -81,7 +81,7 @@ def test_sample_has_every_name_and_few_records_of_each():
     assert '"rare":"x"' in found.sample[-1]
 
 
-def test_row_of_typed_columns_gives_what_has_no_column():
+def test_row_of_typed_columns_returns_unknown_fields():
     row = {"id": 1, "extra": 5, "at": {"city": "x", "zip": None, "street": "s"}, "items": None}
     assert FieldScanner(SCHEMA).find_in_row(row) == {"extra": 5, "at": {"street": "s"}}
 
@@ -97,7 +97,7 @@ def test_record_that_names_a_field_twice_is_marked(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a":1} x', '{"a":1}{"a":', '{"a":1}]', '{"a":1} x}', ' {"a":1},{"a":2'])
-def test_record_that_goes_on_behind_its_document_is_marked(text: str) -> None:
+def test_record_with_trailing_content_is_marked(text: str) -> None:
     found = FieldScanner(pa.schema([("a", pa.int64())])).scan([text], rescues=False)
     assert found.texts == [MALFORMED + text]
     assert list(mark_ambiguous([text])) == [MALFORMED + text]

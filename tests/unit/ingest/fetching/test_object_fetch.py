@@ -149,7 +149,7 @@ def test_a_removed_object_is_missing(bench: Bench) -> None:
     assert (found["status"], found["reason"], found["present_etag"]) == ("missing", "missing", None)
 
 
-def test_an_overwritten_object_is_superseded_and_says_by_what(bench: Bench) -> None:
+def test_overwritten_object_is_superseded_with_the_new_version(bench: Bench) -> None:
     old = bench.put("a", "1")
     new = bench.put("a", "22")
     asked = [ObjectRef("memory", "b", "a", None, old.etag, 1), ObjectRef("memory", "b", "a", "v9", "x", 1)]
@@ -200,7 +200,7 @@ def test_a_key_that_leads_out_of_the_folder_is_forbidden(bench: Bench, tmp_path:
     assert (outcomes(found)[0]["status"], outcomes(found)[0]["reason"]) == ("quarantined", "forbidden")
 
 
-def test_columns_take_the_tables_types_and_differences_are_told(bench: Bench) -> None:
+def test_columns_get_table_types_and_differences_are_reported(bench: Bench) -> None:
     refs = [
         bench.put("a", write_parquet(name=["x"], id=pa.array([1], pa.int32()))),
         bench.put("b", write_parquet(id=[2], more=[3])),

@@ -82,7 +82,9 @@ def test_values_survive_in_the_tables_type(
         (pa.array([dt.datetime(2024, 1, 1)]), pa.date32(), "the table's type is date32"),
     ],
 )
-def test_what_would_lose_is_refused_with_both_types(array: pa.Array, target: pa.DataType, what: str) -> None:
+def test_lossy_conversions_are_rejected_with_both_types(
+    array: pa.Array, target: pa.DataType, what: str
+) -> None:
     with pytest.raises(ObjectSchemaError, match=what) as caught:
         conform(array, target)
     assert "column c of s3a://b/k" in caught.value.message
@@ -137,7 +139,7 @@ def test_columns_of_several_objects_are_all_there_and_as_wide_as_the_widest() ->
     )
 
 
-def test_whole_numbers_and_floats_of_several_objects_are_doubles() -> None:
+def test_integers_and_floats_of_several_objects_are_doubles() -> None:
     first, second = pa.schema([("n", pa.int64())]), pa.schema([("n", pa.float64())])
     assert unify_columns([first, second]) == unify_columns([second, first]) == second
 

@@ -92,7 +92,7 @@ def test_other_bytes_are_refused(name: str, write: Write) -> None:
 
 
 @EVERY
-def test_damage_in_the_middle_is_an_objects_error_or_other_values(name: str, write: Write) -> None:
+def test_corruption_in_the_middle_is_an_object_error_or_other_values(name: str, write: Write) -> None:
     data = bytearray(write(TABLE))
     for position in range(0, len(data), 3):
         damaged = bytearray(data)

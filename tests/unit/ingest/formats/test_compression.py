@@ -39,7 +39,7 @@ def test_every_truncation_is_refused(suffix: str, compress: Compress) -> None:
 
 
 @EVERY
-def test_a_damaged_byte_is_refused(suffix: str, compress: Compress) -> None:
+def test_a_corrupt_byte_is_refused(suffix: str, compress: Compress) -> None:
     data = bytearray(compress(TEXT))
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(ObjectUnreadableError, match="truncated or corrupt"):
@@ -47,7 +47,7 @@ def test_a_damaged_byte_is_refused(suffix: str, compress: Compress) -> None:
 
 
 @EVERY
-def test_what_follows_the_stream_is_refused(suffix: str, compress: Compress) -> None:
+def test_trailing_bytes_are_rejected(suffix: str, compress: Compress) -> None:
     with pytest.raises(ObjectUnreadableError, match="truncated or corrupt"):
         decompress(f"a.{suffix}", compress(TEXT) + b"and more", 10**6)
 
@@ -65,7 +65,7 @@ def test_a_name_that_promises_too_much_is_refused() -> None:
         decompress("a.json.gz", b'{"a": 1}', 10**6)
 
 
-def test_first_bytes_tell_where_the_name_does_not() -> None:
+def test_first_bytes_decide_without_a_known_suffix() -> None:
     assert decompress("part-0001", gzip.compress(TEXT), 10**6) == TEXT
     assert decompress("a.json", zstandard.compress(TEXT), 10**6) == TEXT
 

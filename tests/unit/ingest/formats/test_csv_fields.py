@@ -21,7 +21,7 @@ STRICT = CsvDialect(is_strict=True)
         ('"a" ,b', True, False),
     ],
 )
-def test_lines_are_told_apart_alike_here_and_by_java(record: str, is_complete: bool, is_open: bool) -> None:
+def test_lines_are_split_as_in_java(record: str, is_complete: bool, is_open: bool) -> None:
     assert STRICT.is_complete(record) is is_complete
     assert STRICT.is_open(record) is is_open
     # Python knows possessive quantifiers from 3.11 on; here nothing has to backtrack.

@@ -25,7 +25,7 @@ DIALECT = CsvDialect(is_strict=True)
         ([], None),
     ],
 )
-def test_a_header_is_told_by_the_values_below_it(records: list[str], expected: bool | None) -> None:
+def test_header_is_detected_by_the_values_below(records: list[str], expected: bool | None) -> None:
     assert detect_header(DIALECT, records) is expected
 
 

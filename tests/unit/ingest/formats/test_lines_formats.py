@@ -64,7 +64,7 @@ class TestJsonLines:
     def test_a_broken_array_line_is_one_bad_record(self) -> None:
         assert rows(read("json", '[{"a":1}\n{"a":3}')) == [(1, '[{"a":1}'), (2, '{"a":3}')]
 
-    def test_multi_line_reads_whole_documents(self) -> None:
+    def test_multi_line_reads_complete_documents(self) -> None:
         found = read("json", '{\n "a": 1\n}\n{"a":\n2}', {"multiLine": "true"})
         assert rows(found) == [(1, '{\n "a": 1\n}'), (2, '{"a":\n2}')]
 
@@ -74,7 +74,7 @@ class TestJsonLines:
             (2, '{"a":2}'),
         ]
 
-    def test_multi_line_leaves_what_only_spark_understands_to_spark(self) -> None:
+    def test_multi_line_delegates_unsupported_options_to_spark(self) -> None:
         assert rows(read("json", "{'a':\n1}", {"multiLine": "true"})) == [(1, "{'a':\n1}")]
 
     def test_nothing_but_blanks_is_no_record(self) -> None:
@@ -112,7 +112,7 @@ class TestJsonArray:
             ("[" * 100_000, "nested too deeply"),
         ],
     )
-    def test_what_is_no_json_is_refused_with_its_place(self, text: str, where: str) -> None:
+    def test_invalid_json_is_rejected_with_its_offset(self, text: str, where: str) -> None:
         with pytest.raises(ObjectUnreadableError, match=where):
             read("json_array", text)
 
@@ -129,7 +129,7 @@ class TestText:
 
 
 class TestEncoding:
-    def test_utf8_mark_is_left_out(self) -> None:
+    def test_utf8_byte_order_mark_is_skipped(self) -> None:
         assert read("json", codecs.BOM_UTF8 + b"{}").texts == ["{}"]
 
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -191,7 +191,7 @@ class TestEncoding:
             ("hello".encode("utf-16-le"), "first zero byte at offset 1"),
         ],
     )
-    def test_what_is_no_text_at_all_is_refused(self, data: bytes, what: str) -> None:
+    def test_binary_content_is_rejected(self, data: bytes, what: str) -> None:
         with pytest.raises(ObjectUnreadableError, match=what):
             read("json", data)
 
@@ -324,7 +324,7 @@ class TestXml:
         found = json.loads(read("xml", self.DOCUMENT, {"rowTag": "book"}, schema=schema).texts[1])
         assert found == {"_id": 2, "title": {"_VALUE": "Two"}, "tag": ["c"], "price": 2.0, "gone": ""}
 
-    def test_what_does_not_fit_the_schema_is_left_for_the_record_parser(self) -> None:
+    def test_records_outside_the_schema_are_left_to_the_record_parser(self) -> None:
         schema = pa.schema([("n", pa.int64())])
         assert read("xml", "<r><ROW><n>x</n></ROW></r>", schema=schema).texts == ['{"n": "x"}']
 

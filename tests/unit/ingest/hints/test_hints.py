@@ -31,7 +31,7 @@ RECORD = {"id": 1, "deep": {"x": [1, 2]}}
         ("", ""),
     ],
 )
-def test_the_first_line_that_is_no_record_tells_the_shape(text: str, told: str) -> None:
+def test_first_invalid_line_determines_the_hint(text: str, told: str) -> None:
     assert describe_shape(text.splitlines()[0] if text else "") == told
 
 

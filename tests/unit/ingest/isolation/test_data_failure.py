@@ -46,13 +46,13 @@ Caused by: {root}
 
 
 @pytest.mark.parametrize("message", DATA)
-def test_what_the_rows_cause_is_bisected_for(message):
+def test_failures_caused_by_rows_are_bisected(message):
     assert is_data_message(message)
     assert is_data_message(TRACE.format(root=message))
 
 
 @pytest.mark.parametrize("message", OTHERS)
-def test_what_may_pass_later_or_is_wrong_for_every_row_is_not(message):
+def test_transient_and_global_failures_are_not_bisected(message):
     assert not is_data_message(message)
     assert not is_data_message(TRACE.format(root=message))
 

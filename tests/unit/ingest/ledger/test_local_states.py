@@ -14,7 +14,7 @@ def build_state(number: int, **values: Any) -> LedgerEntry:
     return replace(LedgerEntry(f"id-{number}", "s3", "landing", f"in/{number}.json"), **values)
 
 
-def test_what_was_loaded_is_found_and_what_was_not_is_left_out() -> None:
+def test_loaded_states_are_found_and_others_omitted() -> None:
     states = {f"id-{number}": build_state(number, rows=number) for number in range(MANY)}
     local = LocalStates((name, format_state(state)) for name, state in states.items())
     assert local.find(states.keys()) == states
@@ -22,7 +22,7 @@ def test_what_was_loaded_is_found_and_what_was_not_is_left_out() -> None:
     assert local.find(()) == {}
 
 
-def test_what_was_put_last_counts() -> None:
+def test_last_put_wins() -> None:
     local = LocalStates()
     local.put([build_state(1, rows=1), build_state(2)])
     local.put([build_state(1, rows=5, detail="it's “odd”; DROP TABLE states")])

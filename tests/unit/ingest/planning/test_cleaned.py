@@ -60,7 +60,7 @@ def clean(state: LedgerEntry = INGESTED, name: str = CLEANED_EVENT) -> LedgerEnt
 CLEANED = clean()
 
 
-def test_the_own_event_leaves_the_object_ingested() -> None:
+def test_control_event_keeps_the_object_ingested() -> None:
     mark = own(CLEANED_EVENT)
     assert run(MIRROR, INGESTED, mark) == {mark.event_id: ("skip", "cleaned")}
     assert (CLEANED.status, CLEANED.reason, CLEANED.rows, CLEANED.version) == ("ingested", "cleaned", 3, "e1")
@@ -71,7 +71,7 @@ def test_the_own_event_leaves_the_object_ingested() -> None:
 @pytest.mark.parametrize(
     "state", [None, replace(INGESTED, etag="e0", version="e0"), replace(INGESTED, status="quarantined")]
 )
-def test_the_own_event_of_what_a_table_does_not_have_means_nothing(state: LedgerEntry | None) -> None:
+def test_control_event_of_an_unknown_object_is_ignored(state: LedgerEntry | None) -> None:
     mark, removal = own(CLEANED_EVENT), real("removed", 2)
     found = run(MIRROR, state, mark, removal)
     assert found[mark.event_id] == ("skip", "superseded")
@@ -98,7 +98,7 @@ def test_our_own_removal_is_not_followed(removal: StoredEvent, is_known: bool) -
     assert replace(after, events=CLEANED.events) == CLEANED
 
 
-def test_a_table_that_ignores_removals_keeps_its_mark() -> None:
+def test_table_that_ignores_removals_keeps_its_watermark() -> None:
     removal = real("removed", 2)
     after = apply_outcome(CLEANED, ObjectOutcome(removal, "skipped", "removal_ignored"))
     assert (after.status, after.reason, after.rows) == ("ingested", "cleaned", 3)
@@ -131,7 +131,7 @@ def test_the_same_bytes_put_again_are_new() -> None:
 
 
 @pytest.mark.parametrize("rules", [MIRROR, APPEND, MERGE])
-def test_the_late_event_of_what_a_listing_found_is_not_read_again(rules: FoldRules) -> None:
+def test_late_event_of_a_listed_object_is_not_read_again(rules: FoldRules) -> None:
     listed = replace(CLEANED, order_key="", looked=True)
     late = real("created", 1, "e1")
     assert run(rules, listed, late)[late.event_id] == ("skip", "already_ingested")

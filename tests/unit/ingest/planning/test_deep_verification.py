@@ -41,7 +41,7 @@ def test_rows_that_are_not_the_objects_are_wrong(rules: TableRules) -> None:
 
 
 @pytest.mark.parametrize("status", ["superseded", "missing", "unavailable", "quarantined"])
-def test_of_what_was_not_read_nothing_is_known(status: str) -> None:
+def test_unread_objects_have_no_result(status: str) -> None:
     compared = ComparedObject("a", status, stored=2, foreign=2)
     assert judge_compared(FOUND, compared, OWN_ROWS) is FOUND
     counts = DeepCounts()

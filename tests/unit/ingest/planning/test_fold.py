@@ -33,7 +33,7 @@ def test_every_version_of_a_versioned_object_is_read():
     assert [action for _, action, _ in decide(*versions)] == ["read", "read"]
 
 
-def test_removal_changes_nothing_but_supersedes_what_it_removed():
+def test_removal_only_supersedes_the_removed_version():
     assert decide(build_event(sequence=1), build_event(sequence=2, kind="removed")) == [
         ("a/1.json", "skip", "superseded"),
         ("a/1.json", "skip", "removal_ignored"),
@@ -82,7 +82,7 @@ def test_object_of_unknown_size_is_read():
     assert decide(build_event(size=None)) == [("a/1.json", "read", None)]
 
 
-def test_state_found_by_looking_before_its_event_came_is_not_read_again():
+def test_state_observed_before_its_event_is_not_read_again():
     event = build_event(etag="abc")
     state = replace(begin_state(event), status="ingested", version="abc", looked=True)
     assert decide(event, states={event.object_id: state}) == [("a/1.json", "skip", "already_ingested")]

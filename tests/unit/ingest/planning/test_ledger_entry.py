@@ -80,7 +80,7 @@ def test_newest_readable_version_counts_if_a_newer_one_was_deleted_before_it_was
 
 @pytest.mark.parametrize("sequencer", [True, False])
 @pytest.mark.parametrize("first", ["created", "removed"])
-def test_version_that_an_ignored_removal_has_overtaken_is_what_counts(sequencer, first):
+def test_version_overtaken_by_an_ignored_removal_counts(sequencer, first):
     def event(sequence, **fields):
         found = build_event(sequence=sequence, **fields)
         return found if sequencer else replace(found, sequencer=None, order_key=None)
@@ -93,7 +93,7 @@ def test_version_that_an_ignored_removal_has_overtaken_is_what_counts(sequencer,
     assert (state.version, state.status, state.events) == ("v3", "ingested", 2 + len(outcomes))
 
 
-def test_content_found_after_a_late_event_is_what_counts():
+def test_content_observed_after_a_late_event_counts():
     newest = ObjectOutcome(build_stored(build_event(sequence=4)), "skipped", "empty_object", version="e4")
     state = state_of(newest, ingested(build_event(sequence=2), "e5", looked=True))
     assert (state.version, state.looked, state.order_key[:16]) == ("e5", True, f"{4:016x}")
@@ -110,7 +110,7 @@ def test_another_version_ingested_leaves_content_found_by_reading_unnamed():
     assert not state_of(found, ObjectOutcome(own, "superseded", "already_ingested")).looked
 
 
-def test_content_of_a_listing_may_exist_until_its_own_event_cannot_come_any_more():
+def test_listed_content_may_exist_until_its_event_can_no_longer_arrive():
     state = state_of(
         ingested(listed("e2", seconds=2), looked=True), ingested(build_event(sequence=1, etag="e1"))
     )
@@ -121,7 +121,7 @@ def test_content_of_a_listing_may_exist_until_its_own_event_cannot_come_any_more
     assert not may_exist(build_event(sequence=2, etag="e2"), state, FoldRules(merges=True))
 
 
-def test_merge_ingests_content_found_by_reading_again_with_the_time_of_its_own_event():
+def test_merge_ingests_re_read_content_with_its_event_time():
     state = state_of(ingested(build_event(sequence=1), "e4", looked=True))
     own = build_event(sequence=4, etag="e4")
     assert actions([own], state, FoldRules(merges=True)) == [("read", None)]
@@ -134,7 +134,7 @@ def test_listing_of_content_that_was_ingested_by_its_version_is_not_read_again()
     assert actions([listed("e3")], state) == [("read", None)]
 
 
-def test_listing_beside_versions_is_read_unless_one_of_them_is_what_it_saw():
+def test_listing_is_read_unless_a_version_matches_it():
     versions = [build_event(sequence=n, version_id=f"v{n}", etag=f"e{n}") for n in (1, 2)]
     assert [action for action, _ in actions([*versions, listed("e9")], None)] == ["read", "read", "read"]
     assert actions([*versions, listed("e2")], None)[2] == ("skip", "superseded")
@@ -152,7 +152,7 @@ def test_listings_that_have_seen_different_contents_are_all_read():
     assert actions([listed("e0", size=0)], None) == [("read", None)]
 
 
-def test_version_that_is_notified_late_does_not_hide_what_a_listing_has_shown():
+def test_late_version_does_not_hide_listed_content():
     shown = ObjectOutcome(seen(listed("e6"), 9), "ingested", rows=1, version="v6", etag="e6", looked=True)
     late = ingested(build_event(sequence=5, version_id="v5", etag="e5"))
     assert state_of(shown, late).version == "v6"
@@ -160,7 +160,7 @@ def test_version_that_is_notified_late_does_not_hide_what_a_listing_has_shown():
     assert state_of(shown, late, newer).version == "v10"
 
 
-def test_what_a_listing_found_is_applied_after_what_was_sent():
+def test_listed_states_are_applied_after_notifications():
     late = ingested(build_event(sequence=5, version_id="v5", etag="e5"))
     shown = ObjectOutcome(seen(listed("e6"), 9), "ingested", rows=1, version="v6", etag="e6", looked=True)
     newer = ingested(build_event(sequence=10, version_id="v10", etag="e10"))
@@ -207,7 +207,7 @@ def test_mirror_reads_once_for_all_the_events_of_a_batch(kind):
     assert actions(events, None, MIRROR) == wanted
 
 
-def test_mirror_reads_what_a_listing_shows_unless_it_has_that():
+def test_mirror_reads_listed_content_unless_ingested():
     state = state_of(ingested(build_event(sequence=1, etag="e2")))
     assert actions([listed("e2")], state, MIRROR) == [("skip", "already_ingested")]
     assert actions([listed("e3")], state, MIRROR) == [("look", None)]
@@ -215,19 +215,19 @@ def test_mirror_reads_what_a_listing_shows_unless_it_has_that():
     assert actions([listed("e1"), listed("e2")], None, MIRROR) == [("skip", "superseded"), ("look", None)]
 
 
-def test_mirror_reads_nothing_where_a_listing_misses_what_it_does_not_have():
+def test_mirror_ignores_absence_of_unknown_objects():
     removal = ObjectOutcome(build_stored(build_event(kind="removed")), "removed", looked=True)
     for state in (None, state_of(removal)):
         assert actions([listed(removed=True)], state, MIRROR) == [("skip", "already_removed")]
 
 
-def test_listing_is_not_lost_beside_a_late_event_of_a_mirrored_object():
+def test_listing_is_not_lost_with_a_late_event():
     state = state_of(ObjectOutcome(build_stored(build_event(sequence=3, kind="removed")), "removed"))
     late = build_event(sequence=1, kind="removed")
     assert actions([late, seen(listed("e6"), 9)], state, MIRROR) == [("skip", "superseded"), ("look", None)]
 
 
-def test_what_a_read_found_is_the_state_whatever_led_to_it():
+def test_state_is_the_content_read_whatever_the_trigger():
     """Observations are merged by their maximum, so that their order does not matter."""
     first = ingested(build_event(sequence=5), "e9", looked=True)
     for later in (build_event(sequence=4), listed("e1"), build_event(sequence=6, kind="removed")):
@@ -244,7 +244,7 @@ def seen(stored, seconds):
     return replace(stored, received_at=START + timedelta(seconds=seconds))
 
 
-def test_what_was_read_was_read_after_the_newest_event_that_was_received():
+def test_read_is_later_than_the_newest_received_event():
     found = ingested(build_event(sequence=1), "other", looked=True)
     state = apply_outcome(None, found, "20260501120000250")
     received = build_event(sequence=1).event_time

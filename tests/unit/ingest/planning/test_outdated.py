@@ -83,7 +83,7 @@ def test_a_repair_replaces_rows_unless_their_keys_do(rules: FoldRules, wanted: l
 
 
 @pytest.mark.parametrize("rules", [FoldRules(), FoldRules(merges=True)])
-def test_a_repair_of_an_object_that_is_gone_takes_no_rows_of_tables_that_ignore_removals(
+def test_repair_of_a_deleted_object_keeps_rows_if_removals_are_ignored(
     rules: FoldRules,
 ) -> None:
     """A mirror of the same objects led to it."""

@@ -15,7 +15,7 @@ def test_disk_that_is_full_while_objects_are_read_is_no_fault_of_them():
     assert "spark.local.dir" in error.hint
 
 
-def test_error_of_an_executor_is_told_as_it_was_raised():
+def test_executor_error_is_reported_unchanged():
     error = explain_read_failure("clicks", "x\nheadwater.errors.IngestError: a.json: odd\n  -> look at it\n")
     assert type(error) is IngestError
     assert (error.message, error.hint) == ("table clicks: a.json: odd", "look at it")

@@ -52,7 +52,7 @@ def test_a_copy_on_write_table_is_one_entry_with_hive_types():
     assert entry.format.input_format == "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 
 
-def test_spark_is_told_the_columns_as_they_are_written_partition_columns_last():
+def test_spark_schema_has_written_order_with_partition_columns_last():
     (entry,) = build_entries(STATE, EntryRules())
     properties = entry.properties
     assert properties["spark.sql.sources.provider"] == "hudi"
@@ -62,7 +62,7 @@ def test_spark_is_told_the_columns_as_they_are_written_partition_columns_last():
     assert names == ["_hoodie_commit_time", "orderId", "price", "address", "at", "Day"]
 
 
-def test_a_long_schema_is_told_in_parts():
+def test_long_schema_is_split_into_parts():
     wide = StructType([StructField(f"a_rather_long_name_{n}", StringType()) for n in range(200)])
     (entry,) = build_entries(replace(STATE, columns=wide, partition_fields=()), EntryRules())
     count = int(entry.properties["spark.sql.sources.schema.numParts"])
@@ -112,7 +112,7 @@ def test_values_are_read_from_a_partitions_folder(fields, folder, is_url_encoded
     assert list(entry.partitions) == [values]
 
 
-def test_a_folder_whose_values_cannot_be_told_apart_is_an_error():
+def test_ambiguous_partition_folder_is_an_error():
     state = replace(STATE, partition_fields=("day", "region"), partitions=("2026/01/01/eu",))
     with pytest.raises(CatalogError, match="4 parts for the fields day, region"):
         build_entries(state, EntryRules())

@@ -34,7 +34,7 @@ def test_columns_of_a_table_whose_days_are_in_folders_only_are_those_of_its_newe
     assert set(entry.partitions) == {("2026-01-01",), ("2026-01-02",)}
 
 
-def test_without_any_file_nobody_tells_them_but_spark(tmp_path: Path) -> None:
+def test_without_files_only_spark_knows_the_columns(tmp_path: Path) -> None:
     table = copy("folder_days", tmp_path)
     for file in table.rglob("*.parquet"):
         file.unlink()
@@ -50,7 +50,7 @@ def test_files_are_those_of_the_newest_state_in_their_order() -> None:
     assert (state.files or ("",))[0].endswith("_20261122192558209.parquet")
 
 
-def test_a_damaged_commit_that_may_have_replaced_files_is_told_to_nobody(tmp_path: Path) -> None:
+def test_corrupt_replacecommit_is_not_synced(tmp_path: Path) -> None:
     table = copy("managed", tmp_path)
     before = read(table)
     assert before is not None

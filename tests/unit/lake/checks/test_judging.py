@@ -32,7 +32,7 @@ def build_failure(on_failure, label):
     return CheckFailure(check, label, "1 of 2 rows: null in id", '{"v":1}')
 
 
-def test_all_failures_that_stop_a_table_are_told_together_and_warnings_stop_none():
+def test_blocking_failures_are_reported_together_and_warnings_do_not_block():
     raise_failed("t", [build_failure("warn", "check 'a'")])
     with pytest.raises(CheckFailedError) as raised:
         raise_failed("t", [build_failure(f, n) for f, n in (("warn", "a"), ("fail", "b"), ("fail", "c"))])

@@ -32,7 +32,7 @@ def test_every_file_of_the_newest_state_is_compared_and_good(table):
 
 
 @pytest.mark.parametrize("kept", [0, 100, -1])
-def test_log_that_was_cut_short_is_named_with_its_commit(tmp_path, kept):
+def test_truncated_log_is_named_with_its_commit(tmp_path, kept):
     address = copy_fixture("orders_mor", tmp_path)
     log = find_logs(address)[0]
     size = log.stat().st_size
@@ -49,7 +49,7 @@ def test_log_that_was_cut_short_is_named_with_its_commit(tmp_path, kept):
 
 
 @pytest.mark.parametrize("table", ["orders_cow", "orders_mor"])
-def test_file_that_is_gone_is_named(tmp_path, table):
+def test_missing_file_is_named(tmp_path, table):
     address = copy_fixture(table, tmp_path)
     base = next(one.base_file for one in inspection.read_layout(address).slices if one.base_file)
     Path(address.path, base.path).unlink()
@@ -60,7 +60,7 @@ def test_file_that_is_gone_is_named(tmp_path, table):
     ensure_whole(address)
 
 
-def test_file_of_an_archived_commit_is_looked_for_when_asked(tmp_path):
+def test_files_of_archived_commits_are_checked_on_request(tmp_path):
     address = copy_fixture("archived", tmp_path)
     files = [one.base_file for one in inspection.read_layout(address).slices if one.base_file]
     oldest = min(files, key=lambda file: file.instant)
@@ -89,7 +89,7 @@ def test_flipped_bytes_of_a_log_are_found_by_reading_it(tmp_path, at):
     assert (Path(address.path, damage.path), damage.what) == (log, "unreadable")
 
 
-def test_base_file_with_a_damaged_footer_is_found_by_reading_it(tmp_path):
+def test_corrupt_footer_is_found_by_reading(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     base = next(one.base_file for one in inspection.read_layout(address).slices if one.base_file)
     path = Path(address.path, base.path)
@@ -98,7 +98,7 @@ def test_base_file_with_a_damaged_footer_is_found_by_reading_it(tmp_path):
     assert (damage.path, damage.what) == (base.path, "unreadable")
 
 
-def test_commit_that_cannot_be_read_is_a_problem_and_no_damage(tmp_path):
+def test_unreadable_commit_is_a_problem_and_no_corruption(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     commit = max(Path(address.path, TIMELINE).glob("*_*.commit"))
     commit.write_bytes(b"Obj\x01 and then nothing")
@@ -112,7 +112,7 @@ def build_stat(name: str, **counts: int) -> dict[str, object]:
     return {"path": name, "fileSizeInBytes": 10, **counts}
 
 
-def test_log_that_came_during_a_compaction_stays_promised_and_skipped_blocks_are_told():
+def test_log_during_compaction_stays_expected_and_skipped_blocks_are_reported():
     promises = Promises()
     first, second = f".{GROUP}_20260101000000100.log.1_0-1-1", f".{GROUP}_20260101000000300.log.1_0-1-1"
     base = f"{GROUP}_0-1-1_20260101000000200.parquet"

@@ -84,7 +84,7 @@ def test_advised_lines_are_a_valid_configuration():
         TableConfig.model_validate({"path": "*.json", "record_key": "id", "index": given})
 
 
-def test_what_is_as_advised_needs_no_line():
+def test_followed_advice_needs_no_line():
     advice = advise(replace(LARGE, index="global_record_level"))
     assert not advice.is_change
     assert advice.yaml == ()
@@ -96,12 +96,12 @@ def test_buckets_are_sized_for_a_partition_that_doubles_and_need_a_new_table():
     assert any("one of another name" in note and "record_level" in note for note in advice.notes)
 
 
-def test_record_index_is_told_with_its_size():
+def test_record_index_is_reported_with_its_size():
     assert any("24.0 GB (500,000,000 rows" in note for note in advise(LARGE).notes)
     assert not any("record index takes" in note for note in advise(replace(LARGE, rows=None)).notes)
 
 
-def test_statistics_are_advised_for_columns_whose_values_lie_apart():
+def test_statistics_are_advised_for_columns_with_disjoint_ranges():
     columns = (
         ColumnSpread("customer", 1.0, 1.0),
         ColumnSpread("placed_at", 0.02, 0.0),

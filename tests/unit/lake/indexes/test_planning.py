@@ -62,7 +62,7 @@ def test_expression_is_planned_as_hudi_wants_it():
     assert made.options == {"expr": "from_unixtime", "format": "yyyy"}
 
 
-def test_secondary_index_is_planned_beside_a_record_index():
+def test_secondary_index_is_planned_with_a_record_index():
     made = plan(RECORD, name="by_customer", type="secondary", columns=("customer",))
     assert (made.partition, made.options, made.statistics) == ("secondary_index_by_customer", {}, "")
 
@@ -101,7 +101,7 @@ def test_secondary_index_is_planned_beside_a_record_index():
         (METADATA, {"name": "bloom_filters", "type": "bloom_filters"}, "the next `run` would remove it"),
     ],
 )  # fmt: skip
-def test_what_hudi_could_not_build_or_would_not_keep_is_refused(config, request_, told):
+def test_unsupported_or_unmaintained_indexes_are_rejected(config, request_, told):
     with pytest.raises(UsageError) as raised:
         plan(config, **request_)
     assert told in f"{raised.value.message} {raised.value.hint}"
@@ -114,7 +114,7 @@ def test_refusal_names_the_line_that_is_missing():
     assert 'hoodie: {hoodie.metadata.index.bloom.filter.enable: "true"}' in raised.value.hint
 
 
-def test_nothing_is_built_beside_a_write_under_way_or_a_broken_index():
+def test_nothing_is_built_with_a_pending_write_or_a_broken_index():
     request: dict[str, Any] = {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}
     with pytest.raises(UsageError, match="under way since 20260101"):
         plan(METADATA, build_table(under_way=("20260101",)), **request)
@@ -159,7 +159,7 @@ def test_rebuild_keeps_the_definition():
     assert (made.type, made.options, made.statistics) == ("expression", {"expr": "lower"}, "column_stats")
 
 
-def test_repair_takes_what_is_broken_or_unfinished_and_nothing_else():
+def test_repair_removes_only_broken_or_unfinished_indexes():
     table = build_table(
         build_index("column_stats", "column_stats", state="not built"),
         build_index("expr_index_bad", "expression", state="broken", problem="x"),
@@ -195,7 +195,7 @@ def test_second_expression_on_a_column_is_refused():
         plan(METADATA, build_table(there), **EXPRESSION, columns=("at",), function="from_unixtime")
 
 
-def test_broken_index_is_repaired_although_failed_writes_look_under_way():
+def test_broken_index_is_repaired_despite_failed_pending_writes():
     broken = build_index("expr_index_bad", "expression", state="broken", problem="x")
     assert plan_repair(build_table(broken, under_way=("20260101",))) == (broken,)
     assert plan_drop(build_table(broken, under_way=("20260101",)), None, "bad") == broken

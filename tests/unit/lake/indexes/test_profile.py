@@ -9,7 +9,7 @@ from tests.fixtures.inspection.addresses import find_fixture
 CONFIG = TableConfig.model_validate({"path": "*.json", "record_key": "order_id", "index": {"type": "bloom"}})
 
 
-def test_profile_counts_rows_files_and_what_commits_changed():
+def test_profile_counts_rows_files_and_changes():
     found = read_profile(find_fixture("orders_cow"), CONFIG)
     assert (found.rows, found.file_groups, found.partitions, found.commits) == (8, 2, 2, 3)
     assert (found.rows_inserted, found.rows_updated, found.rows_deleted) == (9, 2, 1)
@@ -35,7 +35,7 @@ def test_services_are_no_changes():
     assert found.commits == 6, "without the compaction and the clustering"
 
 
-def test_table_that_only_adds_rows_looks_up_no_keys():
+def test_append_only_table_has_no_key_lookups():
     config = TableConfig.model_validate({"path": "*.json", "mode": "append"})
     assert not read_profile(find_fixture("archived"), config).looks_up_keys
 
@@ -66,5 +66,5 @@ def test_overlap_is_the_share_of_other_ranges_that_one_meets(ranges, overlap):
         ([], "nothing yet"),
     ],
 )
-def test_keys_are_told_by_what_nearly_all_look_like(keys, kind):
+def test_key_format_is_that_of_nearly_all_keys(keys, kind):
     assert name_key_kind(keys) == kind

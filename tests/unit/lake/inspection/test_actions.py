@@ -12,7 +12,7 @@ from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, fin
 KILLED = "20261121230000000"
 
 
-def test_managed_table_tells_everything_that_was_done_to_it():
+def test_managed_table_lists_all_actions():
     actions = inspection.list_actions(find_fixture("managed"), NOW)
     assert [(one.action, one.state, one.operation) for one in actions] == [
         ("deltacommit", "completed", "upsert"),
@@ -31,7 +31,7 @@ def test_managed_table_tells_everything_that_was_done_to_it():
     assert [one.problem for one in actions] == [None] * len(actions)
 
 
-def test_what_each_action_did_is_told():
+def test_effects_of_each_action_are_reported():
     actions = inspection.list_actions(find_fixture("managed"), NOW)
     notes = {one.action: one.note for one in actions if one.note}
     assert notes["savepoint"] == "by owner: before the change"
@@ -44,7 +44,7 @@ def test_what_each_action_did_is_told():
     }
 
 
-def test_rows_are_counted_by_what_a_write_changed():
+def test_rows_are_counted_by_change():
     actions = inspection.list_actions(find_fixture("managed"), NOW)
     written = [
         (
@@ -114,7 +114,7 @@ def test_action_that_is_archived_and_not_yet_removed_is_there_once(tmp_path):
     ("files", "state"),
     [(("commit.requested",), "requested"), (("commit.requested", "inflight"), "inflight")],
 )
-def test_write_of_a_killed_writer_is_shown_with_its_age(tmp_path, files, state):
+def test_write_of_a_killed_writer_has_its_age(tmp_path, files, state):
     address = copy_fixture("orders_cow", tmp_path)
     for name in files:
         Path(address.path, TIMELINE, f"{KILLED}.{name}").write_bytes(b"")
@@ -125,7 +125,7 @@ def test_write_of_a_killed_writer_is_shown_with_its_age(tmp_path, files, state):
     assert [one.state for one in done] == ["completed"] * 3
 
 
-def test_begun_write_tells_what_it_is(tmp_path):
+def test_pending_write_has_its_operation(tmp_path):
     address = copy_fixture("managed", tmp_path)
     timeline = Path(address.path, TIMELINE)
     max(timeline.glob("*_*.deltacommit")).unlink()
@@ -137,7 +137,7 @@ def test_begun_write_tells_what_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"no Avro", b"Obj\x01", None])
-def test_damaged_instant_is_named_and_hides_no_other(tmp_path, damage):
+def test_corrupt_instant_is_reported_and_others_are_listed(tmp_path, damage):
     address = copy_fixture("orders_mor", tmp_path)
     path = sorted(Path(address.path, TIMELINE).glob("*.deltacommit"))[1]
     path.write_bytes(path.read_bytes()[:-40] if damage is None else damage)
@@ -151,7 +151,7 @@ def test_damaged_instant_is_named_and_hides_no_other(tmp_path, damage):
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["nothing", "empty folder"])
-def test_place_without_a_table_is_told(tmp_path, made):
+def test_path_without_a_table_is_reported(tmp_path, made):
     place = tmp_path / "table"
     if made:
         place.mkdir()
@@ -159,7 +159,7 @@ def test_place_without_a_table_is_told(tmp_path, made):
         inspection.list_actions(TableAddress("table", str(place)), NOW)
 
 
-def test_table_of_hudi_0_is_told_by_its_version(tmp_path):
+def test_table_of_hudi_0_is_detected_by_its_version(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     path = Path(address.path, ".hoodie/hoodie.properties")
     older = path.read_text().replace("layout.version=2", "layout.version=1")

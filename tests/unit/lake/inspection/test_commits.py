@@ -18,7 +18,7 @@ def test_commits_come_newest_first_and_no_more_than_asked():
     assert inspection.list_commits(find_fixture("managed"), NOW, limit=2) == found[:2]
 
 
-def test_commit_tells_files_rows_and_own_metadata_apart():
+def test_commit_separates_files_rows_and_own_metadata():
     address = find_fixture("orders_mor")
     _, second, _ = inspection.list_commits(address, NOW)
     found = inspection.load_commit(address, second.instant, NOW)
@@ -40,7 +40,7 @@ def test_commit_is_found_by_either_of_its_times():
     assert inspection.load_commit(address, newest.completed, NOW).summary == newest
 
 
-def test_what_a_clustering_took_out_is_told():
+def test_file_groups_replaced_by_clustering_are_reported():
     address = find_fixture("managed")
     commits = inspection.list_commits(address, NOW)
     cluster = next(one for one in commits if one.operation == "cluster")
@@ -65,14 +65,14 @@ def test_unknown_instant_names_the_nearest():
     assert "did you mean 20261121060030193?" in failure.value.hint
 
 
-def test_action_that_is_no_commit_is_told_apart():
+def test_action_that_is_no_commit_is_distinguished():
     address = find_fixture("managed")
     clean = next(one for one in inspection.list_actions(address, NOW) if one.action == "clean")
     with pytest.raises(UsageError, match=f"{clean.instant} is no completed commit"):
         inspection.load_commit(address, clean.instant, NOW)
 
 
-def test_damaged_commit_is_an_error_with_its_name(tmp_path):
+def test_corrupt_commit_is_an_error_with_its_name(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     path = next(Path(address.path, TIMELINE).glob("*.commit"))
     path.write_bytes(b"torn")

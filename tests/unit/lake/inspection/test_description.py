@@ -67,7 +67,7 @@ def test_table_without_commits_is_described(tmp_path):
     assert (found.created_at, found.first_commit, found.last_commit) == (None, None, None)
 
 
-def test_damaged_newest_commit_is_told_and_the_rest_described(tmp_path):
+def test_corrupt_newest_commit_is_reported_and_the_rest_described(tmp_path):
     address = copy_fixture("orders_mor", tmp_path)
     max(Path(address.path, TIMELINE).glob("*.deltacommit")).write_bytes(b"torn")
     found = inspection.describe(address, NOW)
@@ -85,14 +85,14 @@ def test_properties_under_change_are_read_from_their_copy(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"# only a comment\n"])
-def test_table_whose_making_was_cut_short_is_none(tmp_path, content):
+def test_incomplete_table_is_no_table(tmp_path, content):
     (tmp_path / ".hoodie").mkdir()
     (tmp_path / ".hoodie/hoodie.properties").write_bytes(content)
     with pytest.raises(TableNotFoundError):
         inspection.describe(TableAddress("table", str(tmp_path)), NOW)
 
 
-def test_cdc_custom_keys_and_older_names_are_told():
+def test_cdc_custom_keys_and_older_names_are_reported():
     told = build_identity(
         TableProperties(
             {
@@ -134,7 +134,7 @@ def test_definition_that_outlived_its_index_is_not_built():
     assert (index.name, index.is_built) == ("column_stats", False)
 
 
-def test_rows_that_cannot_be_counted_are_unknown_and_told(tmp_path):
+def test_rows_that_cannot_be_counted_are_unknown_and_reported(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     (current, *_) = inspection.read_layout(address).slices
     assert current.base_file is not None

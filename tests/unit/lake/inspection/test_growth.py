@@ -24,7 +24,7 @@ def build_growth(*sizes: int) -> Growth:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_last_point_is_what_lies_on_disk_now(table):
+def test_last_point_equals_current_storage(table):
     address = find_fixture(table)
     last = inspection.read_growth(address).points[-1]
     totals = inspection.read_layout(address).totals
@@ -57,7 +57,7 @@ def test_compaction_overwrite_and_clustering_make_rows_certain_again():
     assert points[2].bytes < points[1].bytes
 
 
-def test_damaged_commit_is_a_problem_and_no_point(tmp_path):
+def test_corrupt_commit_is_a_problem_and_no_point(tmp_path):
     address = copy_fixture("archived", tmp_path)
     next(Path(address.path, TIMELINE).glob("*.commit")).write_bytes(b"torn")
     found = inspection.read_growth(address)
@@ -72,7 +72,7 @@ def test_growth_is_drawn_as_the_name_of_the_file_ends(tmp_path, sizes, name, sta
     assert (tmp_path / name).read_bytes().startswith(starts)
 
 
-def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_matplotlib_error_names_the_extra(tmp_path, monkeypatch):
     # None in its place is how Python is told that a module is not there.
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
     with pytest.raises(MissingExtraError, match="matplotlib") as failure:

@@ -33,7 +33,7 @@ AT = "20261121060030193"
         ("part-00000.parquet", None),
     ],
 )
-def test_name_of_a_data_file_tells_group_and_instant(name, parsed):
+def test_data_file_name_has_group_and_instant(name, parsed):
     assert parse_data_file_name(name) == parsed
 
 
@@ -151,7 +151,7 @@ def test_log_written_while_a_compaction_waits_is_on_the_slice_that_is_read():
     assert one.instant == one.base_file.instant
 
 
-def test_files_of_a_killed_writer_are_told_apart(tmp_path):
+def test_files_of_a_killed_writer_are_distinguished(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     before = inspection.read_layout(address)
     killed = "20261121230000000"
@@ -199,7 +199,7 @@ def test_limit_is_that_of_the_write_options_or_hudis():
     assert inspection.parse_small_file_limit({"hoodie.parquet.small.file.limit": "5000"}) == 5000
 
 
-def test_damaged_replacecommit_is_a_problem_that_is_told(tmp_path):
+def test_corrupt_replacecommit_is_a_problem_that_is_reported(tmp_path):
     address = copy_fixture("managed", tmp_path)
     for path in Path(address.path, TIMELINE).glob("*.replacecommit"):
         path.write_bytes(b"torn")
@@ -209,7 +209,7 @@ def test_damaged_replacecommit_is_a_problem_that_is_told(tmp_path):
     assert found.totals.file_groups == 4
 
 
-def test_whole_replaced_partition_is_no_partition_any_more(tmp_path):
+def test_fully_replaced_partition_is_not_listed(tmp_path):
     address = copy_fixture("orders_cow", tmp_path)
     (group,) = {s.file_id for s in inspection.read_layout(address).slices if s.partition == "region=us"}
     write_delete_partition(Path(address.path), "region=us", group)

@@ -15,7 +15,7 @@ def test_an_upgrade_goes_step_by_step_to_the_newest_version():
     assert all(step.changes for step in plan.steps)
 
 
-def test_a_downgrade_goes_one_version_back_unless_told():
+def test_downgrade_defaults_to_the_previous_version():
     assert plan_versions("t", table(9), "downgrade", None).after == 8
     steps = plan_versions("t", table(9), "downgrade", 6).steps
     assert [(step.before, step.after) for step in steps] == [(9, 8), (8, 7), (7, 6)]
@@ -28,7 +28,7 @@ def test_nothing_is_to_be_done_for_a_table_that_has_the_version(direction):
     assert plan.first == ()
 
 
-def test_log_files_are_compacted_where_the_timeline_changes_its_place():
+def test_log_files_are_compacted_when_the_timeline_path_changes():
     compacts = [
         any("compacted" in text for text in plan_versions("t", table(before, kind), "upgrade", to).first)
         for before, kind, to in (

@@ -53,7 +53,7 @@ def test_jars_are_found_where_ivy_and_maven_keep_them(tmp_path: Path, place: str
     assert plan_jars(build_settings(), tmp_path).missing == ()
 
 
-def test_a_configured_ivy_folder_is_looked_into(tmp_path: Path) -> None:
+def test_configured_ivy_folder_is_searched(tmp_path: Path) -> None:
     touch(tmp_path / f"ivy/cache/{HUDI.group}/{HUDI.artifact}/jars/{HUDI.artifact}-{HUDI.version}.jar")
     settings = build_settings(**{"spark.jars.ivy": str(tmp_path / "ivy")})
     assert plan_jars(settings, tmp_path / "home").missing == ()
@@ -80,6 +80,6 @@ def test_the_size_comes_from_the_first_repository_that_has_the_jar(server: Scrip
     assert server.targets[-1] == f"/full/{HUDI.maven_path}"
 
 
-def test_a_jar_that_nobody_has_has_no_size(server: ScriptedServer) -> None:
+def test_unavailable_jar_has_no_size(server: ScriptedServer) -> None:
     server.answer = lambda _: Answer(404)
     assert find_download_size(HUDI, [server.endpoint, "http://127.0.0.1:9"]) is None

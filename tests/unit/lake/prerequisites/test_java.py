@@ -59,12 +59,12 @@ def test_takes_java_from_path_and_asks_it_for_its_home(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "place", ["usr/lib/jvm/java-17-openjdk", "opt/openjdk-17", "home/.sdkman/candidates/java/17.0.1-tem"]
 )
-def test_takes_java_from_the_usual_places(tmp_path: Path, place: str) -> None:
+def test_takes_java_from_the_usual_paths(tmp_path: Path, place: str) -> None:
     home = write_java(tmp_path / place, "17.0.1")
     assert find(tmp_path).path == home
 
 
-def test_prefers_17_to_11_in_the_usual_places(tmp_path: Path) -> None:
+def test_prefers_17_to_11_in_the_usual_paths(tmp_path: Path) -> None:
     write_java(tmp_path / "usr/lib/jvm/java-11", "11.0.2")
     newer = write_java(tmp_path / "usr/lib/jvm/java-17", "17.0.2")
     assert find(tmp_path).path == newer
@@ -97,14 +97,14 @@ def test_names_the_unsupported_javas_it_found(tmp_path: Path, version: str) -> N
     assert "Java 11 or 17" in caught.value.message
 
 
-def test_passes_over_what_does_not_run(tmp_path: Path) -> None:
+def test_skips_java_that_does_not_run(tmp_path: Path) -> None:
     broken = write_java(tmp_path / "broken", "17.0.1", exit_code=1)
     good = write_java(tmp_path / "usr/lib/jvm/good", "17.0.2")
     assert find(tmp_path, JAVA_HOME=str(broken)).path == good
     assert find(tmp_path, JAVA_HOME=str(tmp_path / "absent")).path == good
 
 
-def test_passes_over_what_is_no_java(tmp_path: Path) -> None:
+def test_skips_other_executables(tmp_path: Path) -> None:
     liar = tmp_path / "liar" / "bin" / "java"
     liar.parent.mkdir(parents=True)
     liar.write_text("#!/bin/sh\necho 'To use Java, install one.'\n")

@@ -72,7 +72,7 @@ def test_without_a_prepared_jar_nothing_changes(tmp_path: Path, java_home: Path)
     assert (start.settings, start.environment) == (settings, {})
 
 
-def test_an_archive_is_mapped_beside_the_users_own_options(prepared: PreparedStart, java_home: Path) -> None:
+def test_archive_option_is_added_to_user_options(prepared: PreparedStart, java_home: Path) -> None:
     archive = prepared.name_archive(java_home)
     archive.touch()
     start = prepared.plan(build_settings(HUDI), {"SPARK_SUBMIT_OPTS": "-Da=b"}, java_home)

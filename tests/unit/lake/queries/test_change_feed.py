@@ -41,7 +41,7 @@ def hide(table, name):
     return lambda: kept.rename(file)
 
 
-def test_each_commit_is_told_with_its_deletes(table):
+def test_each_commit_has_its_deletes(table):
     names = names_of(table)
     assert poll(table, "earliest") == ([FIRST, SECOND, THIRD], names[2].completed)
     assert poll(table, names[0].completed) == ([SECOND, THIRD], names[2].completed)
@@ -49,7 +49,7 @@ def test_each_commit_is_told_with_its_deletes(table):
     assert poll(table, names[2].completed) == ([], names[2].completed)
 
 
-def test_net_changes_leave_out_what_came_and_went(table):
+def test_net_changes_omit_transient_rows(table):
     names = names_of(table)
     newest = sorted([*(row for row in FIRST if row[1] != "o2"), ("i", "o9")])
     assert poll(table, "earliest", per_commit=False)[0] == [newest]
@@ -75,7 +75,7 @@ def test_a_change_carries_its_commit_its_times_and_the_row(table):
     assert len(net) == 4
 
 
-def test_reading_on_from_the_position_tells_each_change_once(table):
+def test_resuming_from_the_offset_returns_each_change_once(table):
     names = names_of(table)
     show_third = hide(table, names[2])
     show_second = hide(table, names[1])
@@ -101,7 +101,7 @@ def test_commit_is_left_while_an_earlier_one_is_under_way(table, caplog):
     assert poll(table, names[0].completed)[0] == [SECOND, THIRD]
 
 
-def test_position_whose_state_was_cleaned_is_refused_and_earliest_is_not(table):
+def test_offset_of_a_cleaned_state_is_rejected_but_earliest_works(table):
     names = names_of(table)
     plan = Path(table.path) / ".hoodie/timeline/20261121070000000.clean.requested"
     plan.write_bytes(build_clean_plan(names[1].requested))
@@ -117,7 +117,7 @@ def test_absent_table_says_so(tmp_path):
         poll(TableAddress("none", str(tmp_path / "none")), "earliest")
 
 
-def test_commit_that_comes_while_a_table_is_looked_at_is_not_lost(table, monkeypatch):
+def test_commit_during_a_read_is_not_lost(table, monkeypatch):
     names = names_of(table)
     show = hide(table, names[2])
     read = ArrowFiles.list_sizes

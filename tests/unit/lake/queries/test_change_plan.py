@@ -39,7 +39,7 @@ def test_nothing_new_is_nothing_to_do(commits: tuple[Commit, ...]) -> None:
         ([Commit("4"), Commit("5", "replacecommit")], "4", True, "replaced"),
     ],
 )
-def test_when_changes_cannot_be_told_every_row_is_read(
+def test_every_row_is_read_when_changes_are_unknown(
     commits: list[Commit], as_of: str, same: bool, reason: str
 ) -> None:
     found = plan(*commits, as_of=as_of, same=same)

@@ -68,7 +68,7 @@ def test_state_that_was_cleaned_names_the_earliest_one_left():
     assert ends(plan_steps(history, "", "", per_commit=True)) == [at(4), at(6)]
 
 
-def test_state_whose_files_are_gone_is_shown_by_what_is_retained_before_the_next_commit():
+def test_cleaned_state_is_represented_by_the_next_retained_one():
     history = build((1, 2), (3, 4), earliest_retained=at(5))
     assert find_past(history, at(4)) == at(5)
     with pytest.raises(InstantUnavailableError, match=rf"the earliest instant still whole is {at(4)}"):
@@ -81,7 +81,7 @@ def test_state_whose_files_are_gone_is_shown_by_what_is_retained_before_the_next
         find_past(build((1, 2), (3, 4), (6, 7), earliest_retained=at(6)), at(4))
 
 
-def test_writers_that_overlap_share_one_step():
+def test_overlapping_writers_share_one_step():
     assert [cut.completed for cut in list_cuts(TWO_WRITERS)] == [at(2), at(8), at(10)]
     steps = plan_steps(TWO_WRITERS, at(2), "", per_commit=True)
     assert [(step.after, len(step.commits)) for step in steps] == [
@@ -119,7 +119,7 @@ def test_window_ends_with_until():
     assert step.commits == (commit(3, 4), commit(5, 6))
 
 
-def test_what_a_restore_took_back_is_refused():
+def test_restored_away_commits_are_rejected():
     # The commit that was requested at 5 is gone from the timeline.
     history = build((1, 2), (9, 10), restores=((at(8), at(5)),))
     for asked in (5, 6, 7):
@@ -134,7 +134,7 @@ def test_what_a_restore_took_back_is_refused():
     assert ends(plan_steps(history, at(10), "", per_commit=False)) == []
 
 
-def test_change_log_is_refused_beyond_the_active_timeline_and_what_was_cleaned():
+def test_change_log_is_rejected_beyond_active_and_uncleaned_commits():
     archived = build((1, 2), (3, 4), (5, 6), newest_archived=at(2))
     assert check_change_log(archived, at(2)).requested == at(1)
     with pytest.raises(InstantUnavailableError, match="the change log reaches back to"):
@@ -159,7 +159,7 @@ def timelines(draw):
 
 
 @given(timelines())
-def test_reading_on_from_each_position_tells_every_commit_once(timeline):
+def test_resuming_from_each_offset_returns_every_commit_once(timeline):
     pairs, first = timeline
     position, told = "", []
     for history in (first, build(*pairs)):

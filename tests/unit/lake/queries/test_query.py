@@ -37,7 +37,7 @@ def test_options_choose_one_query(options, query):
         ({"changes_since": "soon"}, "'soon' is no point in time"),
     ],
 )
-def test_what_cannot_go_together_is_refused(options, told):
+def test_incompatible_options_are_rejected(options, told):
     with pytest.raises(UsageError, match=told):
         choose_query(**{**NOTHING, **options})
 

@@ -112,7 +112,7 @@ def test_timeline_of_before_hudi_1_has_only_its_newest_state(copy):
         queries.read(copy, Query.as_of(first.completed))
 
 
-def test_damaged_clean_plan_is_an_error_and_no_guess(copy):
+def test_corrupt_clean_plan_is_an_error_and_no_guess(copy):
     first = SnapshotReader(copy.path).commit_names[0]
     (Path(copy.path) / ".hoodie/timeline/20261121070000000.clean.requested").write_bytes(b"nonsense")
     with pytest.raises(LakeError):
@@ -130,7 +130,7 @@ def test_absent_table_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_commit_that_comes_after_a_table_was_opened_is_read_whole(tmp_path, name):
+def test_commit_after_opening_is_read_completely(tmp_path, name):
     path = Path(shutil.copytree(FIXTURE_LAKE / name, tmp_path / "orders"))
     third = SnapshotReader(str(path)).commit_names[2]
     file = path / f".hoodie/timeline/{third.requested}_{third.completed}.{third.action}"

@@ -30,7 +30,7 @@ T1, T2, C1, C2 = "20260101000000000", "20260101000100000", "20260101000000500", 
         (f"{T1}_{C1}.commit.requested", None),
     ],
 )
-def test_name_tells_action_state_and_times(name, parsed):
+def test_name_has_action_state_and_times(name, parsed):
     assert parse_instant_name(name) == parsed
 
 
@@ -55,7 +55,7 @@ def test_files_of_one_action_are_one_instant_in_the_furthest_state():
     ("planned", "completed"),
     [("compaction", "commit"), ("logcompaction", "deltacommit"), ("clustering", "replacecommit")],
 )
-def test_service_completes_as_a_write_and_is_still_known_for_what_it_is(planned, completed):
+def test_completed_service_is_distinguished_from_a_write(planned, completed):
     (one,) = build(f"{T1}.{planned}.requested", f"{T1}.{planned}.inflight", f"{T1}_{C1}.{completed}")
     assert (one.action, one.planned_as, one.state, one.is_write) == (completed, planned, "completed", True)
 
@@ -85,5 +85,5 @@ def test_local_time_is_that_of_this_machine(monkeypatch):
 
 
 @pytest.mark.parametrize("mark", ["00000000000000", "00000000000001", "", "20261399000000000"])
-def test_mark_that_is_no_time_has_none(mark):
+def test_invalid_instant_has_no_time(mark):
     assert parse_time(mark, "UTC") is None

@@ -40,7 +40,7 @@ def test_statement_that_selects_the_origin_of_each_row_is_let_through(text: str)
         f"select i.{S}, l.x from lookup l left join input i on l.id = i.id",
     ],
 )
-def test_statement_over_several_rows_is_for_whole_batches_only(text: str) -> None:
+def test_statement_over_several_rows_requires_complete_batches(text: str) -> None:
     check_origin(text, S)
     with pytest.raises(TransformError, match="SQL: ") as raised:
         check_row_wise(text, S)
@@ -70,7 +70,7 @@ def test_statement_over_several_rows_is_for_whole_batches_only(text: str) -> Non
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("check", [check_origin, check_row_wise])
-def test_statement_without_the_origin_of_each_row_is_refused_with_what_to_write(check, text, said) -> None:
+def test_statement_without_row_origin_is_rejected_with_the_required_select(check, text, said) -> None:
     with pytest.raises(TransformError) as raised:
         check(text, S)
     assert said in raised.value.message

@@ -34,7 +34,7 @@ def checks(*texts):
     return "    checks:\n" + "".join(f"      - {{{text}}}\n" for text in texts)
 
 
-def test_good_steps_and_checks_have_no_problem(tmp_path):
+def test_valid_transforms_and_checks_have_no_problem(tmp_path):
     (tmp_path / "paid.sql").write_text(
         "select _headwater_source, id, amount as price from input where paid;\n"
     )
@@ -47,7 +47,7 @@ def test_good_steps_and_checks_have_no_problem(tmp_path):
     assert find_problems(tmp_path, text) == []
 
 
-def test_every_problem_is_told_at_once_with_its_place(tmp_path):
+def test_all_problems_are_reported_with_their_path(tmp_path):
     (tmp_path / "broken_module.py").write_text("import no_such_thing\n")
     (tmp_path / "cleaning_steps.py").write_text("def only_paid(df):\n    return df\nLIMIT = 3\n")
     (tmp_path / "empty.sql").write_text("\n")
@@ -107,12 +107,12 @@ def test_every_problem_is_told_at_once_with_its_place(tmp_path):
         ),
     ],
 )
-def test_column_that_cannot_be_there_is_told(tmp_path, text, line):
+def test_impossible_column_is_reported(tmp_path, text, line):
     (found,) = find_problems(tmp_path, text)
     assert found.startswith(line)
 
 
-def test_nothing_is_said_of_columns_that_only_the_data_tells(tmp_path):
+def test_columns_known_only_from_data_are_not_checked(tmp_path):
     text = (
         "    record_key: key\n"
         + steps("drop: anything", "flatten: true", "keep: key")
@@ -121,7 +121,7 @@ def test_nothing_is_said_of_columns_that_only_the_data_tells(tmp_path):
     assert find_problems(tmp_path, text) == []
 
 
-def test_function_of_a_file_or_of_a_module_beside_the_configuration_is_found(tmp_path):
+def test_function_of_a_file_or_module_next_to_the_configuration_is_found(tmp_path):
     (tmp_path / "shouting.py").write_text("def shout(text):\n    return text.upper()\n")
     assert load_function("shouting:shout", tmp_path)("a") == "A"
     assert load_function("shouting.py:shout", tmp_path)("b") == "B"

@@ -31,7 +31,7 @@ def test_text_that_is_not_one_select_is_refused(text, said):
         ("select a from input -- no; end", "select a from input -- no; end"),
     ],
 )
-def test_semicolon_and_what_follows_are_cut(text, cut):
+def test_semicolon_and_the_rest_are_removed(text, cut):
     assert parse_query(text)
     assert cut_semicolon(text) == cut
 

@@ -66,7 +66,7 @@ def test_second_writer_of_a_table_is_refused_with_who_the_first_is(tmp_path):
     assert e.value.retryable
 
 
-def test_killed_writer_is_in_nobodys_way_and_its_notice_goes(tmp_path):
+def test_lease_of_a_killed_writer_is_released(tmp_path):
     with writer(tmp_path) as other:
         os.kill(other.pid, signal.SIGKILL)
         other.wait()
@@ -100,7 +100,7 @@ def test_killed_writer_counts_until_its_jvm_has_ended_too(tmp_path):
         ("service", "service", False),
     ],
 )
-def test_with_a_lock_a_service_may_be_beside_a_run(tmp_path, mine, other, is_allowed):
+def test_with_a_lock_services_may_run_during_a_run(tmp_path, mine, other, is_allowed):
     with writer(tmp_path, other, lock="locked"):
         if is_allowed:
             enter(tmp_path, mine, is_locked=True)
@@ -109,12 +109,12 @@ def test_with_a_lock_a_service_may_be_beside_a_run(tmp_path, mine, other, is_all
                 enter(tmp_path, mine, is_locked=True)
 
 
-def test_what_has_to_be_alone_is_beside_nobody_whatever_lock_there_is(tmp_path):
+def test_exclusive_commands_are_rejected_with_any_lock(tmp_path):
     with writer(tmp_path, lock="locked"), pytest.raises(TableBusyError):
         enter(tmp_path, "service", is_locked=True, alone=True)
 
 
-def test_who_waits_goes_on_when_the_first_has_been_killed(tmp_path):
+def test_waiting_writer_continues_when_the_first_is_killed(tmp_path):
     waited = []
     with writer(tmp_path, lock="locked") as other:
 
@@ -143,7 +143,7 @@ def test_writer_on_another_machine_counts_until_it_was_silent_for_a_minute(tmp_p
     assert notices(tmp_path) == []
 
 
-def test_notice_that_is_being_written_is_of_a_writer_not_known_yet(tmp_path):
+def test_incomplete_lease_is_of_an_unknown_writer(tmp_path):
     enter(tmp_path)
     folder = Path(writers_path(str(tmp_path)))
     (folder / "half.json").write_text('{"token": "x"')
@@ -151,7 +151,7 @@ def test_notice_that_is_being_written_is_of_a_writer_not_known_yet(tmp_path):
         enter(tmp_path)
 
 
-def test_writer_that_was_taken_for_dead_is_told_so(tmp_path, monkeypatch):
+def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
     monkeypatch.setattr("headwater.lake.writers.presence._RENEW_SECONDS", 0.05)
     told = []
     presence = WriterPresence(str(tmp_path), {}, Intent("run", "run", ("orders",)), lambda: told.append(1))

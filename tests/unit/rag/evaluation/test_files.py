@@ -24,7 +24,7 @@ PRODUCT, QUERY = {"id": 1, "title": "lamp"}, {"query_id": "q", "query": "lamp"}
 GRADE = {"query_id": "q", "product_id": 1, "grade": "E"}
 
 
-def test_the_shipped_files_are_what_the_generator_writes(tmp_path: Path) -> None:
+def test_shipped_files_equal_the_generated_ones(tmp_path: Path) -> None:
     shipped = read_shipped()
     assert shipped == generate()
     write_judged(shipped, tmp_path)
@@ -99,7 +99,7 @@ def test_gzip_and_empty_lines_are_read(tmp_path: Path) -> None:
         ([PRODUCT], [QUERY], [], "0 judged queries"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(
+def test_unreadable_data_is_reported_with_its_line(
     tmp_path: Path, catalogue: list[object], queries: list[object], judgements: list[object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):

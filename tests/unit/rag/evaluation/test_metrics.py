@@ -11,7 +11,7 @@ def dcg(*gains: int) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
-def test_ndcg_is_what_a_hand_computes() -> None:
+def test_ndcg_equals_a_manual_computation() -> None:
     (score,) = score_run({"q": ["s", "x", "e1", "c"]}, GAINS).values()
     assert score.ndcg == pytest.approx(dcg(10, 0, 100, 1) / dcg(100, 100, 10, 1))
     assert score.found == 4
@@ -21,7 +21,7 @@ def test_the_best_order_has_ndcg_one() -> None:
     assert score_run({"q": ["e2", "e1", "s", "c", "i"]}, GAINS)["q"].ndcg == pytest.approx(1.0)
 
 
-def test_only_ten_places_count_for_ndcg_and_twenty_for_recall() -> None:
+def test_only_ten_ranks_count_for_ndcg_and_twenty_for_recall() -> None:
     run = {"q": [f"x{number}" for number in range(10)] + ["e1", "e2"] + [f"y{n}" for n in range(8)] + ["s"]}
     score = score_run(run, GAINS)["q"]
     assert score.ndcg == 0

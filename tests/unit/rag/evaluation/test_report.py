@@ -37,7 +37,7 @@ def test_the_default_is_chosen_unless_another_is_surely_better() -> None:
         ([0.5], [0.6], True),
     ],
 )
-def test_the_gate_stops_what_is_worse(before: list[float], after: list[float], passed: bool) -> None:
+def test_gate_rejects_worse_versions(before: list[float], after: list[float], passed: bool) -> None:
     verdict = passes_gate(make_scores(*before), make_scores(*after))
     assert verdict.passed is passed
     assert verdict.reason
@@ -53,7 +53,7 @@ def test_runs_of_other_queries_cannot_be_compared() -> None:
     assert not verdict.passed
 
 
-def test_figures_are_of_one_split_and_tell_kinds_and_empty_answers() -> None:
+def test_figures_are_of_one_split_with_kinds_and_empty_answers() -> None:
     queries = [
         JudgedQuery("a", "a", "name", "held-out"),
         JudgedQuery("b", "b", "need", "held-out"),

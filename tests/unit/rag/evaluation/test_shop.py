@@ -10,7 +10,7 @@ def test_the_same_seed_gives_the_same_shop_and_another_seed_another() -> None:
     assert generate(1) != generate(2)
 
 
-def test_the_shop_is_large_enough_to_tell_ways_apart() -> None:
+def test_shop_is_large_enough_to_distinguish_methods() -> None:
     shop = generate()
     assert len(shop.products) >= 2_000
     assert len({product.fields["category"] for product in shop.products}) >= 12

@@ -49,7 +49,7 @@ GROUNDING = Grounding(build_products(ROWS, ("title",)), "headphones for swimming
         ("Both are for the water.", ["p1", "p2"]),
     ],
 )
-def test_what_rows_bear_out_is_said(text, ids):
+def test_supported_claims_are_kept(text, ids):
     verdict = GROUNDING.check(AnswerStatement(text, tuple(ids)))
     assert (verdict.fault, verdict.text, list(verdict.labels)) == (None, text, ids)
 
@@ -76,7 +76,7 @@ def test_what_rows_bear_out_is_said(text, ids):
         ("LapBuds 2 is not waterproof.", ["p2"], "attribute"),
     ],
 )
-def test_what_rows_do_not_bear_out_is_not_said(text, ids, fault):
+def test_unsupported_claims_are_dropped(text, ids, fault):
     verdict = GROUNDING.check(AnswerStatement(text, tuple(ids)))
     assert (verdict.fault, verdict.text) == (fault, "")
 

@@ -47,6 +47,6 @@ def test_hidden_characters_keep_lines():
     assert remove_hidden("a\nb\tc\u2066d") == "a\nb\tcd"
 
 
-def test_a_person_is_not_told_to_the_model():
+def test_personal_data_is_not_sent_to_the_model():
     said = redact_person("call +44 20 7946 0958 or me@shop.example about headphones under 60")
     assert said == "call [number] or [address] about headphones under 60"

@@ -63,7 +63,7 @@ def test_shapes(shape, size):
     ]
 
 
-def test_a_statement_comes_out_before_the_answer_is_over():
+def test_statements_are_streamed_before_the_answer_ends():
     reader = AnswerReader(PRODUCTS)
     first, rest = ASKED_FOR.split(", {")
     assert reader.feed(first) == [ONE]

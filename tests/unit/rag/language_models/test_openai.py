@@ -51,7 +51,7 @@ def test_an_endpoint_without_schemas_is_asked_without_one_from_then_on():
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
-def test_what_may_pass_is_tried_again(status):
+def test_transient_errors_are_retried(status):
     with run_endpoint(text="yes", statuses=[status, status]) as endpoint:
         assert ask(endpoint, 10) == "yes"
     assert len(endpoint.bodies) == 3
@@ -67,7 +67,7 @@ def test_three_times_is_enough():
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_what_does_not_pass_is_not_tried_again(status):
+def test_permanent_errors_are_not_retried(status):
     with (
         run_endpoint(statuses=[status] * 3) as endpoint,
         pytest.raises(LanguageModelError, match=str(status)) as caught,
@@ -78,7 +78,7 @@ def test_what_does_not_pass_is_not_tried_again(status):
 
 
 @pytest.mark.parametrize("slow", [{"first_pause": 5}, {"pause": 0.2}])
-def test_the_whole_answer_has_a_deadline(slow):
+def test_complete_answer_has_a_deadline(slow):
     started = time.monotonic()
     with run_endpoint(text="word " * 100, **slow) as endpoint:
         with pytest.raises(LanguageModelError):
@@ -86,12 +86,12 @@ def test_the_whole_answer_has_a_deadline(slow):
         assert time.monotonic() - started < 3
 
 
-def test_an_answer_that_breaks_off_is_a_failure():
+def test_truncated_answer_is_a_failure():
     with run_endpoint(text="one two three", breaks_after=2) as endpoint, pytest.raises(LanguageModelError):
         ask(endpoint)
 
 
-def test_nobody_there_is_told_at_once():
+def test_refused_connection_is_reported_immediately():
     with pytest.raises(LanguageModelError, match=r"m at 127\.0\.0\.1"):
         ask(ScriptedEndpoint(address="http://127.0.0.1:9/v1"))
 

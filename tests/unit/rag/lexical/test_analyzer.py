@@ -49,7 +49,7 @@ def test_stop_words_and_apostrophes_are_left_out() -> None:
     assert list_stems("the chef's knife for you") == ["chef", "knife"]
 
 
-def test_terms_tell_where_they_stand() -> None:
+def test_terms_have_their_offsets() -> None:
     folded = fold("Red 10 mm Hose")
     for term in analyze("Red 10 mm Hose"):
         assert folded[term.start : term.end].replace(" ", "") == term.word

@@ -14,14 +14,14 @@ def test_a_single_line_is_all_body() -> None:
     assert split_title("title\nbody\nmore") == ("title", "body\nmore")
 
 
-def test_what_a_thing_goes_with_is_not_its_name() -> None:
+def test_related_product_is_not_the_name() -> None:
     stems = read_stems("Leather case for cameras\nFits all small cameras")
     assert stems.name.split() == ["leather", "case"]
     assert stems.related.split() == ["camera"]
     assert stems.body.split() == ["fit", "small", "camera"]
 
 
-def test_a_stem_is_found_whole_and_where_it_stands() -> None:
+def test_stem_matches_complete_words_in_their_part() -> None:
     stems = read_stems("Leather case for cameras\nFits all small cameras")
     assert stems.is_name("leather")
     assert not stems.is_name("camera")

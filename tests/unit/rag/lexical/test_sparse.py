@@ -49,7 +49,7 @@ def test_mistyped_words_share_letters_with_right_ones() -> None:
     assert len(far & passage) <= 1
 
 
-def test_the_same_text_has_the_same_vectors_and_the_fingerprint_tells_of_settings() -> None:
+def test_equal_text_has_equal_vectors_and_fingerprint_covers_settings() -> None:
     assert SparseEncoder().encode_passage("a b\nc") == SparseEncoder().encode_passage("a b\nc")
     assert SparseEncoder().fingerprint != SparseEncoder(Bm25(title=3)).fingerprint
 

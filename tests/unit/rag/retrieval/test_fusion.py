@@ -17,7 +17,7 @@ def test_a_weight_lets_a_list_win() -> None:
     assert next(iter(fuse_ranks([ONE, OTHER], k=2, weights=[1, 10]))) == "c"
 
 
-def test_a_small_k_favours_first_places() -> None:
+def test_small_k_favours_first_ranks() -> None:
     first_and_last = [[("a", 1.0), ("b", 0.9)], [("x", 5.0), ("y", 4.0), ("z", 3.0), ("b", 2.0)]]
     assert next(iter(fuse_ranks(first_and_last, k=1))) == "b"
     assert next(iter(fuse_ranks(first_and_last, k=0.01))) == "a"

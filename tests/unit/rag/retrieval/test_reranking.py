@@ -16,12 +16,12 @@ class Longest:
         return [float(len(text)) for text in texts]
 
 
-def test_what_was_read_is_ordered_by_its_score() -> None:
+def test_read_texts_are_ordered_by_score() -> None:
     assert reorder("q", ["a", "aaa", "aa", "aaa"], Longest(), 60.0) == [1, 3, 2, 0]
     assert reorder("q", [], Longest(), 60.0) == []
 
 
-def test_when_the_time_is_over_the_rest_stays_where_it_is() -> None:
+def test_after_the_budget_the_rest_keeps_its_order() -> None:
     times = iter([0.0, 0.0, 0.2, 0.4])
     reranker = Longest()
     texts = ["a" * number for number in range(1, 13)]

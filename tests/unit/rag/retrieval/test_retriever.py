@@ -58,7 +58,7 @@ def keys(result: SearchResult) -> list[str]:
     return [row.row_key for row in result.rows]
 
 
-def test_a_result_tells_of_rows_and_of_the_index(retriever: Retriever) -> None:
+def test_result_describes_rows_and_index(retriever: Retriever) -> None:
     result = retriever.search(SearchQuery("brasero kettles"))
     row = result.rows[0]
     assert (row.row_key, row.rank, row.instant) == ("kettle", 1, "20260101000000000")
@@ -74,7 +74,7 @@ def test_both_legs_are_asked_in_one_round(retriever: Retriever, index: CountingI
     assert [[request.using for request in requests] for requests in index.rounds] == [["dense", "words"]]
 
 
-def test_the_thing_comes_before_what_goes_with_it_and_what_mentions_it(retriever: Retriever) -> None:
+def test_product_ranks_before_accessories_and_mentions(retriever: Retriever) -> None:
     found = keys(retriever.search(SearchQuery("desk lamp")))
     assert set(found[:3]) == {"red lamp", "blue lamp", "bare lamp"}
 
@@ -84,7 +84,7 @@ def test_a_field_decides_over_a_mention(retriever: Retriever) -> None:
     assert keys(retriever.search(SearchQuery("blue desk lamp")))[0] == "blue lamp"
 
 
-def test_what_is_not_wanted_falls_but_is_not_hidden(retriever: Retriever) -> None:
+def test_unwanted_rows_rank_lower_but_are_not_hidden(retriever: Retriever) -> None:
     result = retriever.search(SearchQuery("desk lamp without cable"))
     assert keys(result)[0] == "bare lamp"
     assert keys(result).index("red lamp") > keys(result).index("blue lamp")
@@ -100,7 +100,7 @@ def test_prices_order_but_do_not_hide(retriever: Retriever) -> None:
     assert keys(retriever.search(SearchQuery("kettle under 10")))[0] == "kettle"
 
 
-def test_a_mistyped_word_is_corrected_and_people_are_told(retriever: Retriever, index: CountingIndex) -> None:
+def test_mistyped_word_is_corrected_and_reported(retriever: Retriever, index: CountingIndex) -> None:
     result = retriever.search(SearchQuery("brasreo kettel"))
     assert keys(result)[0] == "kettle"
     assert result.understood == {"spelling of brasreo": "brasero", "spelling of kettel": "kettle"}
@@ -133,7 +133,7 @@ def test_a_learnt_word_whose_rows_went_corrects_nothing(retriever: Retriever, in
     assert retriever.search(SearchQuery("kettel")).understood == {}
 
 
-def test_a_word_of_another_tenant_is_never_told(index: CountingIndex) -> None:
+def test_word_of_another_tenant_is_never_exposed(index: CountingIndex) -> None:
     index.upsert(build_points({"theirs": ("Zorbex", "Secret.", {})}, tenant="them"))
     index.upsert(build_points({"mine": ("Desk lamp", "Ours.", {})}, tenant="me"))
     retriever = Retriever(index, EMBEDDER)

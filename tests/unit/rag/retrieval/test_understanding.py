@@ -24,7 +24,7 @@ def stems(query: str) -> set[str]:
         ("lamp other than brass", {("brass",)}, {"lamp"}),
     ],
 )
-def test_what_is_not_wanted(query: str, unwanted: set[tuple[str, ...]], wanted: set[str]) -> None:
+def test_negations(query: str, unwanted: set[tuple[str, ...]], wanted: set[str]) -> None:
     found = understand(query)
     assert set(found.unwanted) == unwanted
     assert {term.stem for term in found.wanted} == wanted
@@ -45,7 +45,7 @@ def test_what_is_not_wanted(query: str, unwanted: set[tuple[str, ...]], wanted: 
         "without",
     ],
 )
-def test_not_every_no_says_what_is_not_wanted(query: str) -> None:
+def test_not_every_no_is_a_negation(query: str) -> None:
     found = understand(query)
     assert found.unwanted == ()
     assert found.wanted
@@ -109,6 +109,6 @@ def test_nothing_is_lost_when_all_words_are_stop_words() -> None:
     assert stems("the who") == {"the", "who"}
 
 
-def test_people_can_read_what_was_understood() -> None:
+def test_understanding_is_described() -> None:
     described = understand("cheap lamp without shade between 20 and 40 euros").describe()
     assert described == {"not wanted": "shade", "price from": "20", "price to": "40", "price": "low"}

@@ -53,7 +53,7 @@ def test_every_instant_until_the_next_moment_has_the_same_answer() -> None:
         assert not [one for one in moments if choice.moment.as_of < one.as_of <= asked]
 
 
-def test_after_a_restore_the_table_is_what_it_was_set_back_to() -> None:
+def test_after_a_restore_answers_follow_the_restored_table() -> None:
     restored = [moment(1, 1), moment(2, 2), moment(3, 3), moment(4, 2), moment(5, 5)]
     for asked in (instant(2), instant(3), instant(4)):
         choice = choose_moment(restored, asked, NEWEST)
@@ -62,7 +62,7 @@ def test_after_a_restore_the_table_is_what_it_was_set_back_to() -> None:
     assert choose_moment(restored, instant(1), NEWEST).moment.requested == "r1"
 
 
-def test_before_the_oldest_it_says_what_is_there() -> None:
+def test_instant_before_the_oldest_is_rejected_with_the_range() -> None:
     with pytest.raises(AsOfUnavailableError, match=f"it covers {instant(1)} to {NEWEST}"):
         choose_moment(MOMENTS, instant(0), NEWEST)
     with pytest.raises(AsOfUnavailableError, match=f"it covers {NEWEST} to {NEWEST}"):
@@ -73,13 +73,13 @@ def test_before_the_oldest_it_says_what_is_there() -> None:
     "asked",
     ["", "yesterday", "2026-11-21", DAY, f"{NEWEST}0", "20261321120000000", "٢٠٢٦١١٢١١٢٠٥٠٠٠٠٠", "9" * 17],
 )
-def test_what_is_no_instant_is_refused(asked: str) -> None:
+def test_invalid_instant_is_rejected(asked: str) -> None:
     with pytest.raises(AsOfUnavailableError, match="invalid instant") as refused:
         check_instant(asked, NEWEST)
     assert NEWEST in refused.value.message
 
 
-def test_what_the_index_cannot_know_yet_is_refused() -> None:
+def test_instant_after_the_newest_is_rejected() -> None:
     check_instant(NEWEST, NEWEST)
     with pytest.raises(AsOfUnavailableError, match=f"its newest commit is {NEWEST}"):
         check_instant(f"{DAY}120500001", NEWEST)

@@ -48,7 +48,7 @@ def test_a_new_version_goes_live_complete() -> None:
     assert list(live[1].iter_states()) == shop.world.wanted()
 
 
-def test_what_changes_while_a_version_is_judged_is_in_it_when_it_goes_live() -> None:
+def test_changes_during_the_gate_are_in_the_live_version() -> None:
     shop = Shop()
 
     def judge(live: Index | None, new: Index) -> Verdict:
@@ -95,7 +95,7 @@ def test_a_version_that_is_rolled_back_to_catches_up() -> None:
     assert list(live.iter_states()) == shop.world.wanted()
 
 
-def test_a_version_whose_filling_was_cut_short_is_never_gone_back_to() -> None:
+def test_unfinished_version_is_never_rolled_back_to() -> None:
     shop = Shop()
     shop.store.create("v0007", SPEC)
     shop.versions.build(SPEC, shop.open_sync, let_through)
@@ -113,7 +113,7 @@ def test_an_empty_version_does_not_replace_a_full_one() -> None:
     assert judge_by_canaries(empty, full).passed
 
 
-def test_another_model_is_told_with_the_way_out() -> None:
+def test_another_model_is_reported_with_next_step() -> None:
     with pytest.raises(SearchError, match="length 4") as caught:
         check_spec(IndexSpec(8, ("words",), "f.a"), SPEC)
     assert "index build" in caught.value.hint
@@ -137,7 +137,7 @@ def test_two_syncs_at_once_end_with_the_newest() -> None:
     assert list(index.iter_states()) == shop.world.wanted()
 
 
-def test_a_tampered_index_is_mended_by_comparing() -> None:
+def test_tampered_index_is_repaired_by_comparison() -> None:
     shop = Shop()
     index = MemoryVectorStore().create("v", SPEC)
     sync = shop.open_sync(index)

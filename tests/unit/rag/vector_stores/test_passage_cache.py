@@ -8,7 +8,7 @@ def make(name: str) -> Passage:
     return Passage(name, name, 0, "text", {}, "")
 
 
-def test_what_was_read_is_found_until_it_is_written() -> None:
+def test_cached_passage_is_found_until_written() -> None:
     cache = PassageCache(10)
     one, two = make("one"), make("two")
     cache.add({1: one, 2: two}, cache.begin_read())
@@ -18,7 +18,7 @@ def test_what_was_read_is_found_until_it_is_written() -> None:
     assert cache.find([1, 2]) == {1: None, 2: two}
 
 
-def test_what_was_read_beside_a_write_is_not_kept() -> None:
+def test_passage_read_during_a_write_is_not_cached() -> None:
     cache = PassageCache(10)
     before = cache.begin_read()
     cache.begin_write()

@@ -38,7 +38,7 @@ def server() -> Iterator[str]:
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-def test_a_refused_key_and_a_broken_server_are_told_apart(server: str) -> None:
+def test_rejected_key_and_broken_server_are_distinguished(server: str) -> None:
     store = QdrantStore.connect(server, "shop", api_key="bad", prefer_grpc=False)
     with pytest.raises(SearchError, match=r"403.*said the server") as caught:
         store.list_versions()
@@ -81,7 +81,7 @@ def test_a_folder_in_use_names_its_user_and_the_way_out(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == ""
 
 
-def test_a_damaged_folder_is_no_traceback(tmp_path: Path) -> None:
+def test_corrupt_folder_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "shop" / "v0001" / "shard").mkdir(parents=True)
     spec = '{"dimensions": 4, "sparse_names": [], "fingerprint": "f", "filtered": {}}'
     (tmp_path / "shop" / "v0001" / "spec.json").write_text(spec)

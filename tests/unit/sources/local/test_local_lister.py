@@ -31,7 +31,7 @@ def test_files_are_listed_with_posix_keys_in_the_order_of_keys(tmp_path: Path) -
     assert list_keys(tmp_path) == sorted(keys, key=lambda key: key.encode())
 
 
-def test_a_file_is_listed_with_what_it_is(tmp_path: Path) -> None:
+def test_file_is_listed_with_its_attributes(tmp_path: Path) -> None:
     write(tmp_path, "a.txt")
     os.utime(tmp_path / "a.txt", ns=(0, 1_767_225_600_500_000_000))
     (found,) = LocalLister(tmp_path).iter_objects()

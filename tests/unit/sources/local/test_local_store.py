@@ -86,7 +86,7 @@ def test_a_touched_file_is_another_state(folder: Path) -> None:
         STORE.read(ref(folder, "x", state.etag))
 
 
-def test_a_folder_that_is_gone_is_not_the_removal_of_its_objects(folder: Path) -> None:
+def test_missing_root_folder_is_no_removal_of_its_objects(folder: Path) -> None:
     gone = folder / "unmounted"
 
     with pytest.raises(SourceUnavailableError, match="is not there"):
@@ -114,7 +114,7 @@ def name_content(path: Path) -> str:
     return f"{build_file_etag(status)}-{read_digest(path, build_listed_file(path.name, status))}"
 
 
-def test_content_is_told_from_others_of_the_same_size_and_time(folder: Path) -> None:
+def test_content_is_distinguished_from_other_content_of_equal_size_and_time(folder: Path) -> None:
     path = folder / "f"
     etag = build_file_etag(write_old(path, "one"))
     first = name_content(path)

@@ -9,7 +9,7 @@ from headwater.sources.memory.queue import MemoryQueue
 DEADLINE = 10.0
 
 
-def test_a_message_comes_back_when_its_time_is_over_and_not_before() -> None:
+def test_message_returns_after_its_visibility_timeout() -> None:
     clock = ManualClock()
     queue = MemoryQueue(visibility_timeout=30, clock=clock)
     queue.send("m")
@@ -33,7 +33,7 @@ def test_extension_counts_from_now() -> None:
     assert queue.receive(10, 0)
 
 
-def test_a_message_whose_time_is_over_cannot_be_extended() -> None:
+def test_expired_message_cannot_be_extended() -> None:
     clock = ManualClock()
     queue = MemoryQueue(visibility_timeout=30, clock=clock)
     queue.send("m")
@@ -42,7 +42,7 @@ def test_a_message_whose_time_is_over_cannot_be_extended() -> None:
     assert queue.extend({message.message_id: message.receipt_handle}, 30)
 
 
-def test_send_waits_for_room_and_goes_on_when_a_message_is_deleted() -> None:
+def test_send_blocks_until_a_message_is_deleted() -> None:
     queue = MemoryQueue(capacity=1)
     queue.send("first")
     sender = threading.Thread(target=queue.send, args=("second",))

@@ -31,7 +31,7 @@ def refuse(code: str, status: int = 400) -> ClientError:
         ("Whatever", 400, SourceError, "source"),
     ],
 )
-def test_each_refusal_has_its_error_and_says_what_to_do(
+def test_each_rejection_has_its_error_and_next_step(
     code: str, status: int, expected: type[SourceError], hint: str
 ) -> None:
     error = explain_aws_failure(refuse(code, status), PLACE)

@@ -34,7 +34,7 @@ def test_any_bucket_and_prefix_give_a_name_that_sqs_takes(bucket: str, prefix: s
     assert name == derive_name(bucket, prefix)
 
 
-def test_prefixes_that_look_alike_give_different_names() -> None:
+def test_similar_prefixes_give_different_names() -> None:
     names = {derive_name("acme", prefix) for prefix in ("", "in", "in/", "in//", "in.", "IN/")}
     assert len(names) == 6
 

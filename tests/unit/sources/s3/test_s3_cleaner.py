@@ -45,7 +45,7 @@ def test_a_store_without_conditions_is_asked_without_them_from_then_on(client: A
         store.assert_no_pending_responses()
 
 
-def test_what_changes_between_look_and_deletion_is_left_alone(client: Any) -> None:
+def test_object_changed_between_head_and_delete_is_kept(client: Any) -> None:
     with Stubber(client) as store:
         store.add_response("head_object", HEAD, WHICH)
         store.add_client_error("delete_object", "PreconditionFailed", http_status_code=412)

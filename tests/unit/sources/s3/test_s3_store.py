@@ -82,7 +82,7 @@ def test_a_version_is_asked_for_by_its_id(store: S3ObjectStore, server: Scripted
 
 
 @pytest.mark.parametrize("version", [None, "null"])
-def test_what_can_be_overwritten_is_asked_for_with_its_etag(
+def test_unversioned_objects_are_requested_with_their_etag(
     store: S3ObjectStore, server: ScriptedServer, version: str | None
 ) -> None:
     server.answer = lambda _: Answer(body=b"x", headers=FOUND)
@@ -127,7 +127,7 @@ def test_every_refusal_has_its_error(
     assert "bucket" in caught.value.message
 
 
-def test_a_body_that_breaks_off_is_asked_for_again(store: S3ObjectStore, server: ScriptedServer) -> None:
+def test_truncated_body_is_requested_again(store: S3ObjectStore, server: ScriptedServer) -> None:
     cut = Answer(body=b"12345", headers=FOUND, claimed_length=10)
     whole = Answer(body=b"1234567890", headers=FOUND)
     server.answer = lambda _: whole if len(server.targets) > 1 else cut
@@ -135,7 +135,7 @@ def test_a_body_that_breaks_off_is_asked_for_again(store: S3ObjectStore, server:
     assert store.read(ref()).data == b"1234567890"
 
 
-def test_a_body_that_always_breaks_off_is_unavailable(store: S3ObjectStore, server: ScriptedServer) -> None:
+def test_repeatedly_truncated_body_is_unavailable(store: S3ObjectStore, server: ScriptedServer) -> None:
     server.answer = lambda _: Answer(body=b"12345", headers=FOUND, claimed_length=10)
 
     with pytest.raises(ObjectUnavailableError, match="broke off"):
@@ -159,7 +159,7 @@ def test_a_server_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPat
         store.read(ref())
 
 
-def test_no_credentials_are_the_whole_sources_trouble(
+def test_missing_credentials_affect_the_complete_source(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):

@@ -57,7 +57,7 @@ def scripted() -> Iterator[ScriptedQueue]:
     scripted.queue.close()
 
 
-def test_only_what_failed_is_deleted_again(scripted: ScriptedQueue) -> None:
+def test_only_failed_deletions_are_retried(scripted: ScriptedQueue) -> None:
     scripted.expect_delete(["h1", "h2", "h3"], {1: False, 2: False})
     scripted.expect_delete(["h2", "h3"], {1: False})
     scripted.expect_delete(["h3"], {})
@@ -65,7 +65,7 @@ def test_only_what_failed_is_deleted_again(scripted: ScriptedQueue) -> None:
     assert scripted.pauses == [0.1, 0.2]
 
 
-def test_what_fails_four_times_is_reported(scripted: ScriptedQueue) -> None:
+def test_deletion_failing_four_times_is_reported(scripted: ScriptedQueue) -> None:
     for _ in range(4):
         scripted.expect_delete(["h1"], {0: False})
     assert scripted.queue.ack({"m1": "h1"}) == {"m1": "E: no"}
@@ -89,7 +89,7 @@ def test_a_message_id_of_any_shape_can_be_deleted(scripted: ScriptedQueue) -> No
     assert not scripted.queue.ack({"an id / of another service " * 10: "h"})
 
 
-def test_too_many_undeleted_messages_look_like_an_empty_queue(scripted: ScriptedQueue) -> None:
+def test_in_flight_limit_is_not_an_empty_queue(scripted: ScriptedQueue) -> None:
     scripted.stub.add_client_error("receive_message", "OverLimit", http_status_code=403)
     assert not scripted.queue.receive(10, 20)
     assert scripted.queue.over_limit_count == 1
@@ -118,7 +118,7 @@ def test_too_many_undeleted_messages_look_like_an_empty_queue(scripted: Scripted
         ("Whatever", "", 400, SourceError, "source.queue"),
     ],
 )
-def test_each_trouble_has_its_error_and_says_what_to_do(
+def test_each_failure_has_its_error_and_next_step(
     scripted: ScriptedQueue, code: str, message: str, status: int, error: type[HeadwaterError], hint: str
 ) -> None:
     scripted.stub.add_client_error("receive_message", code, message, status)

@@ -74,7 +74,7 @@ writes = st.dictionaries(
 
 
 @given(writes)
-def test_when_up_says_so_ours_is_in_and_what_others_wrote_last_is_in_too(found: Writes) -> None:
+def test_reported_success_keeps_own_and_external_rules(found: Writes) -> None:
     bucket = Bucket(found)
     if not write(bucket):
         # Somebody wrote over ours between each write and the look after it.

@@ -103,7 +103,9 @@ def test_the_way_can_be_changed_and_leaves_nothing_of_the_old_one(
 
 
 @given(configurations(), wanted_rules)
-def test_what_is_wanted_arrives_unless_there_is_a_problem(current: Configuration, wanted: WantedRule) -> None:
+def test_desired_state_is_reached_unless_there_is_a_problem(
+    current: Configuration, wanted: WantedRule
+) -> None:
     merged: Merge = merge_notification(current, wanted, OWNER)
     found = [item.route for item in list_routes(merged.configuration)]
     if wanted.kind == "eventbridge":
@@ -164,7 +166,7 @@ def test_settling_twice_changes_nothing_more(wish: Wish, found: str) -> None:
 
 
 @given(st.dictionaries(names, wishes), tags, st.none() | st.tuples(st.dictionaries(names, values), tags))
-def test_what_was_applied_needs_nothing_more(
+def test_applied_plan_is_idempotent(
     wished: dict[str, Wish], further: dict[str, str], there: tuple[dict[str, str], dict[str, str]] | None
 ) -> None:
     desired = Desired("queue", "q", "arn", wished, OWNER.build_tags(further))

@@ -210,7 +210,7 @@ def test_a_table_that_hudis_own_tool_has_made_is_taken_as_it_is(
         ("folder_days", {"partitions": ("day=2026/01",)}, "day=2026/01 does not name day", "partition_style"),
     ],
 )
-def test_what_bigquery_cannot_read_is_refused_before_anything_is_asked(
+def test_unsupported_tables_are_rejected_before_any_request(
     name: str, changes: dict[str, Any], said: str, hint: str, server: BigQueryServer
 ) -> None:
     server.failures = [503]
@@ -260,7 +260,7 @@ def test_one_503_is_asked_again(sync: Callable[..., TablePlan], server: BigQuery
         ([400], CatalogError, "names what it refuses"),
     ],
 )
-def test_a_refusal_says_what_to_do(
+def test_rejection_error_has_next_step(
     failures: list[int],
     kind: type[HeadwaterError],
     hint: str,
@@ -275,7 +275,7 @@ def test_a_refusal_says_what_to_do(
     assert hint in caught.value.hint
 
 
-def test_what_somebody_else_has_written_meanwhile_is_not_overwritten(
+def test_concurrent_external_change_is_not_overwritten(
     server: BigQueryServer, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = read_state(table)

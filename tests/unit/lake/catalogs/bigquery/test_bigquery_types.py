@@ -58,7 +58,7 @@ def test_the_address_answers_with_names_of_older_days() -> None:
     assert describe_field(field) == "STRUCT<`n` ARRAY<INT64>, `f` FLOAT64>"
 
 
-def test_what_others_have_said_of_a_field_stays_when_its_type_changes() -> None:
+def test_external_field_descriptions_survive_type_changes() -> None:
     inner = {"name": "city", "type": "STRING", "description": "of birth"}
     held = {
         "name": "a",

@@ -20,12 +20,12 @@ def test_no_manifest_is_not_an_empty_one(tmp_path: Path) -> None:
     assert read_manifest(str(tmp_path)) == ()
 
 
-def test_it_lies_where_hudis_own_tool_writes_it() -> None:
+def test_manifest_has_the_path_of_hudis_tool() -> None:
     uri = build_manifest_uri("gs://acme-lake/bronze/orders/")
     assert uri == "gs://acme-lake/bronze/orders/.hoodie/absolute-path-manifest/latest-snapshot.csv"
 
 
-def test_a_reader_sees_the_older_or_the_newer_one_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_reader_sees_either_the_old_or_the_new_manifest(tmp_path: Path) -> None:
     location = str(tmp_path)
     states = [tuple(f"{location}/{letter}/{n:05d}" for n in range(5_000)) for letter in "ab"]
     write_manifest(location, states[0])

@@ -67,6 +67,6 @@ def test_constraints_are_passed_over() -> None:
     assert parse_description(later) == parse_description(ANSWER)
 
 
-def test_what_is_no_escape_is_kept() -> None:
+def test_invalid_escapes_are_kept() -> None:
     rows = [*ANSWER[:16], ("Table Parameters:", None, None), ("", "note", 'a "word" of somebody else')]
     assert parse_description(rows).properties["note"] == 'a "word" of somebody else'

@@ -58,7 +58,7 @@ def test_a_new_table_is_external_and_fields_are_quoted() -> None:
     assert "PARTITIONED" not in plain
 
 
-def test_nothing_is_said_of_what_is_so() -> None:
+def test_unchanged_tables_need_no_statement() -> None:
     assert list(iter_alterations("shop", TABLE, HELD)) == []
 
 
@@ -85,7 +85,7 @@ def test_nothing_is_said_of_what_is_so() -> None:
         ),
     ],
 )
-def test_what_differs_is_altered(held: dict[str, Any], said: list[str]) -> None:
+def test_differences_are_altered(held: dict[str, Any], said: list[str]) -> None:
     assert list(iter_alterations("shop", TABLE, replace(HELD, **held))) == said
 
 
@@ -108,7 +108,7 @@ def test_partitions_are_added_and_dropped_a_hundred_at_a_time() -> None:
     assert said.endswith(r"`orders` DROP IF EXISTS PARTITION (`day`='a'), PARTITION (`day`='it\'s')")
 
 
-def test_only_what_lies_elsewhere_is_made_again() -> None:
+def test_only_relocated_partitions_are_re_created() -> None:
     held = replace(HELD, partitions={("a",): "file:/lake/a", ("b",): "file:/old/b"})
     change = TableChange(TABLE, moved={("a",): "/lake/a", ("b",): "/lake/b"})
     assert list(iter_partition_changes("shop", change, held)) == [
@@ -120,5 +120,5 @@ def test_only_what_lies_elsewhere_is_made_again() -> None:
     assert (gone.count("PARTITION ("), added.count("PARTITION (")) == (2, 2)
 
 
-def test_values_are_told_from_hives_name_of_a_partition() -> None:
+def test_values_are_parsed_from_hive_partition_names() -> None:
     assert parse_partition("day=2026-01-01/region=eu b+c%2Fd%3De") == ("2026-01-01", "eu b+c/d=e")

@@ -300,7 +300,7 @@ def test_every_scenario_while_a_watcher_runs(observed: Observed, monkeypatch: py
     ],
     ids=["permissions", "hard link", "access time", "renamed and back"],
 )
-def test_what_leaves_the_content_is_no_event(observed: Observed, touch: Callable[[Path], object]) -> None:
+def test_unchanged_content_is_no_event(observed: Observed, touch: Callable[[Path], object]) -> None:
     touch(observed.root / "r1/a")
     assert observed.restart() == 0
 

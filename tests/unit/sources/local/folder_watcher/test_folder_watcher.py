@@ -111,7 +111,7 @@ def test_existing_files_are_announced_in_the_shape_of_s3(tmp_path: Path) -> None
     assert len(event.sequencer) == 16
 
 
-def test_what_is_known_is_not_announced_again(tmp_path: Path) -> None:
+def test_known_files_are_not_announced_again(tmp_path: Path) -> None:
     etag = write(tmp_path / "a", "1")
     assert announce(tmp_path, {"a": etag}) == []
 
@@ -136,7 +136,7 @@ def test_a_file_that_was_just_written_is_announced_when_it_has_settled(tmp_path:
     assert [event.key for event in announce(tmp_path)] == ["a"]
 
 
-def test_a_file_moved_into_place_with_an_old_time_is_newer_than_what_it_replaces(tmp_path: Path) -> None:
+def test_file_moved_over_another_with_an_old_time_is_newer(tmp_path: Path) -> None:
     write(tmp_path / "a", "new", age=10)
     (first,) = announce(tmp_path)
     write(tmp_path / ".incoming", "older", age=1000)
@@ -162,7 +162,7 @@ def test_no_file_is_stamped_earlier_than_the_clock_that_removals_have(tmp_path: 
         assert (tmp_path / str(number)).stat().st_ctime_ns >= now
 
 
-def test_a_folder_that_is_gone_is_not_the_removal_of_its_files(tmp_path: Path) -> None:
+def test_missing_root_folder_is_no_removal_of_its_files(tmp_path: Path) -> None:
     queue = MemoryQueue()
     with pytest.raises(SourceUnavailableError):
         build_watcher(tmp_path / "gone", queue, {"a": "x"}).announce_existing()

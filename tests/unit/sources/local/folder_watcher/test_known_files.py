@@ -61,7 +61,7 @@ def test_an_order_stays_a_time_that_an_event_can_have() -> None:
         (KnownFile("5-1-bb", 100, identity="64-1", digest="bb"), find(), False),
     ],
 )
-def test_what_may_hold_something_else(known: KnownFile | None, found: ListedFile, *, expected: bool) -> None:
+def test_possibly_changed_files(known: KnownFile | None, found: ListedFile, *, expected: bool) -> None:
     assert may_differ(known, found) is expected
 
 
@@ -69,7 +69,7 @@ def test_a_new_file_has_its_change_time_as_order() -> None:
     assert judge_file(None, find(), "aa") == KnownFile("5-1-aa", 100, True, "64-1", "aa")
 
 
-def test_other_times_are_other_content_without_a_look_at_it() -> None:
+def test_changed_times_are_changed_content_without_a_read() -> None:
     file = judge_file(KNOWN, find("6-1", 200_000, "c8-1"), "aa")
     assert file == KnownFile("6-1-aa", 200_000, True, "c8-1", "aa")
 
@@ -92,12 +92,12 @@ def test_content_that_can_be_read_at_last_is_news() -> None:
     assert judge_file(known, find(identity="65-1"), "aa").etag == "5-1-aa"
 
 
-def test_what_is_put_back_is_news_and_the_same_content() -> None:
+def test_restored_file_is_an_event_with_equal_content() -> None:
     file = judge_file(GONE, find(), "aa")
     assert file == KnownFile("5-1-aa", 100_000 + ORDER_STEP_NS, True, "64-1", "aa")
 
 
-def test_another_file_of_equal_size_and_time_in_the_place_of_a_removed_one_has_another_etag() -> None:
+def test_replacement_of_equal_size_and_time_has_another_etag() -> None:
     assert judge_file(GONE, find(identity="64-2"), "bb").etag == "5-1-bb"
 
 

@@ -37,7 +37,7 @@ def edit(manifest: Path, **changes: object) -> Path:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_an_object_is_told_exactly(tmp_path: Path, file_format: str) -> None:
+def test_object_attributes_are_exact(tmp_path: Path, file_format: str) -> None:
     row = build_row("a b+c%41.json", "v1")
     lister = open_report(write_inventory(tmp_path, file_format, [[row]]))
     assert list(lister.iter_objects()) == [row.listed]

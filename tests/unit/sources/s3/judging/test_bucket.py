@@ -34,7 +34,7 @@ def test_the_bucket_has_to_be_in_the_configured_region(
     assert status == "ok" or finding.fix == "set source.region to eu-west-1"
 
 
-def test_a_store_that_does_not_tell_its_region_has_none() -> None:
+def test_store_without_region_has_none() -> None:
     assert judge_region("source", None, "eu-west-1", None) is None
 
 
@@ -69,7 +69,7 @@ def test_the_last_sender_on_the_way_has_to_be_let_in(route: Route, sender: str) 
         ({"clean_source": "move", "clean_source_move_to": "s3://archive/x"}, False, "ok", "s3://archive/x"),
     ],
 )
-def test_what_cleaning_will_do_is_told_and_whether_it_can_be_taken_back(
+def test_cleaning_effect_and_reversibility_are_reported(
     options: dict[str, str], is_versioned: bool, status: str, told: str
 ) -> None:
     source = S3SourceConfig.model_validate({"type": "s3", "bucket": "acme", **options})

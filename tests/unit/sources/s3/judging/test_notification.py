@@ -49,7 +49,7 @@ def test_a_direct_way_makes_the_others_uninteresting() -> None:
     assert judge(to_queue(), Route("eventbridge")) == [("", "ok")]
 
 
-def test_multipart_uploads_that_are_not_told_of_are_a_problem() -> None:
+def test_missing_multipart_notifications_are_a_problem() -> None:
     route = to_queue("s3:ObjectCreated:Put", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
     [finding] = judge_routes([route], DesiredNotification("bucket", QUEUE))
     assert (finding.name, finding.status) == ("source.notification.created", "problem")
@@ -62,7 +62,7 @@ def test_removals_are_a_must_only_where_a_table_mirrors(needs_removals: bool, st
     assert judge(route, needs_removals=needs_removals) == [(".removed", status)]
 
 
-def test_expirations_that_are_not_told_of_are_a_warning() -> None:
+def test_missing_expiration_notifications_are_a_warning() -> None:
     assert judge(to_queue("s3:ObjectCreated:*", "s3:ObjectRemoved:*")) == [(".expired", "warning")]
 
 

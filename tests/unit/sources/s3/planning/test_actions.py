@@ -33,17 +33,17 @@ def refuse(tags: dict[str, str]) -> SetupFinding:
     return outcome
 
 
-def test_what_is_not_there_is_created_with_all_that_has_a_value() -> None:
+def test_missing_resources_are_created_with_all_attributes() -> None:
     action = plan(None)
     assert (action.change, action.arn) == ("create", ARN)
     assert action.list_written() == ({"Delay": "0", "Size": "9"}, TAGS)
 
 
-def test_what_is_as_it_should_be_is_left_alone_with_tags_of_others() -> None:
+def test_matching_resources_and_external_tags_are_unchanged() -> None:
     assert plan(observe({**GOOD, "Other": "x"}, {**TAGS, "theirs": "x"})).change == "none"
 
 
-def test_drift_is_told_attribute_by_attribute() -> None:
+def test_drift_is_reported_by_attribute() -> None:
     action = plan(observe({"Delay": "5", "Size": "3", "Key": "k"}, {**TAGS, "team": "ops"}))
     assert action.change == "update"
     assert action.attributes == (
@@ -55,14 +55,14 @@ def test_drift_is_told_attribute_by_attribute() -> None:
     assert action.list_written() == ({"Delay": "0", "Size": "9", "Key": ""}, {"team": "data"})
 
 
-def test_what_carries_no_tag_is_refused_with_every_way_out() -> None:
+def test_untagged_resource_is_rejected_with_all_options() -> None:
     finding = refuse({"team": "data"})
     assert "not headwater's" in finding.detail
     for way in ("source.resources.name", "source.queue.url", "--adopt"):
         assert way in finding.fix
 
 
-def test_what_belongs_to_another_lake_is_refused_and_the_lake_named() -> None:
+def test_resource_of_another_lake_is_rejected_with_its_name() -> None:
     assert "s3a://other/bronze" in refuse(STRANGER.build_tags({})).detail
 
 
@@ -73,7 +73,7 @@ def test_adopting_takes_over_and_says_so(tags: dict[str, str]) -> None:
     assert action.list_written()[1][OWNER_TAG] == OWNER.id
 
 
-def test_only_what_is_ours_is_removed() -> None:
+def test_only_own_resources_are_removed() -> None:
     def remove(observed: Observed | None) -> str:
         return plan_removal(observed, "queue", "q", OWNER).change
 
@@ -83,7 +83,7 @@ def test_only_what_is_ours_is_removed() -> None:
     assert remove(None) == "none"
 
 
-def test_orphans_are_what_is_tagged_and_not_wanted() -> None:
+def test_orphans_are_tagged_but_not_desired() -> None:
     tagged = [("queue", "q", ARN), ("topic", "t", "arn:t")]
     [orphan] = plan_orphans(tagged, [ARN])  # type: ignore[arg-type]
     assert (orphan.kind, orphan.resource, orphan.change, orphan.orphan) == ("topic", "t", "delete", True)
@@ -94,7 +94,7 @@ def test_the_same_lake_is_one_owner_however_it_ends() -> None:
     assert OWNER.id != STRANGER.id
 
 
-def test_tags_hold_what_aws_takes() -> None:
+def test_tags_are_valid_for_aws() -> None:
     tags = Owner.of("s3a://lake/ä?#" + "x" * 300, "acme", "a&b/").build_tags({})
     assert all(len(value) <= 256 for value in tags.values())
     assert not any(set("?#&") & set(value) for value in tags.values())

@@ -109,7 +109,7 @@ def test_a_customer_key_encrypts_queues_and_topic() -> None:
     assert "SqsManagedSseEnabled" not in found["queue"].attributes
 
 
-def test_what_only_speaks_the_protocol_is_asked_less() -> None:
+def test_compatible_services_get_fewer_requests() -> None:
     queue = build(configure(), Site("0", "us-east-1", is_aws=False, has_tls=False))["queue"]
     assert "SqsManagedSseEnabled" not in queue.attributes
     # Who reaches the queue by plain HTTP must not lock himself out.

@@ -53,7 +53,7 @@ def test_rights_of_people_are_none_of_services() -> None:
     assert judge(root) == ["problem"]
 
 
-def test_text_that_is_no_policy_lets_nobody_in() -> None:
+def test_invalid_policy_text_grants_nothing() -> None:
     assert [item.status for item in judge_key_policy("no", "k", [S3], ACCOUNT)] == ["problem"]
 
 

@@ -118,7 +118,7 @@ def test_overlap_is_of_events_and_keys_both(
         assert "eventbridge" in problem.fix
 
 
-def test_eventbridge_goes_beside_a_rule_that_would_overlap() -> None:
+def test_eventbridge_is_compatible_with_an_overlapping_rule() -> None:
     current = functions(to_function("s3:ObjectCreated:*"))
     found = merge_notification(current, WantedRule("eventbridge"), OWNER)
     assert found.problems == ()
@@ -140,7 +140,7 @@ def test_the_hundredth_rule_may_be_our_own() -> None:
     assert list_problems(merge(first.configuration, prefix="in/")) == []
 
 
-def test_what_somebody_elses_rule_brings_to_our_queue_is_left_to_it() -> None:
+def test_external_rules_to_the_queue_are_kept() -> None:
     whole = {"QueueConfigurations": [{"Id": "by-hand", "QueueArn": QUEUE, "Events": WANTED}]}
     found = merge(whole, prefix="in/")
     assert (found.changes, found.problems) == ((), ())
@@ -154,7 +154,7 @@ def test_what_somebody_elses_rule_brings_to_our_queue_is_left_to_it() -> None:
     assert list_ours(found)[1]["Events"] == [event for event in WANTED if "Created" not in event]  # type: ignore[index]
 
 
-def test_a_rule_of_ours_that_somebody_changed_is_put_right() -> None:
+def test_modified_own_rule_is_corrected() -> None:
     rule = build_rule(OWNER.rule_id, Route("queue", QUEUE, frozenset({"s3:ObjectCreated:Put"})))
     found = merge({"QueueConfigurations": [rule]})
     [change] = found.changes

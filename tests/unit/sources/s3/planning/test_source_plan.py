@@ -69,13 +69,13 @@ def test_a_queue_of_the_users_is_left_as_it_is_and_gets_the_notification() -> No
     assert found.problems == ()
 
 
-def test_a_queue_of_the_users_that_lets_nobody_send_is_a_problem_with_the_statement() -> None:
+def test_user_queue_without_send_permission_is_reported_with_the_statement() -> None:
     [problem] = plan(configure(queue={"url": URL}), my_queue()).problems
     assert problem.name == "source.queue.policy"
     assert "sqs:SendMessage" in problem.fix
 
 
-def test_an_adopted_queue_is_made_what_it_should_be() -> None:
+def test_adopted_queue_is_corrected() -> None:
     found = plan(configure(queue={"url": URL}), my_queue(), adopt=True)
     assert found.problems == ()
     assert [(item.kind, item.change) for item in found.actions][:2] == [
@@ -97,7 +97,7 @@ def test_a_queue_in_another_region_than_the_bucket_is_a_problem() -> None:
     assert problem.fix == "set source.queue.region to us-east-2"
 
 
-def test_orphans_are_shown_and_change_nothing() -> None:
+def test_orphans_are_reported_and_change_nothing() -> None:
     topic = "arn:aws:sns:eu-west-1:123456789012:headwater-acme"
     found = plan(
         configure(),

@@ -26,7 +26,7 @@ NAMELESS = {"Effect": "Deny", "Resource": "q"}
         (SameJson('{"a": 1}'), "", '{"a": 1}'),
     ],
 )
-def test_what_is_good_enough_is_kept(wish: Wish, found: str, written: str) -> None:
+def test_sufficient_attributes_are_kept(wish: Wish, found: str, written: str) -> None:
     assert wish.settle(found) == written
 
 
@@ -42,7 +42,7 @@ def test_statements_of_others_are_kept_and_ours_are_added() -> None:
     assert merged == {"Version": "2008-10-17", "Id": "x", "Statement": [FOREIGN, NAMELESS, OURS]}
 
 
-def test_a_statement_of_ours_that_somebody_changed_is_written_again() -> None:
+def test_modified_own_statement_is_rewritten() -> None:
     changed = {**OURS, "Effect": "Deny"}
     assert settle({"Statement": [changed, FOREIGN]})["Statement"] == [FOREIGN, OURS]
 

@@ -73,7 +73,7 @@ def scripted() -> Iterator[ScriptedBucket]:
     scripted.stub.assert_no_pending_responses()
 
 
-def test_what_is_written_is_looked_at_again(scripted: ScriptedBucket) -> None:
+def test_written_configuration_is_read_back(scripted: ScriptedBucket) -> None:
     scripted.holds(theirs("out/"))
     scripted.takes(with_ours(theirs("out/")))
     scripted.holds(with_ours(theirs("out/")))
@@ -85,7 +85,7 @@ def test_nothing_is_written_when_ours_is_there(scripted: ScriptedBucket) -> None
     scripted.write()
 
 
-def test_a_rule_of_ours_that_somebody_wrote_over_is_merged_into_what_they_wrote(
+def test_overwritten_own_rule_is_merged_into_the_new_configuration(
     scripted: ScriptedBucket,
 ) -> None:
     scripted.holds(theirs("out/"))
@@ -98,14 +98,14 @@ def test_a_rule_of_ours_that_somebody_wrote_over_is_merged_into_what_they_wrote(
     scripted.write()
 
 
-def test_what_somebody_adds_beside_ours_is_left(scripted: ScriptedBucket) -> None:
+def test_external_rules_added_later_are_kept(scripted: ScriptedBucket) -> None:
     scripted.holds({})
     scripted.takes(with_ours({}))
     scripted.holds(with_ours(theirs("new/")))
     scripted.write()
 
 
-def test_a_rule_that_appears_meanwhile_and_overlaps_stops_the_merge(scripted: ScriptedBucket) -> None:
+def test_overlapping_rule_added_concurrently_stops_the_merge(scripted: ScriptedBucket) -> None:
     scripted.holds({})
     scripted.takes(with_ours({}))
     scripted.holds(theirs("in/images/"))
@@ -141,7 +141,7 @@ def test_a_queue_whose_policy_is_not_known_everywhere_yet_is_waited_for(scripted
     ("code", "message", "expected"),
     [("AccessDenied", "no", CredentialsError), ("InvalidArgument", "Configurations overlap", SourceError)],
 )
-def test_a_refusal_is_told_at_once(
+def test_rejection_is_reported_immediately(
     scripted: ScriptedBucket, code: str, message: str, expected: type[SourceError]
 ) -> None:
     scripted.holds({})

@@ -87,7 +87,7 @@ def test_put_and_removal_are_heard_of_and_nothing_stays(round_trip: Round) -> No
     assert round_trip.queue.depth().visible + round_trip.queue.depth().in_flight == 0
 
 
-def test_messages_of_others_are_shown_again_at_once(round_trip: Round) -> None:
+def test_other_messages_are_released_immediately(round_trip: Round) -> None:
     for at in range(15):
         round_trip.queue.send(notify("ObjectCreated:Put", f"in/{at}.json"))
     round_trip.queue.send("not a notification")

@@ -51,7 +51,7 @@ def test_a_name_that_is_not_free_yet_is_waited_for() -> None:
         stub.assert_no_pending_responses()
 
 
-def test_a_queue_that_goes_while_it_is_looked_at_is_not_there() -> None:
+def test_queue_deleted_during_inspection_is_missing() -> None:
     client = build_client("sqs")
     with Stubber(client) as stub:
         stub.add_response("get_queue_url", {"QueueUrl": "https://q"})
@@ -76,7 +76,7 @@ def check(client: Any, key: str = KEY) -> Sequence[tuple[str, str]]:
     return [(finding.status, finding.detail) for finding in found]
 
 
-def test_a_key_that_may_not_be_looked_at_is_a_doubt_that_says_what_must_hold() -> None:
+def test_key_without_read_permission_is_unconfirmed_with_requirement() -> None:
     client = build_client("kms")
     with Stubber(client) as stub:
         stub.add_client_error("describe_key", "AccessDeniedException")
@@ -99,7 +99,7 @@ def test_a_key_of_aws_is_refused_without_asking() -> None:
     assert status == "problem"
 
 
-def test_orphans_that_may_not_be_looked_for_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_permission_to_list_orphans_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     source = configure(region="eu-west-1")
     clients = AwsClients(source)
     client = build_client("resourcegroupstaggingapi")
@@ -113,7 +113,7 @@ def test_orphans_that_may_not_be_looked_for_are_a_warning(monkeypatch: pytest.Mo
     assert (warning.status, "tag:GetResources" in warning.fix) == ("warning", True)
 
 
-def test_an_account_that_cannot_be_told_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_account_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     clients = AwsClients(configure(region="eu-west-1"))
     client = build_client("sts")
     monkeypatch.setattr(clients, "get", lambda _service: client)
@@ -134,7 +134,7 @@ def test_an_account_that_cannot_be_told_is_an_error(monkeypatch: pytest.MonkeyPa
         ({"endpoint": "http://localhost:9000", "queue": {"url": "http://localhost:9324/1/q"}}, False, False),
     ],
 )
-def test_aws_is_told_from_what_speaks_its_protocol(
+def test_aws_is_distinguished_from_compatible_services(
     fields: dict[str, object], is_aws: bool, has_tls: bool
 ) -> None:
     clients = AwsClients(configure(**fields))
