@@ -105,5 +105,5 @@ def test_past_and_changes_are_told_over_the_bucket(lake, options, table):
 
 def test_absent_table_and_absent_bucket_are_told_apart(lake, options):
     assert not SnapshotReader(f"{lake}/coming", options).exists()
-    with pytest.raises(LakeError, match="no such bucket"):
+    with pytest.raises(LakeError, match="the bucket does not exist"):
         SnapshotReader("s3a://not-there/orders", options).exists()
