@@ -181,7 +181,7 @@ class WriterPresence:
             raise TableBusyError(
                 f"{name_tables(self._intent.tables)}: the lease of this process expired, and another "
                 "process may have taken over",
-                hint="the machine may have been suspended; start again: it resumes from the state of the tables",
+                hint="the machine may have been suspended; start again: it resumes from the tables' state",
             )
 
     def add_process(self, number: int | None) -> None:
